@@ -1,9 +1,9 @@
-"""The terminal user interface: a reader of analyzer.session, painted with Textual.
+"""The terminal user interface: it shows an analyzer.session.Session with Textual.
 
-`run(session, opened)` shows a session, whoever made it; with a third word, the live capture that it reads (`live`). The
-rooms: `model` knows what line shows what and needs no terminal, `widgets` paint it, `screens` say what belongs
-together, `commands` are what keys do, `loader` reads beside them, `splash` is there before them, `web` serves them to
-a browser.
+`run(session, options)` shows a session; a third argument is the live capture that the session reads. The packages:
+`model` computes the content of lines and needs no terminal, `widgets` paint it, `screens` compose widgets, `commands`
+are the functions behind the keys. `loader` reads the capture in a thread of its own, `splash` shows the first rows
+before Textual is loaded, and `web` serves the interface to a browser.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from tui.loader import Loader
-from tui.remembered import SavedState, find_state_file
+from tui.saved_state import SavedState, find_state_file
 from tui.splash import show_splash
 
 if TYPE_CHECKING:

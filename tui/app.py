@@ -1,8 +1,8 @@
-"""The program on the terminal: one session, its screens, and how it ends.
+"""The Textual application: one session, its screens, and how the program ends.
 
-Theory. Textual would print a defect with the variables around it, and these may hold what must not be shown. A defect
-that leaves the screen standing is shown on one of its own, and the user says whether to go on (tui.crash_guard); any
-other ends the screen quietly and is raised by show(), for whoever started it to report.
+Theory. Textual would print a defect with the values of the variables around it, and these may be secret. A defect that
+leaves the screen intact is shown on a screen of its own, and the user decides whether to go on (tui.crash_guard). Any
+other defect ends the application quietly, and run_app() raises it for its caller to report.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tui import theme
 from tui.crash_guard import CrashGuard, DefectCounter, is_survivable
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
-from tui.remembered import SavedState
+from tui.saved_state import SavedState
 from tui.screens.main import MainScreen
 from tui.terminal import TerminalDriver
 

@@ -1,11 +1,11 @@
-"""One thread for what takes longer than the time between two keys: long messages are decoded here.
+"""A worker thread for work that takes longer than the time between two keys, such as decoding long messages.
 
-Theory. Only the newest wish of each kind counts: whoever scrolls over ten long messages wants to see the last. So there
-is one place for each kind of work, and a new wish takes the place of one that has not begun.
+Theory. Only the newest task of each kind counts: if you scroll over ten long messages, you want to see the last one.
+So the worker has one slot for each kind, and a new task replaces one that has not begun.
 
-Work is about rows that were there when it was wished for, and live the oldest rows leave. So all wishes of the program
-are counted until they are done or forgotten. Rows go when nobody is left who began before they were said to leave; new
-work never delays that, for it is about rows that stay.
+A task is about rows that existed when it was submitted, and in a live capture the oldest rows are evicted. So all tasks
+of the program are numbered and counted until they are done or dropped. Rows are evicted when no task is left that was
+submitted before the eviction was announced; later tasks do not delay it, because they are about rows that stay.
 """
 
 from __future__ import annotations

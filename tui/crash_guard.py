@@ -1,10 +1,9 @@
-"""Defects of ours that the program outlives: which those are, and when there have been too many.
+"""The defects of this program that the TUI survives, and the limit after which it gives up.
 
 Theory. Textual ends the program with the first exception that a handler does not catch, and a widget whose handler
-raised hears of nothing any more. But one handler that fails leaves the panes as they were, and what a user has open is
-worth more than a clean end: so handlers are fenced, one by one, and the user is shown the defect and asked. What fails
-while a screen is being put together leaves nothing to go on with; and what fails again and again would fail for ever,
-as something that is painted does.
+raised receives no further messages. But a handler that fails leaves the panes as they were, and the user's open work is
+worth more than a clean end. So each handler is guarded, and the user sees the defect and decides. A failure while a
+screen is composed leaves nothing to go on with. Defects that come again and again, as in painting, end the program.
 """
 
 from __future__ import annotations

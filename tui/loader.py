@@ -1,28 +1,28 @@
-"""The thread that reads: it runs session.grow() and announces what there is; nothing else of it is seen.
+"""The thread that reads: it runs session.grow() and announces how much there is.
 
-Theory. Two threads share the session's tables without a lock, and this is why that is right:
+Theory. Two threads share the session's tables without a lock. This is correct for these reasons:
 
-- The reader only appends. A row that was announced has all its cells, and so have its pieces, names and stream; of its
-  cells only `partner` may still change, from null to a row, which is one store of four bytes.
-- Columns.append fills the new rows first and counts them last. When an array is full it is replaced by a copy that is
-  longer; a view of the old one stays valid as long as somebody holds it, and has all rows that were announced before.
-- So the user interface reads rows below the announced count, takes each column anew (Columns.column) and keeps no view
-  of it. It never iterates over the engine's dictionaries and lists of findings: these are counted here, and told.
-- Bytes are read from maps that only grow; Spool hands out the map that it has looked at.
-- Decoders keep nothing but caches of the standard library, which are safe.
+- The reader only appends. An announced row has all its cells, and so have its segments, names and stream. Of its cells
+  only `partner` may still change, from null to a row, in one store of four bytes.
+- Columns.append fills the new rows first and counts them last. A full array is replaced by a longer copy; a view of the
+  old array stays valid as long as somebody holds it, and has all rows that were announced before.
+- So the user interface reads rows below the announced count, fetches each column anew (Columns.column) and keeps no
+  view of it. It never iterates over the engine's dictionaries and lists of findings: the reader counts and announces
+  them.
+- Bytes are read from maps that only grow; Spool returns the map that it has examined.
+- Decoders keep no state but caches of the standard library, which are thread-safe.
 
-Widgets are changed by their own handlers alone: what leaves this thread are plain numbers. The thread is
-a daemon and is told to stop, so that the program ends at once, whether it waits for a silent pipe or is in the middle
-of a block of a million packets.
+Widgets are changed only by their own handlers: this thread hands out plain numbers. It is a daemon and can be stopped,
+so that the program ends at once, whether the thread waits for a silent pipe or is inside a block of a million packets.
 
-Of what comes live the oldest rows leave, when tables hold more than they may, or a ring has taken their files away.
-Then this thread says from which row on the rest will stay (Growth.first); the user interface forgets what is before it
-in its own time, says so (`left`), and when no other work is under way that was wished for earlier, the rows go, between
-two blocks. Rows are asked to leave some time before memory is full, so a page may be read to its end; when it is
-full, that is pressing.
+In a live capture the oldest rows are evicted when tables hold more than they may, or when a ring has removed their
+files. Growth.first announces the first row that stays. The user interface drops the rows before it in its own time and
+calls release_rows(); when no other task is under way that was submitted earlier, the rows are evicted between two
+blocks. Eviction begins some time before memory is full, so a page may be read to its end; when memory is full, it is
+urgent.
 
-The first block is small. Who begins the reading waits a moment for it, so that the first screen that is painted has
-rows; and the reader waits until that one stands before it goes on, for two threads that compute take turns.
+The first block is small. The caller of begin() waits a moment for it, so that the first painted screen has rows. The
+reader waits until that screen stands, because two threads that compute take turns.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The palettes as data: what each style looks like, in rich's words, and what the sixteen colours are in each.
+"""The palettes as data: the look of each style in the notation of rich, and the sixteen ANSI colours of each palette.
 
-Theory. A style that stands alone has its own background, or that of `""`. Those of OVER are laid over others, whose
-colours stay. Whoever says `red` in a rule of the configuration gets the palette's own red, as a terminal has one, so
-that a rule can be read wherever it is painted: contrasts of texts are at least 4.5 (WCAG 2.1, AA) also on the cursor's
-line, and 7 (AAA) in CONTRAST; tests compute them.
+Theory. A style outside OVERLAYS has its own background, or that of `""`. An overlay is laid over another style, whose
+colours stay where the overlay has none. A rule of the configuration that names a colour, such as `red`, gets the
+palette's own red, so that the text is readable on any background here: contrasts are at least 4.5 (WCAG 2.1, AA), also
+on the cursor's line, and 7 (AAA) in CONTRAST; tests compute them.
 """
 
 from __future__ import annotations

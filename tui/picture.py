@@ -1,7 +1,7 @@
-"""A picture of the three panes, as SVG: python -m tui.picture CAPTURE OUT.svg
+"""Renders the three panes as an SVG picture: python -m tui.picture CAPTURE OUT.svg
 
-Shows the first answer, or the first message, whose tree has record batches in it: the one with the most to see. The
-picture needs no font from anywhere: one that has none of those it names shows it in its own monospaced one.
+The picture shows the first message whose tree has record batches in it, or the first message. It loads no font: a
+viewer without the fonts that it names uses its own monospaced font.
 """
 
 from __future__ import annotations

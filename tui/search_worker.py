@@ -1,8 +1,8 @@
-"""Finds the next message that says something, beside the keys, and the place in it that says it.
+"""Finds the next message that has a text, bytes, or a filter's fields, in another thread, and the place in the message.
 
-Theory. How a text begins says what is sought: `0x` or a quote are bytes, `=` a filter, anything else is a text. Only
-rows that are shown are looked at. The worker also decodes what it found, for to find the place in a long message takes
-its time; the place is told as indexes in the tree and holds for any decoding of that message.
+Theory. The begin of the input says what is searched: `0x` or a quote begins bytes, `=` a filter, anything else is a
+text. Only rows in the list are searched. The worker also decodes the message that it found, because finding the place
+in a long message takes time. The place is a path of indexes in the tree and holds for any decoding of that message.
 """
 
 from __future__ import annotations

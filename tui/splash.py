@@ -1,11 +1,12 @@
-"""The first rows, before the user interface has been loaded.
+"""Shows the first rows before Textual is loaded.
 
-Theory. Loading Textual takes longer than reading the first packets of a file. So the list's first lines are written to
-the terminal straight away, at the place and by the functions by which they are painted afterwards, and stand there
-until Textual paints over them. From then on the terminal gives keys as they come and does not echo them: what is typed
-meanwhile waits for Textual. Its way back is taken at the end, for Textual puts back what it found, which is ours.
+Theory. Loading Textual takes longer than reading the first packets of a file. So this module writes the first lines of
+the list to the terminal at once, by the same functions and at the same position as the list pane, and they stand until
+Textual paints over them. From then on the terminal hands out keys as they come and does not echo them: what you type in
+between waits for Textual. At the end this module restores the terminal's mode, because Textual restores only the mode
+that it found.
 
-Where anything is not as usual (no file, a filter, no rows in a moment) there is no splash, and nothing is lost.
+If anything is unusual (no file, a filter, no rows in a moment), there is no splash.
 """
 
 from __future__ import annotations
@@ -24,15 +25,14 @@ from analyzer.config.time_formats import TimeFormat
 from analyzer.session import Session
 from tui.inputs import StartOptions
 from tui.loader import Growth, Loader
-from tui.model.arrangement import Arrangement
-from tui.model.cells import CellReader
+from tui.model.drawing import fit_spans
+from tui.model.pane_layout import Arrangement
+from tui.model.row_cells import CellReader
+from tui.model.row_lines import COLUMNS_KEY, RowLines, Span, make_stream_spans
 from tui.model.timeline import FLAT_KEY, ListPlace, Timeline
 from tui.model.times import TIME_FORMAT_KEY, choose_format
 from tui.palettes import PALETTES, StyleWords, detect_colour_system, resolve_palette
-from tui.remembered import SavedState
-from tui.widgets.cutting import fit_spans
-from tui.widgets.lines import COLUMNS_KEY, RowLines
-from tui.widgets.listing import Span, make_stream_spans
+from tui.saved_state import SavedState
 
 KEYBOARD, SCREEN = 0, 2
 """The descriptors that Textual reads and writes."""

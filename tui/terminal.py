@@ -1,8 +1,8 @@
-"""Textual's driver for a terminal, which outlives what is no text.
+"""Textual's driver for a terminal, made safe against input that is not text.
 
-Theory. Anything may be pasted, and a terminal hands it on as it is. Textual's thread that reads keys ends at the first
-byte that is not UTF-8, and the program with it; what stands behind an Escape in a paste it takes for keys, and keys may
-do anything. Here both, the bytes and the Escape, become the replacement character.
+Theory. Anything may be pasted, and a terminal passes it on unchanged. Textual's input thread ends at the first byte
+that is not UTF-8, and the program with it; and it takes text behind an Escape in a paste for keys, which may do
+anything. Here both, such bytes and such an Escape, become the replacement character.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Colours: the names that lines use (analyzer.render.lines.STYLES and some of our own) as styles of a palette.
+"""Styles: resolves the style names of lines (analyzer.render.lines.STYLES and some more) in a palette.
 
-Theory. A pane never names a colour. There are five palettes (tui.palettes): dark, light and one of high contrast with
-their own background, `terminal`, which takes the sixteen colours and the background that the terminal has, and one
-without any colour for NO_COLOR, where bold, underline and reverse tell what colours tell elsewhere. `auto` is the
-terminal's own where it has no more than sixteen; else dark, unless COLORFGBG says that the terminal is light.
+Theory. A pane never names a colour. There are five palettes (tui.palettes): dark, light and high contrast with their
+own background; `terminal`, which takes the sixteen colours and the background of the terminal; and one without colours
+for NO_COLOR, with bold, underline and reverse instead. `auto` is `terminal` for terminals with sixteen colours;
+otherwise dark, or light if COLORFGBG says so.
 
-All widgets share one table of styles, `Palette.styles`, which is the same one for the whole run: another palette
-changes what is in it (`become`), and whoever paints next paints in it. Colour rules bring styles of their own (`add`).
+All widgets share one table, `Palette.styles`, during the whole run: switching the palette changes its content
+(`switch_to`), and widgets use it at their next paint. Colour rules add styles of their own (`add_style`).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from analyzer.session import Session
 from tui.app import TuiApp
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
-from tui.remembered import SavedState
+from tui.saved_state import SavedState
 from tui.screens.main import MainScreen
 
 KAFKA = Path(__file__).parent.parent.parent / "captures" / "kafka.pcap"

@@ -17,15 +17,15 @@ from dissectors.field import FieldSpec
 from dissectors.kafka.dissector import Kafka
 from tests.tui.driving import Drive, drive, driven
 from tui import __path__, app
-from tui.commands import going
+from tui.commands import navigation
 from tui.crash_guard import TOO_MANY, CrashGuard, DefectCounter
 from tui.screens.bug import BugScreen
 from tui.screens.chooser import Chooser
 from tui.screens.detail_view import DetailView
 from tui.screens.help import HelpScreen
+from tui.screens.input_line import TextLine
 from tui.screens.main import MainScreen
-from tui.screens.text_line import TextLine
-from tui.widgets.hexview import HexPane
+from tui.widgets.detail_panes import HexPane
 
 
 def test_a_dissector_that_fails_is_shown_as_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def key(found: Drive, patch: pytest.MonkeyPatch) -> None:
 
 def command(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """A command that fails."""
-    patch.setattr(going, "go_to_partner", broken)
+    patch.setattr(navigation, "go_to_partner", broken)
 
 
 def message(found: Drive, patch: pytest.MonkeyPatch) -> None:
@@ -101,12 +101,12 @@ def message(found: Drive, patch: pytest.MonkeyPatch) -> None:
 
 def worker(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """Work in a thread."""
-    patch.setattr(going, "go_to_partner", lambda main: main.background.submit("it", broken, print))
+    patch.setattr(navigation, "go_to_partner", lambda main: main.background.submit("it", broken, print))
 
 
 def timer(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """What is called by a timer."""
-    patch.setattr(going, "go_to_partner", lambda main: main.set_timer(0.01, broken))
+    patch.setattr(navigation, "go_to_partner", lambda main: main.set_timer(0.01, broken))
 
 
 def paint(found: Drive, patch: pytest.MonkeyPatch) -> None:

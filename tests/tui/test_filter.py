@@ -23,8 +23,8 @@ from tests.tui.hostile import acts
 from tests.tui.screens.test_ingest import pipe
 from tui import filter_worker
 from tui.screens import ingest as screen
-from tui.screens.ask import LineDialog
 from tui.screens.bug import BugScreen
+from tui.screens.input_line import LineDialog
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 WHOLE = KAFKA.read_bytes()

@@ -16,10 +16,10 @@ from analyzer.query.filter import compiled
 from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.test_filter import held, kept_by
-from tui.model import prompting
-from tui.model.names import read_field_names
-from tui.remembered import SavedState
-from tui.screens import text_line
+from tui.model import input_advice
+from tui.model.completion_sources import read_field_names
+from tui.saved_state import SavedState
+from tui.screens import input_line
 from tui.screens.chooser import Chooser
 from tui.screens.filter_bar import FilterBar
 
@@ -196,7 +196,7 @@ def test_names_that_are_still_being_read(monkeypatch: pytest.MonkeyPatch) -> Non
         gate.wait(30)
         return read_field_names()
 
-    monkeypatch.setattr(prompting, "read_field_names", waiting)
+    monkeypatch.setattr(input_advice, "read_field_names", waiting)
 
     async def test(found: Drive) -> None:
         await found.press("slash", *"late")
@@ -345,7 +345,7 @@ async def test_what_is_pasted_is_text(found: Drive, place: int) -> None:
     await found.settle()
     await looked(found)
     line = bar(found).line
-    assert len(line.value) <= text_line.LONGEST_LINE
+    assert len(line.value) <= input_line.LONGEST_LINE
     assert not set(line.value) & set("\r\n\t")
     for key in ("tab", "tab", "shift+tab", "home", "a", "end", "left", "backspace", "up", "down"):
         await found.press(key)
@@ -407,7 +407,7 @@ def test_any_size(size: tuple[int, int]) -> None:
 
 
 LATE = (
-    *(f"tui.model.{name}" for name in ("completion", "names", "seen", "prompting", "verdict", "earlier")),
+    *(f"tui.model.{name}" for name in ("completion", "names", "seen", "input_advice", "verdict", "earlier")),
     *(f"tui.screens.{name}" for name in ("ask", "text_line", "bar_offers", "filter_bar")),
     *("analyzer.query.filter", "analyzer.query.fields.catalog"),
 )

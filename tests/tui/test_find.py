@@ -14,7 +14,7 @@ from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import Drive, drive, driven
 from tests.tui.hostile import acts, metadata
 from tests.tui.test_filter import kept_by
-from tui.model import cells
+from tui.model import row_cells
 from tui.screens import detail_view
 
 
@@ -220,7 +220,7 @@ def test_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_long_message_is_pointed_into_when_it_has_been_decoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cells, "LONG", 10_000)
+    monkeypatch.setattr(row_cells, "LONG", 10_000)
     monkeypatch.setattr(detail_view, "LONG", 10_000)
     long = metadata(1, "client", ["topic" * 6000, "needle"])
     writes = [(CLIENT, metadata(0, "client", ["a"])), (CLIENT, long), (CLIENT, metadata(2, "client", ["b"]))]

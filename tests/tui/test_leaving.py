@@ -22,7 +22,7 @@ from benchmarks.library import Library
 from tests.tui.driving import Drive, drive
 from tests.tui.screens.test_ingest import pipe
 from tui.background import PENDING_TASKS
-from tui.model.cells import INDEX_KEYS, CellReader
+from tui.model.row_cells import INDEX_KEYS, CellReader
 from tui.screens import detail_view, ingest
 
 PACKETS, PIECE = 6_000, 60_000

@@ -7,7 +7,7 @@ from textual.events import Paste
 
 from analyzer.render.lines import plain
 from tests.tui.driving import Drive, driven
-from tui.commands.palette import list_commands, run_key
+from tui.commands.menu import list_commands, run_key
 from tui.keys import KEYS, KeyPlace
 from tui.screens.chooser import Chooser
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.remembered import ENTRIES, LARGEST_FILE, LONGEST_TEXT, SavedState, SavedValue, find_state_file
+from tui.saved_state import ENTRIES, LARGEST_FILE, LONGEST_TEXT, SavedState, SavedValue, find_state_file
 
 KEPT: dict[str, SavedValue] = {
     "yes": True,

@@ -16,15 +16,15 @@ from dissectors.field import Field
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import Drive, drive
 from tests.tui.hostile import acts, random_texts, string, write
-from tui.model.cells import CellReader
 from tui.model.detail import read_detail
+from tui.model.drawing import Spans
 from tui.model.outline import FoldChoices, Outline
+from tui.model.row_cells import CellReader
+from tui.model.row_lines import RowLines
 from tui.model.timeline import ListPlace
-from tui.screens.bars import make_status
+from tui.screens.status_bars import make_status
 from tui.theme import Palette
-from tui.widgets.cutting import Spans
-from tui.widgets.lines import RowLines
-from tui.widgets.paint import make_strip
+from tui.widgets.painted import make_strip
 
 WIDTHS = (37, 118, 200)
 LONG, HUGE, PACKET = 4096, 1 << 20, 60_000

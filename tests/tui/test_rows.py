@@ -18,8 +18,8 @@ from tests.analyzer.messages.test_hosts import written
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import acts
 from tests.tui.screens.test_ingest import WHOLE, pipe
-from tui.commands import colouring, columns, marking, timing
-from tui.remembered import SavedState
+from tui.commands import appearance, columns, navigation
+from tui.saved_state import SavedState
 from tui.screens.columns import ColumnsScreen
 
 MIXED = KAFKA.with_name("mixed.pcapng")
@@ -58,7 +58,7 @@ async def test_marks_are_gone_to_in_both_ways(found: Drive) -> None:
     await found.press("m", "apostrophe", "quotation_mark")
     assert found.row == 500
     assert found.status().endswith("2 marked")
-    marking.clear_marks(found.main)
+    navigation.clear_marks(found.main)
     await found.settle()
     assert "●" not in found.text("list")
     assert found.status() == "2 marks taken away"
@@ -230,7 +230,7 @@ async def test_relative_times_count_from_a_reference(found: Drive) -> None:
     assert "message 6 is no time reference any more" in found.status()
     assert seconds(line_of(found, 10)) == before
     await found.press("ctrl+t", "j", "ctrl+t")
-    timing.clear_references(found.main)
+    appearance.clear_references(found.main)
     await found.settle()
     assert "*REF*" not in found.text("list")
 
@@ -469,8 +469,8 @@ def test_without_colours_signs_tell(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rules_are_read_beside_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    whole = colouring._take
-    monkeypatch.setattr(colouring, "_take", lambda *found: asked.append("taken") or whole(*found))
+    whole = appearance._take
+    monkeypatch.setattr(appearance, "_take", lambda *found: asked.append("taken") or whole(*found))
 
     async def test(found: Drive) -> None:
         assert asked == ["taken"]

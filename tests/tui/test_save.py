@@ -17,8 +17,8 @@ from analyzer.session import Session
 from dissectors.field import Field
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tui.model import exports
-from tui.screens.ask import LineDialog
 from tui.screens.chooser import Chooser
+from tui.screens.input_line import LineDialog
 from tui.screens.progress import ProgressDialog
 
 SASL = GOLDEN / "k24_sasl_v0.pcap.zst"

@@ -21,7 +21,7 @@ from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.faked import Faked
 from tests.tui.snapshots import FOLDER, taken
 from tui.inputs import CaptureState
-from tui.screens import bars, properties
+from tui.screens import page, status_bars
 from tui.screens.filter_bar import FilterBar
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -97,8 +97,8 @@ SCREENS: dict[str, tuple[Way, Way]] = {
 
 @pytest.fixture(autouse=True)
 def always_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bars, "measure_memory", lambda: 44_000_000)
-    monkeypatch.setattr(properties, "measure_memory", lambda: 44_000_000)
+    monkeypatch.setattr(status_bars, "measure_memory", lambda: 44_000_000)
+    monkeypatch.setattr(page, "measure_memory", lambda: 44_000_000)
     monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)  # no two looks are alike where something blinks
     monkeypatch.chdir(KAFKA.parent.parent)
 

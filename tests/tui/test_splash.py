@@ -14,7 +14,7 @@ from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, write
 from tui.inputs import StartOptions
 from tui.loader import Loader
-from tui.remembered import SavedState
+from tui.saved_state import SavedState
 from tui.splash import paint_splash
 
 PLACED = re.compile(r"\x1b\[(\d+);(\d+)H")

@@ -11,7 +11,7 @@ from analyzer.config.model import built_in_colors
 from analyzer.render.lines import STYLES
 from tests.tui.driving import Drive, drive
 from tui import keys, palettes, theme
-from tui.commands import colouring
+from tui.commands import appearance
 from tui.keys import KEYS
 
 OWN = [name for name in palettes.PALETTES if name != "terminal"]
@@ -132,7 +132,7 @@ def test_another_palette_while_it_runs() -> None:
     async def test(found: Drive) -> None:
         main = found.main
         before, text = colours(found), found.lines()
-        colouring.choose_palette(main)
+        appearance.choose_palette(main)
         await found.settle()
         assert "high contrast" in "\n".join(found.lines())
         await found.press(*"high", "enter")
@@ -140,10 +140,10 @@ def test_another_palette_while_it_runs() -> None:
         assert not colours(found) & before
         assert found.lines() == text
         assert main.timeline._strips
-        colouring.switch_palette(main, "terminal")
+        appearance.switch_palette(main, "terminal")
         await found.settle()
         assert found.window.native_ansi_color
-        colouring.switch_palette(main, "dark")
+        appearance.switch_palette(main, "dark")
         await found.settle()
         assert (colours(found), found.lines()) == (before, text)
         assert not found.window.native_ansi_color
@@ -155,7 +155,7 @@ def test_without_colours_there_are_none_to_choose(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("NO_COLOR", "1")
 
     async def test(found: Drive) -> None:
-        colouring.choose_palette(found.main)
+        appearance.choose_palette(found.main)
         await found.settle()
         assert found.window.screen is found.main
         assert found.status() == "NO_COLOR is set: there are no colours to choose"
@@ -164,5 +164,5 @@ def test_without_colours_there_are_none_to_choose(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_palette_has_the_command() -> None:
-    assert any(key.action == "do('colouring.choose_palette')" and not key.keys for key in KEYS)
+    assert any(key.action == "do('appearance.choose_palette')" and not key.keys for key in KEYS)
     assert keys.list_bindings("screen")

@@ -1,8 +1,8 @@
-"""Live capture: pausing the list, stopping and starting again, saving the packets, and leaving with them unsaved.
+"""Commands for a live capture: pause the list, stop and restart the capture, save packets, and quit.
 
-Theory. Packets that nobody keeps are worth a question before they go, one that a second press of the same key answers.
-To stop is to ask the capturing process; its end comes as the end of any input does. To start again takes a moment and
-is done beside the keys; the new run has a screen of its own, as another reading of a capture has.
+Theory. Before packets are lost, the user is asked; a second press of the same key confirms. Stopping asks the capturing
+process; its end arrives as the end of any input does. Restarting takes a moment, so the worker thread does it; the new
+run has a screen of its own.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def save_packets(main: MainScreen) -> None:
 
     from analyzer.capture.output import check_file
     from tui.model.exports import find_unused_name
-    from tui.screens.ask import LineDialog, LineQuestion
+    from tui.screens.input_line import LineDialog, LineQuestion
 
     live = main.ingest.live
     if live is None:

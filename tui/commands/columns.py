@@ -1,13 +1,14 @@
-"""The columns of the list: chosen by the user, remembered for the next time."""
+"""Commands for the columns of the list, which are saved for the next run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from analyzer.errors import UserError
-from tui.model.chosen import AUTOMATIC, ListColumns, insert_column
-from tui.widgets.lines import COLUMNS_KEY
+from tui.model.list_columns import AUTOMATIC, ListColumns, insert_column
+from tui.model.row_lines import COLUMNS_KEY
 
 if TYPE_CHECKING:
     from tui.screens.main import MainScreen
@@ -49,4 +50,4 @@ def choose_columns(main: MainScreen) -> None:
     """Asks which columns."""
     from tui.screens.columns import ColumnsScreen
 
-    main.app.push_screen(ColumnsScreen(main))
+    main.app.push_screen(ColumnsScreen(main, partial(get_columns, main), partial(show_columns, main)))

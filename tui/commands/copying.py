@@ -1,8 +1,8 @@
-"""Copying what is selected: into the terminal's clipboard, and into a file for terminals that have none.
+"""Commands that copy the selection into the terminal's clipboard, and into a file for terminals that have none.
 
-Theory. The clipboard is set by OSC 52, an escape with the text in base64, which the terminal may obey, bound or ignore,
-and it does not say which. So the same text goes to a file that is the user's alone, and the status line names it. What
-is longer than terminals are known to take goes there only.
+Theory. The clipboard is set by OSC 52, an escape sequence with the text in base64. The terminal may obey, limit or
+ignore it, and does not say which. So the same text goes to a file that only the user can read, and the status line
+names it. A text that is longer than terminals are known to accept goes only to the file.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from dissectors.field import Field
-from tui.remembered import locate_file, shorten_path
-from tui.remembered import write_file as put_file
+from tui.saved_state import locate_file, shorten_path
+from tui.saved_state import write_file as put_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

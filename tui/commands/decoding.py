@@ -1,8 +1,8 @@
-"""Decode as: the capture is read again with one word more about who speaks what.
+"""The command "decode as": it reads the capture again with a protocol chosen for a stream or a port.
 
-Theory. Messages are cut out of streams by the protocol's framing, so what a stream is cannot be changed behind the
-fact: the files are read anew by another session, on a screen of its own that takes the place of this one. It keeps the
-filter, and looks for the message that was selected by where it lies in its stream.
+Theory. Messages are cut out of streams by the protocol's framing, so the protocol of a stream cannot change afterwards:
+another session reads the files again, on a screen that replaces this one. The new screen keeps the filter, and selects
+the message at the same position of its stream.
 """
 
 from __future__ import annotations

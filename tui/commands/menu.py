@@ -1,8 +1,8 @@
-"""The menu of what is selected: filters for messages like it, its columns and copies, and where one can go from it.
+"""Menus: the one of the selected row or field, the palette of all commands, and the help page.
 
-Theory. Filters are made from the names and values that the selected field or row has, and are asked of the row itself
-before they are offered; that may decode a message, so the menu opens when another thread has made them. What has a key
-of its own is listed by its row of tui.keys, and so says its key.
+Theory. Filters are made from the names and values of the selected field or row, and are tested on the row before they
+are offered. That may decode a message, so the menu opens when another thread has made them. A command with a key of its
+own is listed by its row of tui.keys, with the key.
 """
 
 from __future__ import annotations
@@ -23,21 +23,31 @@ if TYPE_CHECKING:
     from tui.screens.main import MainScreen
 
     Act = Callable[[MainScreen], None]
+from typing import TYPE_CHECKING
+
+from tui.keys import KeyBinding, KeyPlace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.keys import KeyBinding
+    from tui.screens.main import MainScreen
+
 
 LONGEST = 200
 """Characters of a filter that a line of the menu shows."""
 
 FOR_ROWS = (
-    "examining.open_conversation",
-    "going.go_to_partner",
-    "examining.open_packets",
-    "marking.toggle_mark",
-    "marking.toggle_ignored",
-    "timing.toggle_reference",
+    "pages.open_conversation",
+    "navigation.go_to_partner",
+    "pages.open_packets",
+    "navigation.toggle_mark",
+    "navigation.toggle_ignored",
+    "appearance.toggle_reference",
     "decoding.choose_protocol",
     "saving.choose_rows",
     "columns.choose_columns",
-    "examining.open_reports",
+    "pages.open_reports",
 )
 """Commands that have to do with the selected message."""
 
@@ -210,11 +220,11 @@ def _focus_tree(main: MainScreen) -> None:
 
 def _list_note_choices(main: MainScreen, path: list[Field | TreeNote]) -> Iterator[Choice[Act]]:
     """A line that is no field may be a defect of a dissector."""
-    from tui.commands.defects import make_bug_report
+    from tui.commands.pages import make_bug_report
 
     lines = None if main.view.detail is None else make_bug_report(main.session, main.view.detail, path)
     if lines is not None:
-        from tui.commands.defects import open_bug_report
+        from tui.commands.pages import open_bug_report
 
         yield _make_choice("a report of this bug", lambda main: open_bug_report(main, lines))
 
@@ -241,3 +251,42 @@ def _list_row_commands(main: MainScreen) -> Iterator[Choice[Act]]:
         key = next((key for key in KEYS if key.action == f"do('{name}')"), None)
         if key is not None:
             yield _make_choice(key.help, methodcaller("action_do", name), key.label)
+
+
+def open_palette(main: MainScreen) -> None:
+    """Opens the list of what can be done now: everywhere, and in the pane that has the focus."""
+    from tui.screens.chooser import Choice, Chooser
+
+    choices = [Choice((("", key.help),), key, key.label) for key in list_commands(main)]
+    main.open_dialog(Chooser(main.palette, "commands", choices), lambda key: run_key(main, key))
+
+
+def list_commands(main: MainScreen) -> Sequence[KeyBinding]:
+    """What can be done now, but for what opens this list; what moves the cursor comes last."""
+    mine = main.bars.focused_name
+    order: dict[KeyPlace, int] = {"screen": 0, mine: 1, "pane": 2}
+    found = [key for key in KEYS if key.place in order and key.action != "do('menu.open_palette')"]
+    return sorted(found, key=lambda key: order[key.place])
+
+
+def run_key(main: MainScreen, key: KeyBinding) -> None:
+    """Does what a key does."""
+    place = main if key.place == "screen" else main.bars.focused
+    main.call_later(place.run_action, key.action)
+
+
+def open_help(main: MainScreen) -> None:
+    """Opens it."""
+    from tui.screens.help import HelpScreen
+
+    def use_key(key: KeyBinding | None) -> None:
+        if key is None:
+            return
+        pane = main.bars.panes.get(key.place)
+        if pane is not None:
+            pane.focus()
+        if pane is not None or key.place in ("screen", "pane"):
+            run_key(main, key)
+
+    colouring = main.timeline.row_lines.colour_rules
+    main.app.push_screen(HelpScreen(main.palette, () if colouring is None else colouring.rules), use_key)

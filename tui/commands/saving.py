@@ -1,4 +1,4 @@
-"""Saving messages and bytes to files: what, in which form, under which name, and then it is done beside the keys."""
+"""Commands that save messages or bytes: they ask for rows, form and name, and another thread writes the file."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _choose_form(main: MainScreen, what: ExportChoice) -> None:
 def _ask_name(main: MainScreen, what: ExportChoice, form: str) -> None:
     from analyzer.export.forms import FORMS, warning
     from tui.model import exports
-    from tui.screens.ask import LineDialog, LineQuestion
+    from tui.screens.input_line import LineDialog, LineQuestion
 
     def unheard(done: int | None) -> None:
         """Nobody listens yet."""
@@ -153,7 +153,7 @@ def save_field(main: MainScreen, subject: CopySubject) -> None:
     """Asks for a name and writes the bytes of a field there; not where something in them is masked."""
     from analyzer.capture.output import check_file
     from analyzer.export.forms import write_bytes
-    from tui.screens.ask import LineDialog, LineQuestion
+    from tui.screens.input_line import LineDialog, LineQuestion
 
     node = subject.path[-1]
     source = next(each.data for each in subject.detail.tree.sources if each.id == node.source)

@@ -1,11 +1,11 @@
-"""What is being typed into the filter bar: whether it is right, and how it may go on.
+"""Judges the text in the filter bar, and completes the word at its cursor.
 
-Theory. What a word is to become the parser itself says (analyzer.query.filter.expected); here is what there is of that
-kind, the part before the cursor compared with it: what begins so first, then what has it inside, upper or lower case.
-Names and values take time to read, so they are given; what is not there yet is not offered, what is missing is said.
+Theory. The parser itself says what kind of word may stand at the cursor (analyzer.query.filter.expected). This module
+lists the words of that kind that match the part before the cursor: first those that begin with it, then those that
+contain it, in upper or lower case. Names and values take time to read, so they are given; missing ones are reported.
 
-Half a filter is not a wrong one. Where the parser stopped at the very end, or what the text ends with is the beginning
-of something that would be right there, nothing is wrong yet.
+An unfinished filter is not a wrong one. If the parser stopped at the very end, or if the last word is the beginning of
+a valid one, the text is unfinished.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from analyzer.query.filter.expected import Expected, Wanted, expected, word_end
 from analyzer.query.filter.operators import FUNCTIONS, OPERATORS
 from analyzer.query.filter.scan import Scanner
 from analyzer.query.units import UNITS
-from tui.model.names import FieldNames
-from tui.model.seen import SampledValue
+from tui.model.completion_sources import FieldNames, SampledValue
 
 FEW_VALUES = 40
 """Values that a field can have, up to which all are offered beside those that the capture has."""

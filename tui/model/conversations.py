@@ -1,8 +1,8 @@
-"""Who talks to whom as views: connections, endpoints, and the hosts that clients run on.
+"""The views of conversations: connections, endpoints, and the hosts that clients run on.
 
-Theory. Messages, bytes and latencies are counted by analyzer.insight, as `stats --conversations` and `--endpoints` do
-it, of the rows that are looked at. What no message tells, packets, retransmissions and gaps, is of whole connections;
-those that said nothing at all are listed only where all rows are looked at.
+Theory. analyzer.insight counts messages, bytes and latencies of the page's rows, as for `stats --conversations` and
+`--endpoints`. Packets, retransmissions and gaps are those of whole connections. Connections without a message are
+listed only if the page covers all rows.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from analyzer.query.fields.keys import address
 from analyzer.render.amounts import count, counted, size
 from analyzer.render.durations import duration
 from analyzer.session import Analysis
-from tui.model.figures import format_clocks, make_metric_columns, make_name_column
 from tui.model.leads import FilterLead, Lead, write_literal
 from tui.model.table import SortableTable, TableColumn
-from tui.model.views import TableView, TextView, View, ViewWork
+from tui.model.views import TableView, TextView, View, ViewWork, format_clocks, make_metric_columns, make_name_column
 
 CONNECTIONS, ENDPOINTS, HOSTS = CONVERSATION_VIEWS = ("Connections", "Endpoints", "Client hosts")
 NOT_YET = "being counted ..."

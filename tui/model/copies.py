@@ -1,9 +1,8 @@
-"""What can be copied of what is selected, as text: each kind is a row of KINDS, made when it is asked for.
+"""The formats in which the selected message or field can be copied as text: a row of COPY_FORMATS each.
 
-Theory. Text that goes into a clipboard or a file is for programs and people alike, so a value is copied as it is, with
-its control characters: nothing acts on them on the way, for the clipboard gets them in base64. What is secret is masked
-as on the screen, unless secrets are shown: what a renderer masks itself is left to it, and bytes lose what
-analyzer.decode.masking says they must.
+Theory. The clipboard and files are for programs and people alike, so a value is copied unchanged, with its control
+characters; they act on nothing on the way, because the clipboard gets them in base64. Secrets are masked as on the
+screen, unless secrets are shown: renderers mask their own output, and bytes are masked by analyzer.decode.masking.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
-"""All that is shown of one message: where it stands, what is to be said of it, its tree, its bytes.
+"""One message in full: its title and notes, its tree, its bytes, and the lines of the hex pane.
 
-Made in one go, so that it can be made by another thread when the message is long, and shown when it is whole.
+Theory. A MessageDetail is made in one step, so that another thread can make it when the message is long. A line of the
+hex pane looks as in analyzer.render.hexdump: offset, two blanks, the bytes in hex with a wider gap in the middle, then
+the same bytes as characters between bars. Only lines on the screen are made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +26,7 @@ from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.insight.related import Known, known_by
 from analyzer.render.durations import duration
+from analyzer.render.hexdump import hexdump_line
 from analyzer.render.known_text import known_lines
 from analyzer.render.lines import Line
 from analyzer.render.message_text import about_row
@@ -31,7 +35,7 @@ from analyzer.render.tree_text import finding_line, title
 from analyzer.session import Session
 from dissectors.field import Field, Tree
 from dissectors.lesson import Standing
-from tui.model.cells import StreamCells
+from tui.model.row_cells import StreamCells
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +148,77 @@ def make_stream_notes(session: Session, cells: StreamCells) -> tuple[TreeNote, .
         "lasts": duration(cells.duration),
     }
     return tuple(TreeNote((("name", name), ("", f": {safe_text(text)}"))) for name, text in said.items())
+
+
+WIDTHS = (16, 8, 4, 2, 1)
+"""Bytes on a line, the widest first."""
+
+GAP_AFTER = 8
+"""Bytes before the wider gap."""
+
+
+@dataclass(frozen=True, slots=True)
+class HexRows:
+    """One source's lines: `width` bytes each, offsets in `digits` digits; `masks` are spans apart, in order."""
+
+    data: bytes
+    masks: Sequence[Span]
+    width: int
+    digits: int
+
+    @classmethod
+    def fit(cls, data: bytes, masks: Iterable[Span], columns: int) -> HexRows:
+        """As many bytes on a line as `columns` cells hold."""
+        digits = max(4, len(f"{max(len(data) - 1, 0):x}"))
+        width = next((width for width in WIDTHS if _count_columns(width, digits) <= columns), WIDTHS[-1])
+        return cls(data, _merge_spans(masks), width, digits)
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are."""
+        return -(-len(self.data) // self.width)
+
+    def make_line(self, number: int, highlight: Span | None) -> Line:
+        """One line."""
+        at = number * self.width
+        end = at + self.width
+        first = bisect_right(self.masks, at, key=lambda span: span[1])
+        masks = self.masks[first : bisect_left(self.masks, end, key=lambda span: span[0])]
+        return hexdump_line(at, self.data[at:end], masks, highlight, self.width, self.digits)
+
+    def find_columns(self, index: int) -> tuple[int, int]:
+        """Where byte `index` of a line stands: the first of its two hex cells, and its character's cell."""
+        return self.digits + 2 + _count_hex_cells(index), self._text + index
+
+    def find_byte(self, line: int, column: int) -> int | None:
+        """The offset of the byte under a cell; None where there is none."""
+        for index in range(self.width):
+            first, text = self.find_columns(index)
+            if column in (first, first + 1, text):
+                at = line * self.width + index
+                return at if at < len(self.data) else None
+        return None
+
+    @property
+    def _text(self) -> int:
+        return self.digits + 2 + _count_hex_cells(self.width) + 2
+
+
+def _merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """The same bytes as spans that do not touch, in order, so that those of a line can be found by bisection."""
+    found: list[Span] = []
+    for first, end in sorted(spans):
+        if found and first <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((first, end))
+    return found
+
+
+def _count_hex_cells(count: int) -> int:
+    """Cells of `count` bytes in hex, each with the blank behind it."""
+    return 3 * count + (count >= GAP_AFTER)
+
+
+def _count_columns(width: int, digits: int) -> int:
+    return digits + 2 + _count_hex_cells(width) + 2 + width + 1

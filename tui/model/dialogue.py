@@ -1,8 +1,8 @@
-"""A conversation as lines: a head for each message, its fields beneath it, all made when somebody looks at them.
+"""A conversation as lines that unfold: a line for each message, and its fields beneath it.
 
-Theory. A stream of a million messages is a million numbers of rows; what a line says is read for the rows around it, a
-portion at a time, and kept for the last few thousand. A long message is not decoded between two keys: it is wished
-for, and until it comes a line says that it is being decoded. Lines are those that `wireanalyze follow` prints.
+Theory. A stream of a million messages is kept as a million row numbers. Lines are read for the rows around the visible
+ones, a portion at a time, and cached for the last few thousand. A long message is not decoded between two keys: it is
+requested, and a line says that it is being decoded. The lines are those of `wireanalyze follow`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from analyzer.decode.rows import BODY_KEYS, Rows
 from analyzer.render.dialogue import KEYS, comment_notes, field_lines, message_line
 from analyzer.render.lines import Line
 from analyzer.session import Session
-from tui.model.accordion import FoldLine, FoldList
-from tui.model.cells import LONG
+from tui.model.fold_list import FoldLine, FoldList
 from tui.model.leads import Lead, MessageLead
+from tui.model.row_cells import LONG
 
 PORTION, KEPT_HEADS = 32, 4096
 """Heads that are read at once, and that are kept."""

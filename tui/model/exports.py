@@ -1,4 +1,4 @@
-"""What can be saved: which rows, in which form, and a name for it. What it does is done by analyzer.export."""
+"""The choices of the save dialog: which rows, in which form, under which name. analyzer.export writes the files."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Findings by kind, as many as a person can look through: how many there are, and the first ones.
+"""Findings by kind as lines that unfold: how many there are of each kind, and the first ones.
 
-Theory. A capture of a million messages may have a finding in each. So of every kind only the first KEPT are kept, and
-the others counted. They come in portions, each tallied where it was found and merged where it is shown. Kinds are told
-in doctor's order, and their order changes as they come; a kind of few is unfolded as long as nobody has folded it.
+Theory. A capture of a million messages may have a finding in each. So only the first findings of each kind are kept,
+and the others are counted. Findings come in portions, which are tallied where they are found and merged where they are
+shown. Kinds are in the order of `doctor`, which changes as findings come. A kind with few findings is unfolded until
+the user folds it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from analyzer.render.lines import Line
 from analyzer.session import Analysis
 from dissectors.field import Tree
 from dissectors.finding import CODES, Finding, Severity
-from tui.model.accordion import FoldLine, FoldList
 from tui.model.detail import ByteRange
+from tui.model.fold_list import FoldLine, FoldList
 from tui.model.leads import Lead, PlaceLead
 
 KEPT_FINDINGS = 1000

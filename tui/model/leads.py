@@ -1,7 +1,7 @@
-"""What a line of a page stands for, and the filters that say it.
+"""Where a line of a page leads to, and the filters that express it.
 
-Theory. A figure counts messages, so there is a filter that keeps just these. It is written as a person would write it:
-names without quotes where they need none, durations in the unit in which they are whole.
+Theory. A number on a page counts messages, so there is a filter that keeps exactly these. It is written as a person
+would write it: names without quotes where they need none, durations in the largest unit in which they are whole.
 """
 
 from __future__ import annotations

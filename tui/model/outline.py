@@ -1,9 +1,9 @@
-"""The lines of the tree pane: what is unfolded of a message's notes and fields, in order.
+"""The lines of the tree pane: the unfolded notes and fields of a message, in order.
 
-Theory. Only what is shown is in the list, so a tree of any size costs what is open of it. Folding and unfolding cut
-lines out of the list and put lines into it. What a person folded or unfolded is remembered by the names around it
-(`responses.[].partitions`), so the next message of the kind opens as the last one was left. What nobody touched opens
-level by level as long as it fits on a screen or two.
+Theory. The list has only visible lines, so a tree of any size costs only its open part. Folding cuts lines out of the
+list, and unfolding inserts some. The user's choices are kept by the names around a node (`responses.[].partitions`), so
+the next message of the same kind opens in the same way. Other nodes open level by level as long as they fit on a screen
+or two.
 """
 
 from __future__ import annotations

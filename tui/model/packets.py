@@ -1,4 +1,4 @@
-"""The packets of one message as lines: a head for each frame, its bytes beneath it, and what the capture lacks."""
+"""The packets of one message as lines that unfold: a line for each frame, its bytes beneath it, and missing bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from analyzer.decode.masking import Span
 from analyzer.insight.frames import Frame, Lost
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
-from tui.model.accordion import FoldLine, FoldList
-from tui.model.hexrows import HexRows
+from tui.model.detail import HexRows
+from tui.model.fold_list import FoldLine, FoldList
 from tui.model.leads import Lead
 
 HEAD: Line = (("title", f"{'No.':>9} {'Time':<15} {'Later':>7} {'Frame':>6} {'Flags':<11}   Brings"),)

@@ -1,7 +1,7 @@
-"""What happened, as views: a table for each report of the protocols, whose lines lead to their messages.
+"""The protocols' reports as views: a table for each report, whose lines lead to their messages.
 
-Theory. The same lines as those of `report`, of all rows that there are by now, whatever a filter keeps: half of an
-exchange reports nothing. The tables come one after the other, for each is a reading of its own.
+Theory. The lines are those of `report`, over all rows that there are by now, whatever a filter keeps, because half of
+an exchange reports nothing. The tables come one after the other: each needs a pass of its own.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from analyzer.insight.reports import ReportReading, ReportTable, offered, report
 from analyzer.render.reports_text import messages, shown, title
 from analyzer.session import Analysis
 from dissectors.report import Column as ReportColumn
-from tui.model.figures import format_clocks
 from tui.model.leads import FilterLead, Lead, MessageLead
-from tui.model.scope import PageScope
+from tui.model.row_sets import PageScope
 from tui.model.table import SortableTable, TableColumn
-from tui.model.views import TableView, TextView, View, ViewWork
+from tui.model.views import TableView, TextView, View, ViewWork, format_clocks
 
 NOT_YET = "being read ..."
 KEPT_LINES = 20_000

@@ -1,8 +1,8 @@
-"""Tables that are sorted by any column, made shorter by words, and fit into any width.
+"""Tables that can be sorted by any column, narrowed by words, and fitted into any width.
 
-Theory. A table keeps values, of which texts are made for the lines on the screen alone. How wide a column is must be
-known before: as wide as its widest text. Where there is no room, long names give way first, then those columns that can
-best be done without. What is left at the right is filled with bars.
+Theory. A table keeps values, and makes texts only for the lines on the screen. The width of a column must be known
+before; it is that of its widest text. If the columns do not fit, first long names are shortened, then the least
+important columns are left out. The room at the right is filled with bars.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.cells import cell_len, set_cell_size
 
 from analyzer.columns.text import ELLIPSIS, safe_text
 from analyzer.render.lines import Line
-from tui.model.charts import draw_bar
+from tui.model.drawing import draw_bar
 
 LONGEST_NAME, SHORT_NAME, SHORTEST_NAME = 100, 32, 8
 """Cells of a name where there is room, before columns are left out, and at last."""

@@ -1,16 +1,15 @@
-"""Which line of the left pane shows what: streams with their messages folded beneath, or one flat timeline.
+"""Which line of the list shows what: streams with their messages folded beneath, or one flat timeline.
 
-Theory. A line is a place: a stream's own line, or a row. In the flat view line n is the n-th row shown. In the fold
-view a stream takes one line, and one more for each of its rows while it is open; the running sum of that says where
-each stream ends, so finding a line is a binary search and opening a stream costs a sum over the streams, never over the
-rows. Rows are only ever those that were announced (see tui.loader), so nothing here looks at what is still being
-written.
+Theory. A line shows a stream or a row. In the flat view, line n is the n-th visible row. In the fold view a stream
+takes one line, and one more for each of its rows while it is open. The running sum of these says where each stream
+ends, so finding a line is a binary search, and opening a stream costs a sum over the streams, never over the rows. All
+rows here were announced (see tui.loader), so nothing here reads rows that are still being written.
 
-A filter leaves some of the rows. They are counted among themselves, so all of that stays as it is: what is grouped by
-stream are the ranks of the rows that are kept. A stream without any has no line.
+A filter keeps some of the rows. They are numbered among themselves, and the rest stays as it is: the ranks of matching
+rows are grouped by stream. A stream without any has no line.
 
-Of what comes live the oldest rows leave. Numbers stay: line n of the flat view is row `first` + n then. A stream has a
-line as long as it has a row, and is told how many have left; so what is here by stream is by their places (Slots).
+In a live capture the oldest rows are evicted. Numbers stay: line n of the flat view is row `first` + n then. A stream
+has a line as long as it has a row; arrays by stream are indexed by its slot (StreamSlots).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
-from tui.model.by_stream import StreamGroups, StreamSlots
+from tui.model.stream_groups import StreamGroups, StreamSlots
 
 FLAT_KEY = "flat"
 """The name under which is remembered that the list is a flat timeline."""

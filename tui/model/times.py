@@ -1,8 +1,8 @@
-"""The time of rows as the list shows it: in one of the formats of `list --time-format`, and since references.
+"""The times of rows in the list, in one of the formats of `list --time-format`, with time references.
 
-Theory. A format is what analyzer.render.clock writes, cut to as many decimals as there is room for. The user may make
-messages references: relative times of those behind one count from it, up to the next. `delta` counts from the row that
-is shown before, which only the list can say.
+Theory. analyzer.render.clock writes the format; it is cut to as many decimals as fit. The user may make messages
+references: relative times of the rows behind a reference count from it, up to the next one. `delta` counts from the
+visible row before, which only the list knows.
 """
 
 from __future__ import annotations

@@ -1,21 +1,26 @@
-"""What a page about the whole capture consists of: views, each of them lines that may lead somewhere.
+"""The views of a page about the whole capture: lines that may lead somewhere; and tables of metrics as views.
 
-Theory. A view is made by another thread, in portions, and never changes; what the user did to it, sorted, narrowed,
-unfolded, is kept beside it in a State. So when a newer view of the same things comes, it is seen in the same way. A
-line has a key, by which the selection finds it again wherever it has gone.
+Theory. Another thread makes a view, and the view never changes. The user's sorting, narrowing and unfolding is kept
+beside it in a ViewState. So a newer view of the same data is shown in the same way. A line has a key, by which the
+selection finds it again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
-from typing import NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, Protocol, overload
 
+import numpy as np
+
+from analyzer.columns.values import Times
+from analyzer.insight.statistics import Group
+from analyzer.render.figures_text import SHOWN, name_of, shown_figures
 from analyzer.render.lines import Line
 from tui.model.leads import Lead
-from tui.model.table import SortableTable, TableFit, TableOrder
+from tui.model.table import SortableTable, TableColumn, TableFit, TableOrder
 
 ViewHeads = Sequence[tuple[str, str]]
 """Titles of columns in their places, and what they are alone; nothing for what is no column."""
@@ -200,3 +205,67 @@ class TableLines(Sequence[ViewLine]):
             return self.behind[place - len(self.rows)]
         row, view = self.rows[place], self.view
         return ViewLine(view.table.make_line(self._fit, row), view.lead(row), view.keys[row])
+
+
+RANKS: Mapping[str, int] = {
+    name: rank
+    for rank, name in enumerate(
+        ("max_ns", "unanswered", "bytes", "p50_ns", "rate", "empty", "error_rate", "p90_ns", "p999_ns", "min_ns"), 1
+    )
+}
+"""Which figures come first where there is not room for all."""
+
+NO_NAME, NOTHING = '""', "-"
+"""What an empty name looks like, and no name."""
+
+STYLES: Mapping[str, str] = {"errors": "error", "error_rate": "error", "unanswered": "warning"}
+
+
+def make_metric_columns(groups: Sequence[Group]) -> list[TableColumn]:
+    """The figures of which there is anything to say."""
+    return [
+        TableColumn(
+            SHOWN[name][0],
+            [getattr(group.figures, name) for group in groups],
+            SHOWN[name][1],
+            rank=RANKS.get(name, 0),
+            style=STYLES.get(name, "value"),
+        )
+        for name in shown_figures(groups)
+    ]
+
+
+def make_name_column(
+    values: Sequence[Any], title: str, show: Callable[[Any], str] | None = None, rank: int = 0
+) -> TableColumn:
+    """A column of what messages are grouped by."""
+    return TableColumn(title, values, show or format_key, is_name=True, rank=rank, style="")
+
+
+def format_key(value: Any) -> str:
+    """A value that messages are grouped by."""
+    return value or NO_NAME if isinstance(value, str) else name_of(value)
+
+
+def format_clocks(times: Sequence[int], digits: int) -> list[str]:
+    """Times (ns since 1970) with so many digits behind the second, and with the date if they are of several days."""
+    stop = 19 + (digits + 1 if digits else 0)
+    texts: list[str] = [text[:stop].replace("T", " ") for text in Times(np.array(times, np.int64)).values()]
+    return texts if len({text[:10] for text in texts}) > 1 else [text[11:] for text in texts]
+
+
+def make_group_view(
+    name: str,
+    titles: Sequence[str],
+    groups: Sequence[Group],
+    lead: Callable[[tuple[Any, ...]], Lead | None],
+    said: str = "",
+) -> TableView:
+    """A view of groups. titles: of the parts of their keys; lead: made of a key."""
+    keys = [group.key for group in groups]
+    parts = [
+        make_name_column([NOTHING if key[place] is None else key[place] for key in keys], title)
+        for place, title in enumerate(titles)
+    ]
+    table = SortableTable([*parts, *make_metric_columns(groups)], [group.figures.messages for group in groups])
+    return TableView(name, table, keys, lambda row: lead(keys[row]), said)

@@ -1,6 +1,6 @@
-"""A defect of the program, shown: a report for others, and whether to go on.
+"""The screen of a defect of the program: a report for its developers, and the question whether to go on.
 
-It covers the whole screen, for what lies beneath may be what failed.
+It covers the whole terminal, because the screen beneath it may be the one that failed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from textual.screen import Screen
 
 from analyzer.render.lines import Line
 from tui.crash_guard import CrashGuard
+from tui.model.drawing import Spans
 from tui.theme import Palette
-from tui.widgets.bar import BLANK, Bar, BarPart
-from tui.widgets.cutting import Spans
+from tui.widgets.bars import BLANK, Bar, BarPart
 from tui.widgets.pane import Pane
 
 BugAnswer = Literal["on", "end"]
@@ -85,7 +85,7 @@ class BugScreen(CrashGuard, Screen[BugAnswer]):
         self._said.show([BarPart("bar", " the report is in the clipboard, if the terminal has one: s saves it")])
 
     def _action_save(self) -> None:
-        from tui.remembered import write_file
+        from tui.saved_state import write_file
 
         path = write_file("bug-report.txt", f"{self._report}\n".encode())
         if path is None:

@@ -1,8 +1,7 @@
-"""A list of things to choose from, made shorter by typing: menus, the palette, themes, names; or a question.
+"""A dialog with a list of choices that typing narrows: menus, the palette, themes, names; and a confirmation.
 
-Theory. What is typed are words that must all be in a choice, in any order. The cursor's keys move in the list while the
-line has the focus, so nobody has to change between them. A question before something is lost has no line: the same key
-once more, or Enter, says yes.
+Theory. A choice must contain all words that are typed, in any order. The cursor keys move in the list while the input
+line has the focus. A confirmation has no line: pressing the same key again, or Enter, confirms.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from textual.widgets import Input
 
 from analyzer.render.lines import Line, plain
 from tui.crash_guard import CrashGuard
-from tui.screens.text_line import TextLine
+from tui.model.drawing import Spans
+from tui.screens.input_line import TextLine
 from tui.theme import Palette
-from tui.widgets.bar import Bar, BarPart
-from tui.widgets.cutting import Spans
+from tui.widgets.bars import Bar, BarPart
 from tui.widgets.pane import Pane
 
 _Value = TypeVar("_Value")

@@ -1,13 +1,13 @@
-"""Which columns the list has: toggled, moved, or taken from a set, and seen behind the window at once.
+"""The dialog for the columns of the list: show, hide and move columns, or take a set of them.
 
-Theory. What is typed narrows keys, sets and all fields that there are, thousands of them, which another thread writes
-down when the window opens; so only the first ones that fit are listed. Enter shows or hides what is selected; nothing
-waits for the window to be closed.
+Theory. Typing narrows keys, sets and all fields, thousands of them, which another thread lists when the dialog opens;
+only the first ones that match are listed. Enter shows or hides the selected column, and the list behind the dialog
+changes at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -17,8 +17,7 @@ from textual.widgets import Input
 
 from analyzer.errors import UserError
 from analyzer.render.lines import plain
-from tui.commands import columns
-from tui.model.chosen import AUTOMATIC, collect_sets, insert_column, list_set_keys
+from tui.model.list_columns import AUTOMATIC, collect_sets, insert_column, list_set_keys
 from tui.screens.chooser import MOST_CHOICES, Choice, Chooser
 
 if TYPE_CHECKING:
@@ -47,16 +46,25 @@ class ColumnToggle(NamedTuple):
 
 
 class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
-    """Changes the list's columns as they are chosen; what it ends with is of no interest."""
+    """Changes the columns of the list as the user chooses them; its result is of no interest.
+
+    get_columns: returns the columns by name, None while the list chooses those that fit. set_columns: shows others;
+    raises UserError for a name that means nothing.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+up,shift+up", "shift(-1)", show=False, priority=True),
         Binding("ctrl+down,shift+down", "shift(1)", show=False, priority=True),
     ]
 
-    def __init__(self, main: MainScreen) -> None:
+    def __init__(
+        self,
+        main: MainScreen,
+        get_columns: Callable[[], list[str] | None],
+        set_columns: Callable[[Sequence[str]], object],
+    ) -> None:
         super().__init__(main.palette, COLUMNS_HINT, ())
-        self._main = main
+        self._main, self._get_columns, self._set_columns = main, get_columns, set_columns
         self._fields: Mapping[str, str] = {}
         self._words: list[str] = []
         self.pane.styles.height = MOST_CHOICES
@@ -92,7 +100,7 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
         if isinstance(value, ColumnSetChoice):
             self._show_columns(value.names, self._left[self.pane.cursor])
             return
-        shown = columns.get_columns(self._main)
+        shown = self._get_columns()
         now = list(AUTOMATIC) if shown is None else shown
         names = (
             [name for name in now if name != value.name]
@@ -102,7 +110,7 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
         self._show_columns(names, self._left[self.pane.cursor])
 
     def _action_shift(self, by: int) -> None:
-        shown = columns.get_columns(self._main)
+        shown = self._get_columns()
         choice = self._left[self.pane.cursor] if self._left else None
         if (
             shown is None
@@ -119,7 +127,7 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
 
     def _show_columns(self, names: Sequence[str], at: Choice[ColumnSetChoice | ColumnToggle]) -> None:
         try:
-            columns.show_columns(self._main, names)
+            self._set_columns(names)
         except UserError as error:
             self._show_error(error)
         else:
@@ -137,7 +145,7 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
         self._show(names.index(at.line[1]) if at is not None and at.line[1] in names else before)
 
     def _list_matching(self) -> Iterator[Choice[ColumnSetChoice | ColumnToggle]]:
-        shown = columns.get_columns(self._main)
+        shown = self._get_columns()
         for choice in self._list_fixed(shown):
             text = f"{plain(choice.line)} {choice.beside}".lower()
             if all(word in text for word in self._words):

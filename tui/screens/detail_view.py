@@ -1,8 +1,8 @@
-"""What is selected in the list, shown: its tree and its bytes.
+"""Shows the selected message of the list in the tree pane and in the hex pane.
 
-Theory. Panes do not know one another: each says what is selected in it, and here the others are told. What one pane is
-told it does not tell again, so nothing goes round in circles. What takes long is decoded by another thread, and shown
-if it is still what is selected.
+Theory. Panes do not know one another: each posts its selection, and this module updates the others. A pane that is
+updated posts nothing, so there are no loops. Long messages are decoded by another thread, and shown if they are still
+selected then.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from analyzer.session import Session
 from dissectors.field import Field, Tree
 from dissectors.lesson import Standing
 from tui.background import BackgroundWorker
-from tui.model.cells import LONG
 from tui.model.detail import ByteRange, MessageDetail, TreeNote, find_fields, find_range, join_path, make_stream_notes
+from tui.model.row_cells import LONG
 from tui.model.timeline import ListPlace
-from tui.screens.bars import StatusBars
+from tui.screens.status_bars import StatusBars
 from tui.search_worker import SearchWorker
 
 EVICTED = "is not there any more: the oldest messages leave (--memory, --ring)"

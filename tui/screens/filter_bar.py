@@ -1,9 +1,9 @@
-"""The line for a filter or a search, which helps while one types.
+"""The input line for a filter or a search, with advice while you type.
 
-Theory. Each letter is answered: a sign and a colour say whether what stands there is a filter, the line above says why
-not, and a list above that how the word at the cursor may go on. One thread looks at each text, another reads what
-there is to offer, and what they say is shown if it speaks of what stands there by then; so no key waits. Enter takes
-what was typed, whatever is offered; Tab takes an offer, and the next one when it is pressed again.
+Theory. Each letter gets an answer: a sign and a colour say whether the text is a valid filter, the line above says why
+not, and a list above that completes the word at the cursor. One thread judges the text, another reads names and values,
+and their results are shown if the text is still the same; so no key waits. Enter takes the text as it is, Tab takes a
+completion, and the next one when it is pressed again.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from analyzer.columns.text import safe_text
 from analyzer.query.filter.errors import Span
 from tui.background import BackgroundWorker
 from tui.model.completion import NO_COMPLETIONS, Completion, Completions, TextState, TextVerdict, describe_field
-from tui.model.prompting import InputAdvice, InputAdvisor
-from tui.screens.ask import LineDialog, LineQuestion
+from tui.model.drawing import Spans
+from tui.model.input_advice import InputAdvice, InputAdvisor
 from tui.screens.chooser import Choice, Chooser
-from tui.screens.text_line import BarLine
+from tui.screens.input_line import BarLine, LineDialog, LineQuestion
 from tui.theme import Palette
-from tui.widgets.bar import Bar, BarPart
-from tui.widgets.cutting import Spans
+from tui.widgets.bars import Bar, BarPart
 from tui.widgets.pane import Pane
 
 FOOT = 2

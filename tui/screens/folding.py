@@ -1,11 +1,11 @@
-"""A page of things that unfold: kinds of findings, packets, the messages of a conversation.
+"""The base of pages whose lines unfold: kinds of findings, packets, the messages of a conversation.
 
-Theory. What a page has are heads, one line each, and lines beneath those that are unfolded (tui.model.accordion). To
-unfold all of a million messages is a wish that is fulfilled where somebody looks: what comes into sight is unfolded
-then. Lines that come in above the cursor must not move it on the screen, so the places are moved with them, and a
-step forwards or backwards goes over what is unfolded on its way.
+Theory. A page has items, one line each, and more lines beneath those that are unfolded (tui.model.fold_list). Unfolding
+all of a million messages happens on demand: an item is unfolded when it comes into sight. Lines that are inserted above
+the cursor must not move it on the screen, so cursor and scroll position move with them, and a step forwards or
+backwards passes over what is unfolded on its way.
 
-What the lines say does not depend on the width, so they are made once, and anew when the user asks for it.
+Lines do not depend on the width, so they are made once, and again on request.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from textual.strip import Strip
 
 from analyzer.render.lines import Line
 from tui import keys
-from tui.model.accordion import FoldLine, FoldList
+from tui.model.drawing import Spans
+from tui.model.fold_list import FoldLine, FoldList
 from tui.model.leads import Lead
 from tui.screens.page import Page, PageLine, PagePane
 from tui.theme import Palette
-from tui.widgets.bar import BarPart
-from tui.widgets.cutting import Spans
+from tui.widgets.bars import BarPart
 
 OPEN, FOLDED, PLAIN = "▾ ", "▸ ", "  "
 

@@ -1,7 +1,7 @@
-"""The page of all keys, commands and signs: read, searched, and used, for Enter does what a line says.
+"""The help page of all keys, commands and signs: you can search it, and Enter runs the command of a line.
 
-Theory. Help that is written beside what it describes goes stale, so it is made of the same tables: a key that is bound
-is a line here. Words of a search are looked for in the line and in the title that it stands below.
+Theory. The page is made of the same tables that define the keys, so it is never out of date. The words of a search must
+occur in the line or in the title above it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from textual.widgets import Input
 from analyzer.render.lines import Line, plain
 from tui.crash_guard import CrashGuard
 from tui.keys import KEYS, TITLES, KeyBinding
-from tui.model.colouring import CompiledRule
-from tui.screens.text_line import TextLine
+from tui.model.colour_rules import CompiledRule
+from tui.model.drawing import Spans
+from tui.model.row_lines import SIGN_HELP
+from tui.screens.input_line import TextLine
 from tui.theme import Palette
-from tui.widgets.bar import Bar, BarPart
-from tui.widgets.cutting import Spans
-from tui.widgets.listing import SIGN_HELP
+from tui.widgets.bars import Bar, BarPart
 from tui.widgets.pane import Pane
 
 HINT = (("/", "search"), ("Enter", "do it"), ("Esc", "back"))

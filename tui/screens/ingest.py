@@ -1,12 +1,12 @@
-"""Takes over rows as they come, and lets go of those that leave.
+"""Takes over rows as they come in, has names resolved from them, and drops rows that are evicted.
 
-Theory. Rows are taken over a few times a second, however fast they come: the next time is put off by ten times what the
-last one took, so that keys always find time. Where few come, each is to be seen soon, and there is time for it. A list
-that is paused takes over nothing; reading goes on behind it.
+Theory. Rows are taken over a few times a second, however fast they come: the pause is ten times as long as the last
+takeover, so keys always find time. If few rows come, they appear sooner. A paused list takes over nothing; reading goes
+on behind it.
 
-Rows leave together: the list, its filter and what is shown forget them, then the reader is told, and only then their
-cells go (tui.loader). A page or a dialog speaks of rows that were there when it was opened, and so does a list that
-stands still. Therefore rows leave while the list alone is seen; when memory is full, what stands above it is closed.
+Rows are evicted together: the list, its filter and the detail view drop them, then the loader is told, and only then
+their cells go (tui.loader). A page or dialog is about rows that existed when it was opened, and so is a paused list. So
+rows are evicted only while the main screen alone is shown; when memory is full, the screens above it are closed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from functools import partial
 from textual.screen import Screen
 from textual.timer import Timer
 
+from analyzer.decode.name_resolver import Lore
+from analyzer.decode.resolved_names import TOPIC
+from tui.background import BackgroundWorker
 from tui.inputs import CaptureStatus, LiveCapture
 from tui.loader import Growth, Loader, ReadingEnd
-from tui.screens.bars import StatusBars
 from tui.screens.detail_view import DetailView
-from tui.screens.filter_control import FilterControl
-from tui.screens.name_learning import NameLearning
+from tui.screens.filter_and_search import FilterControl
+from tui.screens.status_bars import StatusBars
+from tui.widgets.timeline import TimelinePane
 
 FIRST_ROWS_TIMEOUT = 0.1
 """Seconds that the first screen waits for the first rows: to paint it twice takes longer than to read them."""
@@ -225,3 +228,35 @@ class Ingest:
         for screen in app.screen_stack[:0:-1]:
             if screen is app.screen and screen is not self._screen:
                 screen.dismiss()
+
+
+MOST_MESSAGES, MOST_ROWS = 500, 100_000
+"""Messages that teach names, and rows among which they are looked for, that are read before others get their turn."""
+
+
+class NameLearning:
+    """The list and what is shown of a message say the names that have been learned."""
+
+    def __init__(self, lore: Lore, background: BackgroundWorker, timeline: TimelinePane, view: DetailView) -> None:
+        self._lore, self._background, self._timeline, self._view = lore, background, timeline, view
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all rows that were taken over have been asked for names."""
+        return self._lore.read >= self._timeline.timeline.rows
+
+    def learn(self) -> None:
+        """Learns from the next rows, as far as there are any."""
+        lore = self._lore
+        rows = min(self._timeline.timeline.rows, lore.read + MOST_ROWS)
+        if lore.read < rows:
+            self._background.submit("names", lambda: lore.learn(rows, MOST_MESSAGES), self._take_kinds)
+
+    def _take_kinds(self, kinds: set[str]) -> None:
+        """Names have been learned, of these kinds."""
+        if TOPIC in kinds:
+            self._timeline.clear_names()
+        detail = self._view.detail
+        if kinds and detail is not None:
+            self._view.reread(detail.row, detail.known.standing)
+        self.learn()

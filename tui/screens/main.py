@@ -1,8 +1,7 @@
-"""The main screen: puts together the parts that do its work, and tells them what panes and keys say.
+"""The main screen: it composes its parts and passes on messages of panes and keys.
 
-Theory. Rows are taken over and let go by Ingest; what is selected is shown by DetailView, what is asked of the whole
-capture by FilterControl and SearchControl, and Bars say how it stands. The parts know those that they need, and none of
-them this screen.
+Theory. Ingest takes over and drops rows, DetailView shows the selection, FilterControl and SearchControl work on the
+whole capture, and StatusBars show the state. The parts know the parts that they need, and none knows this screen.
 """
 
 from __future__ import annotations
@@ -27,25 +26,21 @@ from tui.filter_worker import FilterWorker, RowReaders
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
 from tui.model.detail import MessageDetail, read_detail
+from tui.model.row_lines import COLUMNS_KEY
 from tui.model.timeline import FLAT_KEY, ListPlace
 from tui.model.times import TIME_FORMAT_KEY, choose_format
-from tui.remembered import SavedState
-from tui.screens.bars import StatusBars
+from tui.saved_state import SavedState
 from tui.screens.detail_view import DetailView
-from tui.screens.filter_control import FilterControl
-from tui.screens.ingest import Ingest
-from tui.screens.name_learning import NameLearning
-from tui.screens.prompts import InputPrompts
-from tui.screens.search_control import SearchControl
+from tui.screens.filter_and_search import FilterControl, InputPrompts, SearchControl
+from tui.screens.ingest import Ingest, NameLearning
+from tui.screens.status_bars import StatusBars
 from tui.search_worker import SearchWorker
 from tui.theme import Palette
-from tui.widgets.bar import Bar
-from tui.widgets.desk import PaneArea
-from tui.widgets.hexview import HexPane
-from tui.widgets.lines import COLUMNS_KEY
+from tui.widgets.bars import Bar
+from tui.widgets.detail_panes import HexPane, TreePane
 from tui.widgets.pane import Pane
+from tui.widgets.pane_area import PaneArea
 from tui.widgets.timeline import TimelinePane
-from tui.widgets.tree import TreePane
 
 if TYPE_CHECKING:
     from tui.model.leads import Lead
@@ -139,7 +134,7 @@ class MainScreen(CrashGuard, Screen[None]):
         if self.ingest.live is not None:
             self.set_interval(STATUS_INTERVAL, self.ingest.show_title)
         self.call_after_refresh(self.ingest.resume)
-        self.call_after_refresh(self.action_do, "colouring.load_rules")
+        self.call_after_refresh(self.action_do, "appearance.load_rules")
 
     def _read_detail(self, row: int, standing: Standing | None) -> MessageDetail:
         """All that is shown of a message; any thread may ask."""

@@ -1,27 +1,33 @@
-"""A screen of lines about the whole capture: conversations, statistics, findings, properties, packets, a dialogue.
+"""The base of pages about the whole capture, and the page of the capture's properties.
 
-Theory. What such a page says is computed by a thread of its own and shown when it is there; keys never wait for it, and
-whoever leaves the page leaves the work. Enter on a line ends the page with what the line stands for, a row to go to or
-a filter to apply, and the main screen does it.
+Theory. A thread computes the content of a page, which is shown when it is there; keys never wait for it, and leaving
+the page drops the work. Enter on a line closes the page with the line's lead, a row to go to or a filter to apply, and
+the main screen follows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
+import numpy as np
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from analyzer.errors import UserError
+from analyzer.insight.properties import properties
 from analyzer.render.lines import Line
+from analyzer.render.properties_text import WIDTH, Property, property_lines
+from analyzer.session import Session
 from tui.background import BackgroundWorker
 from tui.crash_guard import CrashGuard
-from tui.model.leads import Lead
+from tui.model.drawing import Spans
+from tui.model.leads import FilterLead, Lead, MessageLead
+from tui.model.row_sets import PageScope
+from tui.screens.status_bars import measure_memory
 from tui.theme import Palette
-from tui.widgets.bar import BLANK, Bar, BarPart
-from tui.widgets.cutting import Spans
+from tui.widgets.bars import BLANK, Bar, BarPart
 from tui.widgets.pane import Pane
 
 
@@ -129,3 +135,65 @@ class Page(CrashGuard, Screen[Lead]):
 
     def _action_leave(self) -> None:
         self.dismiss(None)
+
+
+_MIB = 1 << 20
+
+
+def make_property_lines(session: Session, scope: PageScope) -> list[PageLine]:
+    """The lines of the page. Reads the session only; any thread may do it."""
+    found = properties(session, scope.rows, scope.streams)
+    lines = [PageLine(_make_line(each), _find_lead(each, session, scope)) for each in property_lines(found)]
+    return [*lines, PageLine(()), *map(PageLine, _make_own_lines(scope))]
+
+
+def _make_own_lines(scope: PageScope) -> Iterator[Line]:
+    state = "has been read to its end" if scope.ended else "is being read: what is said here holds so far"
+    yield _make_line(Property("the input", state))
+    held = measure_memory()
+    if held is not None:
+        yield _make_line(Property("memory", f"{held / _MIB:,.0f} MiB are held by this program"))
+
+
+def _make_line(each: Property) -> Line:
+    return (("name", f"{each.name + ':':<{WIDTH}} "), ("value", each.text))
+
+
+def _find_lead(each: Property, session: Session, scope: PageScope) -> Lead | None:
+    """A protocol's messages, or the one of a packet that somebody has written a comment on."""
+    match each.about:
+        case ("protocol", name):
+            return FilterLead(f'protocol == "{name}"')
+        case ("packet", number):
+            row = _find_row(session, scope, int(number))
+            return None if row is None else MessageLead(row)
+    return None
+
+
+def _find_row(session: Session, scope: PageScope, packet: int) -> int | None:
+    """The first row that a packet brought bytes of; None for none, an empty packet's for example."""
+    begins, counts = (session.rows.column(name)[scope.first : scope.rows] for name in ("pieces", "count"))
+    for piece in np.flatnonzero(session.engine.pieces.column("packet") == packet)[:1].tolist():
+        for row in np.flatnonzero((begins <= piece) & (piece < begins + counts)).tolist():
+            return scope.first + int(row)
+    return None
+
+
+class PropertiesPage(Page):
+    """The page. scope: what there is when it is made."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "anew", show=False)]
+    HINTS = (("Enter", "filter by the protocol; go to the packet's message"), ("r", "anew"), ("Esc", "back"))
+
+    def __init__(self, palette: Palette, session: Session, scope: Callable[[], PageScope]) -> None:
+        super().__init__(palette, "Properties of the capture", lambda width: make_property_lines(session, self._known))
+        self._scope = scope
+        self._known = scope()
+
+    def rebuild(self) -> None:
+        """See Page."""
+        self._known = self._scope()
+        super().rebuild()
+
+    def _action_anew(self) -> None:
+        self.rebuild()

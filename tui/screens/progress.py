@@ -1,7 +1,7 @@
-"""Work that takes a while, seen: how far it has come, and Escape to have no more of it.
+"""A dialog for work that takes a while: it shows the progress, and Escape stops the work.
 
-Theory. The work runs in a thread of its own and tells how far it has come; there it also learns that nobody wants it
-any more, by an exception, so what it has begun it undoes itself. The screen waits for that, also when the program ends.
+Theory. The work runs in a thread of its own and reports its progress. Its report raises Cancellation after the user
+pressed Escape, so the work itself undoes what it has begun. The dialog waits for that, also when the program ends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tui.background import BackgroundWorker
 from tui.crash_guard import CrashGuard
 from tui.model.views import Cancellation
 from tui.theme import Palette
-from tui.widgets.bar import Bar, BarPart
+from tui.widgets.bars import Bar, BarPart
 
 PATIENCE = 5.0
 """Seconds that the program's end waits for work to undo what it has begun."""

@@ -1,9 +1,8 @@
-"""The process behind one page: packets of keys go in, packets of the screen come out, and it ends with the page.
+"""The process behind one page: it reads packets of keys, writes packets of the screen, and ends with the page.
 
-Theory. textual-serve's AppService speaks the language of the packets; what it leaves open is said here. The command is
-a list of words that no shell reads. What the process has painted is read to its end, whether or not the page takes it,
-for a process that cannot write cannot end. And what it says on standard error is told to the person at the page, too,
-when it ends for it.
+Theory. textual-serve's AppService implements the protocol of the packets. This module adds the rest. The command is a
+list of words that no shell reads. The output of the process is read to its end, whether or not the page takes it,
+because a process that cannot write cannot end. Its standard error is shown on the page, too, if the process fails.
 """
 
 from __future__ import annotations

@@ -1,21 +1,27 @@
-"""A widget that makes its lines itself, and sends only those to the terminal that say something else.
+"""The base of all widgets: it makes its lines as Strips, and sends only changed lines to the terminal.
 
-Theory. Between a key and what it shows stands what is painted for it. Textual lays borders, padding, tints and opacity
-over each line of a widget, and does so for all widgets that touch what has changed; our lines are whole as they are
-made, so that work is left out (`render_lines`). And what was made is compared with what stands on the screen: a cursor
-that goes down one line is two lines for the terminal, and the tree of a message like the last one is the lines that
-differ.
+Theory. Texts of lines, (style name, text), become Strips here and nowhere else. Every text goes through safe_text as it
+becomes a Segment. Segments know no markup, so `[/red]` and `[@click=...]` are plain text.
+
+Painting stands between a key and its effect. Textual lays borders, padding, tints and opacity over each line of a
+widget, for all widgets that touch a change; our lines are complete as they are made, so `render_lines` leaves that work
+out. New lines are compared with those on the screen: a cursor that moves down one line sends two lines to the terminal,
+and the tree of a similar message sends the lines that differ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 
+from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.crash_guard import CrashGuard
+from tui.model.drawing import Spans, fit_spans
 
 
 class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
@@ -77,3 +83,24 @@ class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
         for _, run in groupby(enumerate(changed), lambda pair: pair[1] - pair[0]):
             ys = [y for _, y in run]
             self.refresh(Region(0, ys[0], size.width, len(ys)))
+
+
+Styles = Mapping[str, Style]
+
+
+def make_strip(spans: Spans, width: int, styles: Styles, over: Style | None = None) -> Strip:
+    """One line of exactly `width` cells; `over` is laid over all of it."""
+    return Strip([Segment(text, _style(styles, name, over)) for name, text in fit_spans(spans, width)], max(width, 0))
+
+
+def overlay_strip(line: Strip, places: Iterable[tuple[int, int]], style: Style) -> Strip:
+    """A strip with another style laid over some of its cells, given as (first, end)."""
+    for first, end in places:
+        if 0 <= first < end <= line.cell_length:
+            marked = Strip([Segment(part.text, (part.style or Style.null()) + style) for part in line.crop(first, end)])
+            line = Strip.join([part for part in (line.crop(0, first), marked, line.crop(end)) if part.cell_length])
+    return line
+
+
+def _style(styles: Styles, name: str, over: Style | None) -> Style:
+    return styles[name] if over is None else styles[name] + over

@@ -1,9 +1,9 @@
-"""A pane: lines with a cursor, of which only those on the screen are ever made.
+"""A pane: lines with a cursor, of which only those on the screen are made.
 
-Theory. The widget knows how many lines there are, and is asked for one line at a time. A subclass says how many
-(`count`) and what a line says (`spans`); moving, scrolling, mouse and cursor are the same in all panes and are here.
-The pane keeps its own place (`top`, `left`) and draws its own scroll bar: Textual's would have the whole screen laid
-out anew each time a line comes in.
+Theory. The widget knows the number of lines and asks for one line at a time. A subclass defines the number (`count`)
+and the text of a line (`get_spans`). Moving, scrolling, mouse and cursor are the same in all panes and are here. The
+pane keeps its scroll position (`top`, `left`) and draws its own scroll bar: Textual's would cause a layout of the whole
+screen whenever a line comes in.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tui import keys
+from tui.model.drawing import Spans
 from tui.theme import Palette
-from tui.widgets.cutting import Spans
-from tui.widgets.paint import make_strip
-from tui.widgets.painted import PaintedWidget
+from tui.widgets.painted import PaintedWidget, make_strip
 
 BAR = 1
 """Cells of the scroll bar, at the right edge."""

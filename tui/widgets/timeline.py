@@ -1,4 +1,4 @@
-"""The left pane: streams with their messages folded beneath, or the flat timeline."""
+"""The list pane: streams with their messages folded beneath, or the flat timeline."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.name_resolver import Lore
 from analyzer.session import Session
 from tui import keys
-from tui.model.cells import BodyCells, CellReader, StreamCells
-from tui.model.marks import JumpHistory
+from tui.model.drawing import Spans
+from tui.model.row_cells import BodyCells, CellReader, StreamCells
+from tui.model.row_lines import ListLine, ReadRequest, ResultTaker, RowLines, StandardColumns, make_stream_spans
+from tui.model.row_sets import JumpHistory
 from tui.model.timeline import ListPlace, Timeline
 from tui.theme import Palette
-from tui.widgets.cutting import Spans
-from tui.widgets.lines import ListLine, ReadRequest, ResultTaker, RowLines
-from tui.widgets.listing import StandardColumns, make_stream_spans
 from tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
-    from tui.widgets.chosen_line import CustomColumns
+    from tui.model.list_columns import CustomColumns
 
 
 class TimelinePane(Pane):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tui.model.accordion import FoldLine, FoldList
+from tui.model.fold_list import FoldLine, FoldList
 
 
 def spelled(heads: int, heights: dict[int, int]) -> list[FoldLine]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.model.arrangement import (
+from tui.model.pane_layout import (
     HEAVIEST,
     MODES,
     PANE_HEIGHT,
@@ -24,7 +24,7 @@ from tui.model.arrangement import (
     measure_least,
     walk_groups,
 )
-from tui.remembered import SavedState
+from tui.saved_state import SavedState
 
 NAMES = sorted(name for shape in SHAPES.values() for group in walk_groups(shape) for name in group.parts)
 WEIGHTS = st.integers(1, 500) | st.integers(1, HEAVIEST)

@@ -11,8 +11,8 @@ from analyzer.decode.rows import Rows
 from analyzer.session import Session
 from tests.analyzer.wire import ACK, CLIENT, RST, SERVER, SYN, Segment, capture
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.model import cells as module
-from tui.model.cells import BodyCells, CellReader, RowCells
+from tui.model import row_cells as module
+from tui.model.row_cells import BodyCells, CellReader, RowCells
 
 KEYS = [
     "number",

@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.render.lines import Line, plain
 from analyzer.render.sparkline import BLOCKS
-from tui.model.charts import LENGTHS, MARKER, STEPS, Chart, ChartCells, draw_axis, draw_bar
+from tui.model.drawing import LENGTHS, MARKER, STEPS, Chart, ChartCells, draw_axis, draw_bar
 
 BARS = [
     (0, 10, 8, ""),

@@ -16,7 +16,7 @@ from analyzer.query.presets import presets
 from analyzer.render.shapes import Joined
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.model.chosen import (
+from tui.model.list_columns import (
     AUTOMATIC,
     CELL_KEYS,
     WIDEST_COLUMN,

@@ -15,8 +15,8 @@ from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.model import colouring as module
-from tui.model.colouring import ColourRules, choose_sign, compile_rules
+from tui.model import colour_rules as module
+from tui.model.colour_rules import ColourRules, choose_sign, compile_rules
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 OWN = (

@@ -23,9 +23,8 @@ from tests.effort import within_steps
 from tests.tui.driving import KAFKA
 from tests.tui.hostile import TEXTS, write
 from tui.model.completion import Completion, CompletionSources, TextState, complete, describe_field, judge_filter
-from tui.model.names import read_field_names
-from tui.model.prompting import MOST_ENTRIES, InputAdvisor, InputHistory, SearchAdvisor
-from tui.model.seen import SampledValue, _write_word, sample_values
+from tui.model.completion_sources import SampledValue, _write_word, read_field_names, sample_values
+from tui.model.input_advice import MOST_ENTRIES, InputAdvisor, InputHistory, SearchAdvisor
 from tui.search_worker import parse_search
 
 VALUES = {

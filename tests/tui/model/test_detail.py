@@ -12,8 +12,8 @@ from analyzer.decode.jsonable import Limits
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.model.cells import CellReader
 from tui.model.detail import TreeNote, find_fields, find_range, make_stream_notes, read_detail
+from tui.model.row_cells import CellReader
 
 CAPTURES = [KAFKA, GOLDEN / "k4_java_produce.pcap.zst", GOLDEN / "k010_py_old.pcap.zst"]
 

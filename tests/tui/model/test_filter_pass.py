@@ -13,9 +13,8 @@ from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.filter_worker import RowReaders, _apply_filter
-from tui.model import filter_pass as model
-from tui.model.filter_pass import FilterPass, FilterResult
+from tui import filter_worker as model
+from tui.filter_worker import FilterPass, FilterResult, RowReaders, _apply_filter
 
 FILTERS = ("latency > 1ms", "not partner", 'text contains "jg"', "operation == Fetch or error", "stream == 99999")
 

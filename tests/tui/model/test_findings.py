@@ -10,8 +10,8 @@ from analyzer.session import Session
 from dissectors.finding import Finding, Severity
 from tests.tui.driving import KAFKA
 from tui.model import findings as model
-from tui.model.accordion import FoldLine
 from tui.model.findings import FEW, KEPT_FINDINGS, FindingList, FindingTally
+from tui.model.fold_list import FoldLine
 
 NOTE, WARNING, ERROR = Severity.NOTE, Severity.WARNING, Severity.ERROR
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from analyzer.render.lines import plain
 from tests.effort import within_steps
-from tui.model.hexrows import HexRows
+from tui.model.detail import HexRows
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.model.marks import MOST_JUMPS, JumpHistory, RowMarks, toggle_row
+from tui.model.row_sets import MOST_JUMPS, JumpHistory, RowMarks, toggle_row
 
 NEXT = [
     ({3, 7}, 0, True, 3),

@@ -14,7 +14,7 @@ from dissectors.registry import dissectors
 from tui.model import reports
 from tui.model.leads import FilterLead
 from tui.model.reports import list_report_names, make_report_views
-from tui.model.scope import PageScope
+from tui.model.row_sets import PageScope
 from tui.model.views import Cancellation, TableView, TextView, View, ViewState, ViewWork
 
 WATCH = Path(__file__).parents[2] / "golden" / "zookeeper" / "cl_java395_watch.pcap.zst"

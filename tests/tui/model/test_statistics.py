@@ -22,11 +22,9 @@ from tests.program import run
 from tests.tui.driving import KAFKA
 from tests.tui.hostile import TEXTS, acts, write
 from tui.model.conversations import make_conversation_views
-from tui.model.latency import LatencyView
+from tui.model.latency_and_rate import LatencyView, RateView
 from tui.model.leads import FilterLead, MessageLead
-from tui.model.overview import OverviewView
-from tui.model.rate import RateView
-from tui.model.statistics import STATISTICS_VIEWS, make_statistics_views
+from tui.model.statistics import STATISTICS_VIEWS, OverviewView, make_statistics_views
 from tui.model.views import Cancellation, TableView, View, ViewLine, ViewState, ViewWork
 
 MIXED = KAFKA.with_name("mixed.pcapng")

@@ -18,8 +18,8 @@ from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.screens.test_ingest import PART, WHOLE
-from tui.screens import findings as screen
-from tui.screens.findings import FindingsPage
+from tui.screens import fold_pages as screen
+from tui.screens.fold_pages import FindingsPage
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 FENCED = GOLDEN / "k4_java_txn.pcap.zst"

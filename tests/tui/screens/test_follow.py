@@ -16,8 +16,8 @@ from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, metadata, write
 from tests.tui.screens.test_ingest import PART, WHOLE
 from tui.model import dialogue as model
+from tui.screens.fold_pages import FollowPage
 from tui.screens.folding import FoldingPane
-from tui.screens.follow import FollowPage
 
 CLASSIC = GOLDEN / "k4_java_classic.pcap.zst"
 

@@ -18,7 +18,7 @@ from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import metadata
 from tui.app import TuiApp
 from tui.inputs import StartOptions
-from tui.model import cells
+from tui.model import row_cells
 from tui.screens import detail_view, ingest
 
 WHOLE = KAFKA.read_bytes()
@@ -185,7 +185,7 @@ def test_a_partner_that_comes_late_leaves_the_tree_alone(monkeypatch: pytest.Mon
 
 
 def test_long_messages_are_decoded_beside_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "LONG", 10_000)
+    monkeypatch.setattr(row_cells, "LONG", 10_000)
     monkeypatch.setattr(detail_view, "LONG", 10_000)
     long = metadata(1, "client", ["topic" * 6000])
     writes = [(CLIENT, metadata(0, "client", ["a"])), (CLIENT, long), (CLIENT, metadata(2, "client", ["b"]))]

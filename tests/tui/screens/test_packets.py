@@ -18,7 +18,7 @@ from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, metadata, write
 from tests.tui.screens.test_ingest import PART, WHOLE
 from tui.model import packets as model
-from tui.screens.packets import PacketsPage
+from tui.screens.fold_pages import PacketsPage
 
 REQUEST = metadata(1, "me", ["topic"])
 ANSWER = bytes.fromhex("00000010 00000001 00000000 ffffffff 00000000".replace(" ", ""))

@@ -14,7 +14,7 @@ from analyzer.render.lines import plain
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.screens.test_ingest import PART, WHOLE
-from tui.screens.properties import PropertiesPage
+from tui.screens.page import PropertiesPage
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 

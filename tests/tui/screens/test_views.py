@@ -20,7 +20,7 @@ from tests.tui.test_filter import kept_by
 from tui.model import statistics
 from tui.model.leads import FilterLead
 from tui.model.views import TextView, View, ViewWork
-from tui.screens.views import ViewsPage
+from tui.screens.views_page import ViewsPage
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 SIZES = [(80, 24), (120, 40), (200, 60)]

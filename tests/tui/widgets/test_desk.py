@@ -11,8 +11,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tests.tui.driving import Drive, drive, driven
-from tui.model.arrangement import TOO_SMALL
-from tui.remembered import SavedState
+from tui.model.pane_layout import TOO_SMALL
+from tui.saved_state import SavedState
 from tui.widgets.painted import PaintedWidget
 
 

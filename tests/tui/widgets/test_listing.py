@@ -13,14 +13,13 @@ from analyzer.session import Session
 from tests.tui.driving import KAFKA
 from tests.tui.hostile import TEXTS, acts
 from tui import theme
-from tui.model.cells import BodyCells, CellReader, RowCells
-from tui.model.chosen import ListColumns
-from tui.model.colouring import ColourRules, compile_rules
+from tui.model.colour_rules import ColourRules, compile_rules
+from tui.model.drawing import fit_spans
+from tui.model.list_columns import ListColumns
+from tui.model.row_cells import BodyCells, CellReader, RowCells
+from tui.model.row_lines import SIGN_CELLS, RowContext, RowLines, Span, StandardColumns, make_row_spans
 from tui.model.timeline import ListPlace
 from tui.model.times import TimeWidth
-from tui.widgets.cutting import fit_spans
-from tui.widgets.lines import RowLines
-from tui.widgets.listing import SIGN_CELLS, RowContext, Span, StandardColumns, make_row_spans
 
 SAID = BodyCells(None, "jg, may create", ())
 ROW = RowCells(

@@ -10,8 +10,8 @@ from rich.style import Style
 
 from tests.tui.hostile import TEXTS, acts, random_texts
 from tui import theme
-from tui.widgets.cutting import cut_text
-from tui.widgets.paint import make_strip, overlay_strip
+from tui.model.drawing import cut_text
+from tui.widgets.painted import make_strip, overlay_strip
 
 STYLES = theme.make_palette("dark").styles
 
