@@ -280,7 +280,7 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
             "info",
         ]
         await found.press("escape")
-        await found.until(lambda: main.timeline.row_lines.custom_columns.wanting([20]) == [])  # type: ignore[union-attr]
+        await found.until(lambda: main.timeline.row_lines.custom_columns.list_missing([20]) == [])  # type: ignore[union-attr]
         await found.settle()
         assert "V kafka.topic Length Latency Info" in found.text("list-head")
         shown = {row: line_of(found, row) for row in range(30)}

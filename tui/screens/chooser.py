@@ -152,7 +152,7 @@ class ConfirmDialog(Chooser[Act]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", show=False, priority=True)]
-    DEFAULT_CSS = "Sure { align: center middle; }"
+    DEFAULT_CSS = "ConfirmDialog { align: center middle; }"
 
     def __init__(self, palette: Palette, title: str, choices: Sequence[tuple[str, Act]], keys: str) -> None:
         lines = [Choice((("", text),), act) for text, act in choices]

@@ -68,12 +68,12 @@ class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
     ]
     AUTO_FOCUS = "#help"
     DEFAULT_CSS = """
-    Help { align: center middle; }
-    Help Vertical { width: 104; max-width: 100%; height: 90%; padding: 0 1; background: $surface; }
-    Help Vertical { border: round $accent; }
-    Help Input { display: none; border: none; height: 1; padding: 0; background: $surface; }
-    Help Input:focus { border: none; }
-    Help.-searching Input { display: block; }
+    HelpScreen { align: center middle; }
+    HelpScreen Vertical { width: 104; max-width: 100%; height: 90%; padding: 0 1; background: $surface; }
+    HelpScreen Vertical { border: round $accent; }
+    HelpScreen Input { display: none; border: none; height: 1; padding: 0; background: $surface; }
+    HelpScreen Input:focus { border: none; }
+    HelpScreen.-searching Input { display: block; }
     """
 
     def __init__(self, palette: Palette, rules: Sequence[CompiledRule] = ()) -> None:

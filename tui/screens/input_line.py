@@ -174,8 +174,8 @@ class NumberDialog(InputDialog[int]):
     """Gives the number that was typed; None when nothing was."""
 
     DEFAULT_CSS = """
-    AskNumber { align: center middle; }
-    AskNumber Input { width: 40; max-width: 100%; }
+    NumberDialog { align: center middle; }
+    NumberDialog Input { width: 40; max-width: 100%; }
     """
 
     def __init__(self, rows: int) -> None:
@@ -207,10 +207,10 @@ class LineDialog(InputDialog[tuple[_Answer]]):
     """A line at the foot of the screen; gives the answer alone in a tuple, None when it was left."""
 
     DEFAULT_CSS = """
-    AskLine { background: transparent; }
-    AskLine Vertical { dock: bottom; height: auto; }
-    AskLine Input { border: none; height: 1; padding: 0 1; background: $surface; }
-    AskLine Input:focus { border: none; }
+    LineDialog { background: transparent; }
+    LineDialog Vertical { dock: bottom; height: auto; }
+    LineDialog Input { border: none; height: 1; padding: 0 1; background: $surface; }
+    LineDialog Input:focus { border: none; }
     """
 
     def __init__(self, palette: Palette, question: LineQuestion[_Answer]) -> None:
@@ -290,11 +290,11 @@ class NarrowDialog(InputDialog[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", show=False)]
     DEFAULT_CSS = f"""
-    Narrow {{ background: transparent; }}
-    Narrow Horizontal {{ dock: bottom; height: 1; }}
-    Narrow Bar {{ width: {len(NARROW_TITLE)}; }}
-    Narrow Input {{ border: none; height: 1; width: 1fr; padding: 0; background: $surface; }}
-    Narrow Input:focus {{ border: none; }}
+    NarrowDialog {{ background: transparent; }}
+    NarrowDialog Horizontal {{ dock: bottom; height: 1; }}
+    NarrowDialog Bar {{ width: {len(NARROW_TITLE)}; }}
+    NarrowDialog Input {{ border: none; height: 1; width: 1fr; padding: 0; background: $surface; }}
+    NarrowDialog Input:focus {{ border: none; }}
     """
 
     def __init__(self, palette: Palette, text: str, tell: Callable[[str], None]) -> None:

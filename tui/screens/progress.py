@@ -60,9 +60,9 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,ctrl+c,ctrl+q", "stop", show=False, priority=True)]
     DEFAULT_CSS = """
-    Progress { align: center middle; }
-    Progress Vertical { width: 60; max-width: 100%; height: 5; padding: 0 1; border: round $accent; }
-    Progress Vertical { background: $surface; }
+    ProgressDialog { align: center middle; }
+    ProgressDialog Vertical { width: 60; max-width: 100%; height: 5; padding: 0 1; border: round $accent; }
+    ProgressDialog Vertical { background: $surface; }
     """
 
     def __init__(self, palette: Palette, title: str, rows: int, work: Callable[[ProgressWatch], str]) -> None:

@@ -138,7 +138,7 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
     """Holds panes and bars by name: a pane's head is `NAME-head`."""
 
     BLANK = True
-    DEFAULT_CSS = "Desk { height: 1fr; overflow: hidden; }"
+    DEFAULT_CSS = "PaneArea { height: 1fr; overflow: hidden; }"
 
     class LayoutChange(Message):
         """Panes stand elsewhere, or the zoom was turned on or off."""

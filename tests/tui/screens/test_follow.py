@@ -111,10 +111,10 @@ async def test_a_hidden_message_cannot_be_reached(found: Drive) -> None:
 async def test_all_unfold_where_somebody_looks_and_nothing_jumps(found: Drive) -> None:
     await found.press("v", "G")
     there = await opened(found)
-    pane, heads = there.pane, there._dialogue.accordion.heads  # type: ignore[union-attr]
+    pane, heads = there.pane, there._dialogue.fold_list.heads  # type: ignore[union-attr]
     assert heads > 10
     await found.press("G", "=")
-    few = there._dialogue.accordion.unfolded  # type: ignore[union-attr]
+    few = there._dialogue.fold_list.unfolded  # type: ignore[union-attr]
     assert 0 < len(few) < heads
     await found.press("G")
     assert pane.cursor == pane.count - 1
@@ -129,7 +129,7 @@ async def test_all_unfold_where_somebody_looks_and_nothing_jumps(found: Drive) -
             pane._action_up()
             pane.make_strips(pane.size)
     assert [text[2:] for text in seen[::-1]] == [pane._make_line_strip(line, "").text[2:] for line in range(pane.count)]
-    assert len(there._dialogue.accordion.unfolded) == heads  # type: ignore[union-attr]
+    assert len(there._dialogue.fold_list.unfolded) == heads  # type: ignore[union-attr]
 
 
 @driven(GOLDEN / "k4_java_txn.pcap.zst", size=(140, 30))
@@ -144,7 +144,7 @@ async def test_a_page_up_goes_over_what_it_unfolds(found: Drive) -> None:
         if not pane.cursor:
             break
         assert before[0] in shown(found), top
-    assert there._dialogue.accordion.height(0) is not None  # type: ignore[union-attr]
+    assert there._dialogue.fold_list.height(0) is not None  # type: ignore[union-attr]
 
 
 @driven(GOLDEN / "k4_java_txn.pcap.zst", size=(140, 30))

@@ -52,7 +52,7 @@ async def test_enter_filters_by_a_protocol(found: Drive) -> None:
     await found.filtered()
     assert found.window.screen is found.main
     assert found.main.filter.in_force is not None
-    assert (found.main.filter.in_force.text, found.main.filter.in_force.kept) == ('protocol == "zookeeper"', 209)
+    assert (found.main.filter.in_force.text, found.main.filter.in_force.matches) == ('protocol == "zookeeper"', 209)
 
 
 def test_while_packets_come_in() -> None:
