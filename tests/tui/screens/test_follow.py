@@ -144,7 +144,7 @@ async def test_a_page_up_goes_over_what_it_unfolds(found: Drive) -> None:
         if not pane.cursor:
             break
         assert before[0] in shown(found), top
-    assert there._dialogue.fold_list.height(0) is not None  # type: ignore[union-attr]
+    assert there._dialogue.fold_list.get_height(0) is not None  # type: ignore[union-attr]
 
 
 @driven(GOLDEN / "k4_java_txn.pcap.zst", size=(140, 30))
