@@ -94,7 +94,7 @@ test-full: lint $(SPARK) $(BROKERS)
 KEPT = $(if $(KEEP),--keep $(KEEP))
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks $(KEPT)
+	$(BIN)/python -m benchmarks $(KEPT) --page docs/benchmarks.md
 
 # Spark over captures of up to 10 GB, which are made and taken away again: some hour, and 30 GB free where TMPDIR is.
 bench-pipeline: $(READY) $(SPARK)

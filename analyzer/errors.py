@@ -7,3 +7,7 @@ class UserError(Exception):
     """What is wrong, where, and what to do, in one sentence without a full stop."""
 
     exit_code = 2
+
+
+class CaptureError(UserError):
+    """What is wrong with it, where, and what to do. A damaged capture is a Finding instead."""

@@ -11,29 +11,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Self
 
-from analyzer.capture.closing import Closing
-from analyzer.capture.packets import Blocks, Packets, Reader
-from analyzer.capture.succession import Succession
+from analyzer.capture.packets import PacketReader, PacketSource, ReaderName
+from analyzer.capture.sources import SelfClosing
+from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
-from analyzer.messages.comments import Comments
-from analyzer.messages.decode_as import Orders, Where, known_of, together
+from analyzer.messages.comments import MessageComments
+from analyzer.messages.decode_as import ConnectionRules, DecodeAsTarget, make_rules, merge_rules
 from analyzer.messages.engine import Engine
 from analyzer.messages.eviction import Eviction
-from analyzer.messages.hosts import Hosts
-from analyzer.messages.stream_findings import Located
+from analyzer.messages.hosts import HostNames
+from analyzer.messages.stream_findings import LocatedFinding
 from dissectors.finding import Finding
 from dissectors.registry import Ports
 
 
-class Analysis(Closing):
+class Analysis(SelfClosing):
     """Blocks of packets, read into rows, and all that can be asked of these. `ended`: all of them have been read."""
 
-    def __init__(self, source: Blocks, known: Ports, *, orders: Orders | None = None, use_bulk: bool = True) -> None:
+    def __init__(
+        self, source: PacketSource, known: Ports, *, orders: ConnectionRules | None = None, use_bulk: bool = True
+    ) -> None:
         self.source = source
         self.engine = Engine(source.store, source.flows, known, orders=orders, use_bulk=use_bulk)
         self.rows = self.engine.rows
-        self.comments = Comments(None, self.rows, self.engine.pieces)
-        self.hosts = Hosts((), source.flows, self.engine.streams, self.rows)
+        self.comments = MessageComments(None, self.rows, self.engine.pieces)
+        self.hosts = HostNames((), source.flows, self.engine.streams, self.rows)
         self.eviction = Eviction(self.engine, source)
         self.ended = False
 
@@ -46,7 +48,7 @@ class Analysis(Closing):
         # By map, which keeps no block: when the source ends, the last one has gone, and its memory can be given back.
         for closed in map(self.engine.feed, self.source.blocks()):
             yield closed
-            self.eviction.age()
+            self.eviction.evict_silent()
         closed = self.engine.finish()
         self.ended = True
         yield closed
@@ -72,7 +74,7 @@ class Analysis(Closing):
         return [finding for finding, _ in self.located]
 
     @property
-    def located(self) -> list[Located]:
+    def located(self) -> list[LocatedFinding]:
         """The same with the stream of each."""
         files, left = ([(each, None) for each in found] for found in (self.source.findings, self.eviction.findings()))
         return [*files, *self.engine.stream_findings.located, *left]
@@ -86,35 +88,35 @@ class Session(Analysis):
 
     def __init__(
         self,
-        inputs: Sequence[str | PathLike[str]] | Succession,
+        inputs: Sequence[str | PathLike[str]] | FileSuccession,
         *,
-        decode_as: Mapping[int, str] | Mapping[Where, str] | None = None,
-        reader: Reader = "native",
+        decode_as: Mapping[int, str] | Mapping[DecodeAsTarget, str] | None = None,
+        reader: ReaderName = "native",
         follow: bool = False,
         use_bulk: bool = True,
         block: int = 32_768,
         names: bool = True,
     ) -> None:
-        known, orders = known_of(decode_as)
-        self.packets = Packets(inputs, reader=reader, follow=follow, block=block)
+        known, orders = make_rules(decode_as)
+        self.packets = PacketReader(inputs, reader=reader, follow=follow, block=block)
         self._inputs, self._told, self._reader, self._names = inputs, decode_as, reader, names
         super().__init__(self.packets, known, orders=orders, use_bulk=use_bulk)
-        self.comments = Comments(self.packets.comments, self.rows, self.engine.pieces)
+        self.comments = MessageComments(self.packets.comments, self.rows, self.engine.pieces)
         if names:
-            self.hosts = Hosts(self.packets.files, self.packets.flows, self.engine.streams, self.rows)
+            self.hosts = HostNames(self.packets.files, self.packets.flows, self.engine.streams, self.rows)
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> ReaderName:
         """Who reads the captures."""
         return self._reader
 
-    def again(self, where: Where, protocol: str) -> Session:
+    def again(self, where: DecodeAsTarget, protocol: str) -> Session:
         """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
-        told = together((*(self._told or {}).items(), (where, protocol)))
-        if isinstance(self._inputs, Succession):
-            if not self._inputs.over:
+        told = merge_rules((*(self._told or {}).items(), (where, protocol)))
+        if isinstance(self._inputs, FileSuccession):
+            if not self._inputs.is_finished:
                 raise UserError("what is still being captured can't be read again: stop the capture first")
-            return Session(self._inputs.again(), decode_as=told, names=self._names)
+            return Session(self._inputs.reopen(), decode_as=told, names=self._names)
         if not all(map(os.path.isfile, self._inputs)):
             raise UserError(
                 "what came through a pipe can't be read again: keep it in a file, or say -d when it is opened"
@@ -126,4 +128,4 @@ def grow_within(session: Analysis, limit: int | None) -> Iterator[range]:
     """As Analysis.grow; rows that are due leave as soon as the next ones are asked for. limit: see Eviction.due."""
     for closed in session.grow():
         yield closed
-        session.eviction.leave(session.eviction.due(limit))
+        session.eviction.evict(session.eviction.find_due_row(limit))

@@ -1,11 +1,13 @@
 """wireanalyze beside tshark and termshark, on captures that are made here.
 
-    python -m benchmarks [--quick] [--packets N] [--keep DIR] [--only PART]...
+    python -m benchmarks [--quick] [--packets N] [--keep DIR] [--only PART]... [--page FILE]
 
-Prints a table in Markdown, and on standard error how far it is. CPU time is user + system; every command runs once to
-warm up, then in alternation with its counterpart, and medians are compared (measure.py). Our modules are compiled
-before the clock runs, as an installation does. What is not installed (Debian, Ubuntu: sudo apt-get install tshark
-termshark) is left out.
+Prints a table in Markdown, and on standard error how far it is. With --page the table replaces those lines of the page
+that were measured again, and the command fails if a goal that the page had reached falls by more than 10 % (page.py).
+
+CPU time is user + system; every command runs once to warm up, then in alternation with its counterpart, and medians
+are compared (measure.py). Our modules are compiled before the clock runs, as an installation does. What is not
+installed (Debian, Ubuntu: sudo apt-get install tshark termshark) is left out.
 Full: some half an hour on two processors; --quick: some 5 minutes. The pipeline (four parts, of which three are long)
 runs only when it is named; it needs the extra `pipeline`. So do live-file, live-index, live-latency, live-cpu and
 live-soak: they need root, to make network namespaces of their own, and are best with tcpreplay installed.
@@ -23,6 +25,7 @@ from pathlib import Path
 
 from benchmarks.comparison import Bench
 from benchmarks.measure import ROOT
+from benchmarks.page import update_page
 from benchmarks.parts import PARTS, UNASKED
 from benchmarks.table import machine, text
 
@@ -36,6 +39,9 @@ def main() -> None:
     options.add_argument("--keep", type=Path, default=None, metavar="DIR", help="where captures stay, to be used again")
     options.add_argument("--only", action="append", choices=list(PARTS), help="this part alone; may be repeated")
     options.add_argument("--minutes", type=float, default=Bench.minutes, help="how long live-soak captures")
+    options.add_argument(
+        "--page", type=Path, default=None, metavar="FILE", help="a page of Markdown that is brought up to date"
+    )
     chosen = options.parse_args()
     packets = chosen.packets or (50_000 if chosen.quick else 400_000)
     times = chosen.times or (1 if chosen.quick else 5)
@@ -59,6 +65,8 @@ def main() -> None:
                 print(f"          {' | '.join(filter(None, line[:5]))}", file=sys.stderr, flush=True)
     print(text(lines))
     print(f"{time.monotonic() - began:5.0f} s", file=sys.stderr)
+    if chosen.page is not None and (lost := update_page(chosen.page, lines, f"{machine()}; {packets:,} packets")):
+        sys.exit("\n".join(lost))
 
 
 if __name__ == "__main__":

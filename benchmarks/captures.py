@@ -26,12 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.packets import ACK, FIN, MSS, SYN, Side, Sink, Writer
-
-Message = tuple[bool, bytes]
-"""Whether the client sends it, and its bytes."""
-
-Turn = list[Message]
-"""Messages of both sides at whose end nothing is unanswered."""
+from benchmarks.traffic import TAME, Message, Overlap, Traffic, Turn, encrypt
 
 Conversations = Callable[[random.Random, int], Iterator[Turn]]
 """The turns of the n-th connection, without end unless the protocol has one."""
@@ -40,7 +35,8 @@ Conversations = Callable[[random.Random, int], Iterator[Turn]]
 @dataclass(frozen=True, slots=True)
 class Kind:
     """What a capture is of. acks: packets without payload a message; together: how often a message shares a segment
-    with the one before it, if both come from one side. segment: the most bytes that one brings."""
+    with the one before it, if both come from one side. segment: the most bytes that one brings. traffic: what
+    busy clients and the network do to it."""
 
     name: str
     port: int
@@ -49,6 +45,7 @@ class Kind:
     acks: float
     together: float = 0.0
     segment: int = MSS
+    traffic: Traffic = TAME
 
 
 @dataclass(slots=True)
@@ -57,13 +54,19 @@ class Connection:
 
     client: Side
     server: Side
-    turns: Iterator[Turn]
+    turns: Overlap
     queue: deque[Message] = field(default_factory=deque)
 
     def refill(self) -> bool:
         """Whether there is something to send, now that a next turn has been asked for."""
         if not self.queue:
-            self.queue.extend(next(self.turns, ()))
+            self.queue.extend(self.turns.begin_turn())
+        return bool(self.queue)
+
+    def finish(self) -> bool:
+        """Whether there is something to send that answers what was sent before."""
+        if not self.queue:
+            self.queue.extend(self.turns.finish())
         return bool(self.queue)
 
     def take(self, chance: random.Random, together: float) -> Message:
@@ -90,32 +93,52 @@ def write(path: Path, kind: Kind, *, packets: int | None = None, size: int | Non
 def fill(file: Sink, kind: Kind, *, packets: int | None = None, size: int | None = None) -> int:
     """The same into a file that is open; each write is the file's header or one packet's record."""
     chance = random.Random(f"{kind.name} {packets} {size}")
-    out = Writer.begin(file, chance, kind.segment)
-    ends = [_connection(kind, number, chance) for number in range(kind.connections)]
-    for each in ends:
-        out.packet(each.client, each.server, SYN)
-        out.packet(each.server, each.client, SYN | ACK)
-        out.packet(each.client, each.server, ACK)
-    talking = list(ends)
+    out = Writer.begin(file, chance, kind.segment, kind.traffic)
+    talking = [_open(out, kind, number) for number in range(kind.connections)]
+    opened = len(talking)
     while talking and not _enough(out, packets, size):
         at = chance.randrange(len(talking))
         if talking[at].refill():
             _say(out, talking[at], kind)
+            continue
+        if kind.traffic.turns:
+            _close(out, talking[at])
+            talking[at], opened = _open(out, kind, opened), opened + 1
         else:
-            del talking[at]
-    for each in ends:
-        while each.queue:
+            _close(out, talking.pop(at))
+    for each in talking:
+        while each.finish():
             _say(out, each, kind)
-        out.packet(each.client, each.server, FIN | ACK)
-        out.packet(each.server, each.client, FIN | ACK)
-        out.packet(each.client, each.server, ACK)
+    for each in talking:
+        _close(out, each)
+    out.finish()
     return out.packets
 
 
-def _connection(kind: Kind, number: int, chance: random.Random) -> Connection:
-    client = Side(bytes([10, 0, number >> 8, number & 255]), 40_000 + number, chance.getrandbits(32))
-    server = Side(bytes([10, 1, 0, 1 + number % 3]), kind.port, chance.getrandbits(32))
-    return Connection(client, server, kind.conversations(chance, number))
+def _open(out: Writer, kind: Kind, number: int) -> Connection:
+    """Opens the n-th connection; what it is follows from its number alone."""
+    own, traffic = random.Random(f"{kind.name} {number}"), kind.traffic
+    sealed, tagged, long = (own.random() < share for share in (traffic.tls, traffic.vlan, traffic.ipv6))
+    ends = bytes([10, 0, number >> 8 & 255, number & 255]), bytes([10, 1, 0, 1 + number % 3])
+    client, server = (
+        Side(
+            bytes.fromhex("fd00") + bytes(10) + end if long else end, port, out.chance.getrandbits(32), vlan=7 * tagged
+        )
+        for end, port in zip(ends, (20_000 + number % 40_000, kind.port + sealed), strict=True)
+    )
+    client.captured = not traffic.one_way
+    turns = encrypt(own) if sealed else kind.conversations(out.chance, number)
+    opened = Connection(client, server, Overlap(turns, traffic, own))
+    out.packet(client, server, SYN)
+    out.packet(server, client, SYN | ACK)
+    out.packet(client, server, ACK)
+    return opened
+
+
+def _close(out: Writer, connection: Connection) -> None:
+    out.packet(connection.client, connection.server, FIN | ACK)
+    out.packet(connection.server, connection.client, FIN | ACK)
+    out.packet(connection.client, connection.server, ACK)
 
 
 def _enough(out: Writer, packets: int | None, size: int | None) -> bool:

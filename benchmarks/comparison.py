@@ -45,31 +45,37 @@ class Bench:
 def works(bench: Bench) -> Iterator[Line]:
     """Our commands beside tshark's. What they say is counted before it is timed."""
     for group in GROUPS:
-        capture = bench.capture(group.kind)
-        _compare_counts(group, capture)
-        pipelines = [work.ours(capture) for work in group.works]
-        if beside := installed("tshark"):
-            pipelines.append(group.tshark(capture))
-        runs = alternated(pipelines, bench.times)
-        for work, run in zip(group.works, runs, strict=False):
-            if not beside:
-                yield Line(work.name, group.kind, f"{run.cpu:.2f} s", goal=f"{work.goal:g}")
-                continue
-            theirs = runs[-1].cpu
-            said = f"tshark, {group.said}"
-            yield Line(
-                work.name, group.kind, f"{run.cpu:.2f} s", said, f"{theirs:.2f} s", theirs / run.cpu, f"{work.goal:g}"
-            )
+        for kind in group.kinds:
+            yield from _compare(bench, group, kind)
+
+
+def _compare(bench: Bench, group: Group, kind: str) -> Iterator[Line]:
+    capture = bench.capture(kind)
+    _compare_counts(group, capture)
+    pipelines = [work.ours(capture) for work in group.works]
+    if beside := installed("tshark"):
+        pipelines.append(group.tshark(capture))
+    runs = alternated(pipelines, bench.times)
+    for work, run in zip(group.works, runs, strict=False):
+        if not beside:
+            yield Line(work.name, kind, f"{run.cpu:.2f} s", goal=f"{work.goal:g}")
+            continue
+        theirs = runs[-1].cpu
+        ours, their_name = f"{run.cpu:.2f} s", f"tshark, {group.said}"
+        yield Line(work.name, kind, ours, their_name, f"{theirs:.2f} s", theirs / run.cpu, f"{work.goal:g}")
 
 
 def _compare_counts(group: Group, capture: Path) -> None:
-    """Raises Failed unless all outputs tell of the same messages; tshark's too, where they can be counted."""
+    """Raises Failed unless all outputs tell of the same messages; tshark's nearly, for it counts some repeats, too."""
     messages = told(STATS.ours(capture), counted)
     checks = [(work.name, work.ours(capture), work.check) for work in group.works]
     if installed("tshark"):
         checks.append(("tshark", group.tshark(capture), group.check))
     for name, pipeline, check in checks:
-        if check is not None and (found := told(pipeline, check)) != messages:
+        if check is None:
+            continue
+        found = told(pipeline, check)
+        if abs(found - messages) > (messages // 100 if name == "tshark" else 0):
             raise Failed(f"{name} tells of {found:,} messages, stats of {messages:,}")
 
 

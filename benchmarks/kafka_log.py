@@ -41,21 +41,28 @@ class Log:
             self.offsets[partition] += chosen.count
         return found
 
-    def produce(self) -> Exchange:
-        """A batch for one partition or for two."""
+    def produce(self, *, silent: bool = False) -> Exchange:
+        """A batch for one partition or for two; silent: with acks=0, to which there is no answer."""
         chosen = range(1 + self.chance.getrandbits(1))
         parts = [struct.pack(">ii", index, len(data)) + data for index in chosen for data in [self.written(index)]]
-        body = struct.pack(">hhii", -1, -1, 30_000, 1) + self.topic + struct.pack(">i", len(parts)) + b"".join(parts)
+        body = (
+            struct.pack(">hhii", -1, 0 if silent else -1, 30_000, 1)
+            + self.topic
+            + struct.pack(">i", len(parts))
+            + b"".join(parts)
+        )
         answers = b"".join(struct.pack(">ihqqq", index, 0, self.offsets[index], -1, 0) for index in chosen)
         answer = struct.pack(">ii", 0, 1) + self.topic + struct.pack(">i", len(parts)) + answers + bytes(4)
-        return Exchange("Produce", True, (_request(PRODUCE, PRODUCE_VERSION, body), framed(answer)))
+        request = _request(PRODUCE, PRODUCE_VERSION, body)
+        return Exchange("Produce", True, (request,) if silent else (request, framed(answer)))
 
-    def fetch(self) -> Exchange:
-        """What two partitions have."""
+    def fetch(self, *, empty: bool = False) -> Exchange:
+        """What two partitions have; empty: nothing came while the broker waited for records."""
         asked = b"".join(struct.pack(">iiqqi", index, 5, self.offsets[index], 0, 1 << 20) for index in range(2))
         topic = self.topic + struct.pack(">i", 2) + asked
         body = struct.pack(">iiiibiii", -1, 500, 1, 50 << 20, 0, 0, -1, 1) + topic + struct.pack(">i", 0) + text(b"")
-        return Exchange("Fetch", True, (_request(FETCH, FETCH_VERSION, body), self.fetched(self.read(0), self.read(1))))
+        records = (b"", b"") if empty else (self.read(0), self.read(1))
+        return Exchange("Fetch", True, (_request(FETCH, FETCH_VERSION, body), self.fetched(*records)))
 
     def fetched(self, *records: bytes) -> bytes:
         """The answer to a fetch, with the records of partitions 0, 1, ..."""

@@ -23,10 +23,10 @@ GROWING = "small"
 
 _MAKERS = (
     *("captures", "packets", "recorded", "batches", "kafka", "kafka_log", "protocols", "pulsar", "pulsar_payload"),
-    *("quorum", "snapshots"),
+    *("quorum", "snapshots", "traffic"),
 )
 _RECORDINGS = {
-    "kafka": kafka.SMALL,
+    "kafka": (*kafka.SMALL, *kafka.TODAY),
     "zookeeper": (*protocols.ZOOKEEPER, *quorum.RECORDED),
     "pulsar": protocols.PULSAR,
     "rocketmq": protocols.ROCKETMQ,

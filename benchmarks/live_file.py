@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from analyzer.capture.packets import Packets
-from analyzer.live.asked import Asked
+from analyzer.capture.packets import PacketReader
+from analyzer.live.capture_request import CaptureRequest
 from benchmarks.comparison import Bench
 from benchmarks.measure import Failed
 from benchmarks.sniffed import Capturing, user
@@ -73,18 +73,20 @@ def tried(bench: Bench, rate: float, seconds: float) -> Captured:
     return min(found, key=lambda each: each.lost)
 
 
-def captured(capture: Path, scratch: Path, rate: float, seconds: float, asked: Asked | None = None) -> Captured:
+def captured(
+    capture: Path, scratch: Path, rate: float, seconds: float, asked: CaptureRequest | None = None
+) -> Captured:
     """One run; the file is taken away again. Raises Failed where the figures contradict each other."""
     path = scratch / "captured.pcapng"
     with Wire() as wire:
-        with Capturing(wire, asked or Asked((wire.near(),), user=user())) as capturing:
+        with Capturing(wire, asked or CaptureRequest((wire.near(),), user=user())) as capturing:
             capturing.begin(path)
             start = capturing.cpu_now()
             sent = wire.send(capture, rate, int(rate * seconds)).wait()
             stopped = capturing.stop()
             spent = capturing.cpu_now() - start
         came = wire.counted().packets
-    with Packets([path]) as packets:
+    with PacketReader([path]) as packets:
         kept = sum(map(len, packets.blocks()))
     size = path.stat().st_size
     os.unlink(path)

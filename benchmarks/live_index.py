@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import PacketReader
 from benchmarks.comparison import Bench
 from benchmarks.measure import told
 from benchmarks.sniffed import Cost, Sniffing, sniff
@@ -107,7 +107,7 @@ def followed(capture: Path, scratch: Path, rate: float, seconds: float, options:
             sent = sending.wait()
             cost = running.end().beyond(before)
             said = running.said()
-    with Packets([kept]) as packets:
+    with PacketReader([kept]) as packets:
         found = sum(map(len, packets.blocks()))
     listed, rows = told(STATS.ours(kept), counted), _lines(out)
     os.unlink(kept)

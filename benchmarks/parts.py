@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from benchmarks import memory
 from benchmarks.comparison import Bench, decoding, installed, works
@@ -19,25 +19,36 @@ from benchmarks.live_index import live_index
 from benchmarks.live_latency import live_latency
 from benchmarks.live_rows import live
 from benchmarks.live_soak import live_soak
-from benchmarks.measure import alternated
+from benchmarks.measure import alternated, told
 from benchmarks.opening import opening
 from benchmarks.packets import MSS
 from benchmarks.pipeline import pipeline, pipeline_connection, pipeline_growth, pipeline_heap
 from benchmarks.snapshots import LOOPBACK
 from benchmarks.table import Line
-from benchmarks.works import FIELDS_OF_ALL, ROWS, STATS, TABLE, Work
+from benchmarks.traffic import DISTURBANCES
+from benchmarks.works import FIELDS_OF_ALL, ROWS, STATS, TABLE, Work, counted
 
-SHARES = {"small": "", "zookeeper": "0.50", "quorum": "0.50", "rocketmq": "0.50", "pulsar": "0.60"}
+SHARES = {"small": "", "zookeeper": "0.60", "quorum": "0.60", "rocketmq": "0.60", "pulsar": "0.60"}
+REAL_SHARES = {"real": "", **{f"real-{kind}": goal for kind, goal in SHARES.items() if goal}}
 """Kinds whose speed is compared with Kafka's, and the share that is the goal."""
 
+DISTURBED = {
+    **{f"disturbed-{share:.2%}": f"{1 + 40 * share:.2f}" for share in DISTURBANCES},
+    "one-way": "3",
+    "short": "3",
+    "snapped": "3",
+    "today": "1.5",
+}
+"""Kinds that differ from the real one in one property, and how many times its cost they may have."""
+
 SNAPSHOT_GOAL = "64 MiB"
-INDEX_GOAL, FETCH_GOAL, GROWTH_GOAL, CODECS_GOAL = "120 B", "8", "1.05", "0.60"
+INDEX_GOAL, FETCH_GOAL, GROWTH_GOAL, CODECS_GOAL = "130 B", "8", "1.05", "0.60"
 
 
 def indexing(bench: Bench) -> Iterator[Line]:
     """Anonymous memory by the packet."""
     few = bench.library.of_packets("small", FEW)
-    for kind in ("small", "large"):
+    for kind in ("small", "real", "large"):
         capture = bench.capture(kind)
         found = memory.index(capture, few)
         tshark = memory.tshark_per_packet(capture, few, found.packets) if installed("tshark") else None
@@ -80,16 +91,39 @@ def growing(bench: Bench) -> Iterator[Line]:
         found = growth(bench.library, work, bench.sizes, bench.few_times)
         sizes = "/".join(map(str, found.sizes))
         costs = " ".join(f"{cost:.2f}" for cost in found.costs)
-        yield Line(f"growth, {work.name}", f"small, {sizes} MiB", f"{costs} s", "", "", found.exponent, GROWTH_GOAL)
+        yield Line(
+            f"growth, {work.name}", f"small, {sizes} MiB", f"{costs} s", "", "", found.exponent, GROWTH_GOAL, low=True
+        )
 
 
 def speeds(bench: Bench) -> Iterator[Line]:
     """Messages a second, by protocol."""
-    packets = {kind: bench.packets if kind == "small" else bench.packets // 4 for kind in SHARES}
-    found = rates(bench.library, packets, bench.times)
-    for kind, rate in found.items():
-        share = None if kind == "small" else rate / found["small"]
-        yield Line("messages a second, `list -e`", kind, f"{rate:,.0f}", "of Kafka's", "", share, SHARES[kind])
+    for shares in (SHARES, REAL_SHARES):
+        kafka = next(iter(shares))
+        packets = {kind: bench.packets if kind == kafka else bench.packets // 4 for kind in shares}
+        found = rates(bench.library, packets, bench.times)
+        for kind, rate in found.items():
+            share = None if kind == kafka else rate / found[kafka]
+            yield Line("messages a second, `list -e`", kind, f"{rate:,.0f}", "of Kafka's", "", share, shares[kind])
+
+
+def disturbed(bench: Bench) -> Iterator[Line]:
+    """What disturbed packets cost: CPU a message of captures that are like the real one but for one property."""
+    for work in (STATS, TABLE):
+        base, *others = _costs(bench, work, ("real", *DISTURBED))
+        yield Line(f"CPU a message, {work.name}", "real", f"{base:.1f} us")
+        for kind, cost in zip(DISTURBED, others, strict=True):
+            name, goal = f"CPU a message, {work.name}", DISTURBED[kind]
+            yield Line(name, kind, f"{cost:.1f} us", "of the real one's", "", cost / base, goal, low=True)
+
+
+def _costs(bench: Bench, work: Work, kinds: Iterable[str]) -> list[float]:
+    """Microseconds of CPU a message, the start subtracted."""
+    captures = [bench.library.of_packets(kind, bench.packets // 4) for kind in kinds]
+    few = bench.library.of_packets("small", FEW)
+    start, *runs = alternated([work.ours(path) for path in (few, *captures)], bench.few_times)
+    messages = [told(STATS.ours(path), counted) for path in captures]
+    return [(run.cpu - start.cpu) / count * 1e6 for run, count in zip(runs, messages, strict=True)]
 
 
 def codecs(bench: Bench) -> Iterator[Line]:
@@ -124,6 +158,7 @@ PARTS: Mapping[str, Callable[[Bench], Iterator[Line]]] = {
     "snapshots": snapshots,
     "growth": growing,
     "speeds": speeds,
+    "disturbed": disturbed,
     "codecs": codecs,
     "live-file": live_file,
     "live-index": live_index,

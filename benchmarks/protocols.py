@@ -11,6 +11,7 @@ import random
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 
 from benchmarks.captures import Kind, Message, Turn
@@ -19,6 +20,7 @@ from benchmarks.pulsar import Numbers, renumbered
 from benchmarks.pulsar_payload import renewed
 from benchmarks.quorum import quorum
 from benchmarks.recorded import Exchange, by_operation, exchanges
+from benchmarks.traffic import REAL
 
 ZOOKEEPER = ("cl_java395_basic", "cl_java395_watch", "en3414_clients", "en395_txns_follower")
 ZOOKEEPER_MIX = {
@@ -142,12 +144,10 @@ def _sides(exchange: Exchange, numbers: Numbers) -> list[Message]:
     return [(side, renumbered(data, numbers)) for side, data in zip(sides, exchange.messages, strict=False)]
 
 
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind("zookeeper", 2181, zookeeper, connections=40, acks=0.24, together=0.1),
-        Kind("quorum", 2888, quorum, connections=30, acks=0.42, together=0.1),
-        Kind("pulsar", 6650, pulsar, connections=30, acks=0.28, together=0.25),
-        Kind("rocketmq", 10911, rocketmq, connections=40, acks=0.63),
-    )
-}
+TAME = (
+    Kind("zookeeper", 2181, zookeeper, connections=40, acks=0.24, together=0.1),
+    Kind("quorum", 2888, quorum, connections=30, acks=0.42, together=0.1),
+    Kind("pulsar", 6650, pulsar, connections=30, acks=0.28, together=0.25),
+    Kind("rocketmq", 10911, rocketmq, connections=40, acks=0.63),
+)
+KINDS = {kind.name: kind for kind in (*TAME, *(replace(kind, name=f"real-{kind.name}", traffic=REAL) for kind in TAME))}

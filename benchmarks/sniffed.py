@@ -20,9 +20,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, NamedTuple, Self, TypeVar
 
-from analyzer.live.asked import Asked
-from analyzer.live.channel import Failed as CannotBegin
-from analyzer.live.channel import Line, Ready, Start, Stop, Stopped, from_line, to_line
+from analyzer.live.capture_request import CaptureRequest
+from analyzer.live.channel import (
+    ChannelMessage,
+    ReadyMessage,
+    RunEndMessage,
+    StartCommand,
+    StopCommand,
+    decode_message,
+    encode_message,
+)
+from analyzer.live.channel import FailureMessage as CannotBegin
 from benchmarks.measure import PROGRAM, ROOT, Failed, anonymous
 from benchmarks.tree import below
 from benchmarks.wire import Wire
@@ -35,7 +43,7 @@ SETTLED = 1.0
 
 PATIENCE = 60.0
 
-Said = TypeVar("Said", bound=Line)
+Said = TypeVar("Said", bound=ChannelMessage)
 
 
 class Look(NamedTuple):
@@ -166,13 +174,13 @@ class Sniffing:
 class Capturing:
     """The capturing process alone, writing a file that nobody reads; a context manager."""
 
-    def __init__(self, wire: Wire, asked: Asked) -> None:
+    def __init__(self, wire: Wire, asked: CaptureRequest) -> None:
         command = [sys.executable, "-P", "-m", "analyzer.live.sniffer", asked.to_json()]
         self._process = subprocess.Popen(
             wire.sniffing(*command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd=ROOT
         )
         self._heard = b""
-        self.hear(Ready)
+        self.hear(ReadyMessage)
 
     def hear(self, kind: type[Said]) -> Said:
         """The next line of a kind. Raises Failed."""
@@ -188,7 +196,7 @@ class Capturing:
                 self._heard += more
                 continue
             self._heard = rest
-            line = from_line(text.decode())
+            line = decode_message(text.decode())
             if isinstance(line, kind):
                 return line
             if isinstance(line, CannotBegin):
@@ -200,12 +208,12 @@ class Capturing:
 
     def begin(self, path: Path) -> None:
         """Has it write."""
-        self._tell(Start(str(path)))
+        self._tell(StartCommand(str(path)))
 
-    def stop(self) -> Stopped:
+    def stop(self) -> RunEndMessage:
         """Has it write what is at hand; how it went."""
-        self._tell(Stop())
-        return self.hear(Stopped)
+        self._tell(StopCommand())
+        return self.hear(RunEndMessage)
 
     def __enter__(self) -> Self:
         return self
@@ -220,6 +228,6 @@ class Capturing:
             stream.close()
         self._process.wait()
 
-    def _tell(self, line: Line) -> None:
+    def _tell(self, line: ChannelMessage) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(to_line(line).encode())
+        self._process.stdin.write(encode_message(line).encode())

@@ -14,7 +14,10 @@ HEAD = ("work", "capture", "ours", "beside", "its figure", "ratio", "goal")
 
 
 class Line(NamedTuple):
-    """One figure. `ours` and `theirs` are printed with their unit; `ratio` is what the goal is about, None: unknown."""
+    """One figure. `ours` and `theirs` are printed with their unit; `ratio` is what the goal is about, None: unknown.
+
+    The goal is reached by a ratio that is as high, or as low where `low` says so.
+    """
 
     work: str
     capture: str
@@ -23,15 +26,32 @@ class Line(NamedTuple):
     theirs: str = ""
     ratio: float | None = None
     goal: str = ""
+    low: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells this line from others of a table: its first cells as they are printed."""
+        return self.work, self.capture, self.beside
+
+    def share_of_goal(self) -> float | None:
+        """How much of its goal is reached: 1 or more where it is; None where there is no number to compare."""
+        try:
+            goal = float(self.goal)
+        except ValueError:
+            return None
+        if not self.ratio or not goal:
+            return None
+        return goal / self.ratio if self.low else self.ratio / goal
 
 
 def text(lines: Sequence[Line]) -> str:
     """The table."""
-    rows = [HEAD, ["---"] * len(HEAD), *(_cells(line) for line in lines)]
+    rows = [HEAD, ["---"] * len(HEAD), *(format_cells(line) for line in lines)]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _cells(line: Line) -> Sequence[str]:
+def format_cells(line: Line) -> Sequence[str]:
+    """The cells of a line as they are printed."""
     ratio = "" if line.ratio is None else f"{line.ratio:.2f}" if line.ratio < 2 else f"{line.ratio:.1f}"
     return (*line[:5], ratio, line.goal)
 

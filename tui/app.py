@@ -146,7 +146,7 @@ class TuiApp(CrashGuard, App[Exception]):
 def _release_run(main: MainScreen) -> None:
     """The run of a screen that is gone: its tables go as well, whoever else still knows the session."""
     if main.ingest.is_over:
-        main.session.eviction.leave(len(main.session.rows))
+        main.session.eviction.evict(len(main.session.rows))
         main.session.close()
 
 

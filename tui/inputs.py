@@ -2,7 +2,7 @@
 
 Theory. The packets of a live capture go through files that a session reads like any others. A screen also wants to know
 the state of the capture, how many packets it lost, and how many are not read yet. The protocols here name all that the
-screens depend on; analyzer.live.sniffing implements them.
+screens depend on; analyzer.live.live_session implements them.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from analyzer.capture import malloc
+from analyzer.capture import libc
 from analyzer.session import Session
 from tui.background import PENDING_TASKS
 
@@ -142,8 +142,8 @@ class Loader(threading.Thread):
         while self._releases and PENDING_TASKS.is_done_before(self._releases[0][1]):
             before = self._releases.popleft()[0]
         if before:
-            self._session.eviction.leave(before)
-            malloc.give_back()  # pages over so many rows leave as much free as the rows took
+            self._session.eviction.evict(before)
+            libc.give_back()  # pages over so many rows leave as much free as the rows took
 
     def _count(self) -> Growth:
         session, packets = self._session, self._session.packets
@@ -156,11 +156,11 @@ class Loader(threading.Thread):
     def _add_eviction(self, counted: Growth) -> Growth:
         """The same, and from which row on the rest stays."""
         session, memory = self._session, self.memory
-        first = session.eviction.due(None if memory is None else int(EVICTION_SHARE * memory))
-        is_gone, now = session.eviction.due(None) > session.rows.first, time.monotonic()
+        first = session.eviction.find_due_row(None if memory is None else int(EVICTION_SHARE * memory))
+        is_gone, now = session.eviction.find_due_row(None) > session.rows.first, time.monotonic()
         self._gone_since = (self._gone_since or now) if is_gone else None
         is_late = self._gone_since is not None and now > self._gone_since + EVICTION_TIMEOUT
-        is_full = memory is not None and session.eviction.held > memory
+        is_full = memory is not None and session.eviction.memory_bytes > memory
         return counted._replace(first=first, pressing=is_late or is_full)
 
     def _announce(self, told: Growth | ReadingEnd) -> None:

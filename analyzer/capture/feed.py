@@ -19,14 +19,14 @@ import threading
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from analyzer.capture.file_kinds import LONGEST_MAGIC
-from analyzer.capture.growing import Growing
+from analyzer.capture.growing import GrowingFile
 from analyzer.capture.records import CaptureInfo
 from analyzer.capture.sources import Spool
 from dissectors.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from analyzer.capture.unpack import Unpacker
+
 
 READ = 1 << 20
 COLLECT, LITTLE_COLLECT = 0.15, 0.06
@@ -44,7 +44,7 @@ LARGEST_FILL = 64 << 20
 SPOOL_LIMIT = 64 << 30
 
 
-class Feed(Protocol):
+class ByteFeed(Protocol):
     """Where more bytes come from."""
 
     final: bool
@@ -54,7 +54,7 @@ class Feed(Protocol):
         """Waits until more bytes have come into the source; False: none will come."""
 
 
-class Still:
+class CompleteFeed:
     """All bytes are there."""
 
     final = True
@@ -64,10 +64,10 @@ class Still:
         return False
 
 
-class Growth:
+class GrowingFeed:
     """A file that somebody else writes; ends when `stop` is set, or when `whole` is, which says that it has its end."""
 
-    def __init__(self, source: Growing, stop: threading.Event, whole: threading.Event | None = None) -> None:
+    def __init__(self, source: GrowingFile, stop: threading.Event, whole: threading.Event | None = None) -> None:
         self.final = False
         self._source = source
         self._stop = stop
@@ -78,7 +78,7 @@ class Growth:
         """See Feed.fill; looks once more after the end, so that nothing written before it is lost."""
         while True:
             whole, stopped = self._whole.is_set(), self._stop.is_set()
-            waiting, now = self._source.waiting(), time.monotonic()
+            waiting, now = self._source.count_waiting(), time.monotonic()
             quiet, collect = now - self._given, LITTLE_COLLECT if waiting < LITTLE else COLLECT
             if waiting > 0 and (whole or stopped or waiting >= ENOUGH or quiet >= collect):
                 self._given = now
@@ -92,7 +92,7 @@ class Growth:
             time.sleep(max(collect - quiet, LOOK) if waiting > 0 else LOOK if quiet < IDLE else IDLE_LOOK)
 
 
-class Inflow:
+class SpoolingFeed:
     """Spools a descriptor that it takes over: a pipe, a device, a compressed file. `stop` ends waiting for a pipe."""
 
     final = True
@@ -208,3 +208,47 @@ class Inflow:
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
+
+
+MAGICS = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"\xfd7zXZ\x00": "xz",
+}
+LONGEST_MAGIC = max(map(len, MAGICS))
+
+
+def recognise_compression(prefix: bytes) -> str | None:
+    """The compression whose magic `prefix` begins with. Skippable frames may lead zstd's (pzstd does that)."""
+    if len(prefix) >= 4 and prefix[0] & 0xF0 == 0x50 and prefix[1:4] == b"\x2a\x4d\x18":
+        return "zstd"
+    return next((name for magic, name in MAGICS.items() if prefix.startswith(magic)), None)
+
+
+FOREIGN_HEAD = 512
+"""Bytes that tell it."""
+
+_UNPACK = "unpack it and name the capture in it"
+_CONVERT = "editcap -F pcapng of Wireshark converts it"
+_KINDS = (
+    (0, b"PK\x03\x04", f"a zip archive: {_UNPACK}"),
+    (257, b"ustar", f"a tar archive: {_UNPACK}"),
+    (0, b"7z\xbc\xaf\x27\x1c", f"a 7z archive: {_UNPACK}"),
+    (0, b"BZh", "compressed with bzip2: decompress it with bunzip2"),
+    (0, b"snoop\0\0\0", f"a capture of snoop: {_CONVERT}"),
+    (0, b"GMBU", f"a capture of Network Monitor: {_CONVERT}"),
+    (0, b"RTSS", f"a capture of Network Monitor: {_CONVERT}"),
+    (0, b"PAR1", "a Parquet table"),
+)
+_TEXT = bytes(range(0x20, 0x7F)) + b"\t\r\n\f"
+
+
+def explain_foreign_file(head: bytes) -> str:
+    """The end of the sentence `FILE is not a capture`; head: the first FOREIGN_HEAD bytes of the file, uncompressed."""
+    known = ", ".join(MAGICS.values())
+    wanted = f": give a pcap or pcapng file, plain or compressed ({known})"
+    kind = next((what for at, magic, what in _KINDS if head[at:].startswith(magic)), None)
+    if kind is not None:
+        return f" but {kind}"
+    return f" but text{wanted}; wireanalyze decode reads hex" if not head.translate(None, _TEXT) else wanted

@@ -16,7 +16,7 @@ PATIENCE = 30_000_000_000
 MOST = 64 << 20
 UNIT = 8
 
-Key = tuple[int, int, int, int]
+DatagramKey = tuple[int, int, int, int]
 
 
 @slotted(frozen=False)
@@ -55,11 +55,11 @@ class _Datagram:
         return self.filled.count(1, 0, -(-self.total // UNIT)) * UNIT >= self.total
 
 
-class Reassembler:
+class DatagramReassembler:
     """Unfinished datagrams by (source, destination, identification, protocol); plain data, it pickles."""
 
     def __init__(self, most: int = MOST) -> None:
-        self._open: dict[Key, _Datagram] = {}
+        self._open: dict[DatagramKey, _Datagram] = {}
         self._held = 0
         self._most = most
         self.given_up = 0
@@ -69,7 +69,7 @@ class Reassembler:
         """Datagrams of which a fragment is missing, given up or still waited for."""
         return self.given_up + len(self._open)
 
-    def add(self, time: int, key: Key, offset: int, more: bool, header: bytes, part: bytes) -> bytes | None:
+    def add(self, time: int, key: DatagramKey, offset: int, more: bool, header: bytes, part: bytes) -> bytes | None:
         """Takes a fragment; gives the whole packet when it was the last one missing.
 
         `header`: the IP header, of IPv6 only its 40 bytes, with the protocol of the fragmented part.
@@ -102,7 +102,7 @@ class Reassembler:
         while self._held > self._most:
             self._drop(next(iter(self._open)))
 
-    def _drop(self, key: Key) -> None:
+    def _drop(self, key: DatagramKey) -> None:
         self._held -= self._open.pop(key).size
         self.given_up += 1
 

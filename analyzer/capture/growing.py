@@ -14,14 +14,13 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.rows import gather_rows
-from analyzer.capture.sources import Pread
+from analyzer.capture.sources import PositionedFile, gather_rows
 
 AT_ONCE = 16 << 20
 """Bytes that are held at most. Where a record is longer they are doubled until it fits."""
 
 
-class Growing(Pread):
+class GrowingFile(PositionedFile):
     """Takes over the descriptor. path: where the file can be opened again when it rests."""
 
     def __init__(self, descriptor: int, path: str | None = None) -> None:
@@ -36,7 +35,7 @@ class Growing(Pread):
         """Bytes that grow() has found."""
         return self._known
 
-    def waiting(self) -> int:
+    def count_waiting(self) -> int:
         """Bytes that are there and that grow() has not found yet."""
         return self._there() - self._known
 
@@ -51,13 +50,13 @@ class Growing(Pread):
         """The file is whole and has been hopped over: nothing is held any more, and its end is where it is now."""
         self._held, self._known = (0, b""), self._there()
 
-    def open(self) -> None:
+    def ensure_open(self) -> None:
         """Has a descriptor from now on, if it has none and does not rest. Raises OSError."""
         with self._lock:
             if self._descriptor < 0 and self._resting is None and self._path is not None:
                 self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
 
-    def only_ours(self) -> int:
+    def count_unlinked(self) -> int:
         """Its bytes, if it has no name any more; else 0."""
         with self._lock:
             if self._descriptor < 0:
@@ -65,7 +64,7 @@ class Growing(Pread):
             found = os.fstat(self._descriptor)
             return 0 if found.st_nlink else found.st_size
 
-    def rest(self) -> None:
+    def release_descriptor(self) -> None:
         """Is opened for each read from now on, if its name still leads to it: descriptors are few."""
         with self._lock, suppress(OSError):
             if self._path is not None and self._descriptor >= 0:

@@ -9,14 +9,22 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Protocol
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.feed import SPOOL_LIMIT, Feed, Growth, Inflow, Still
-from analyzer.capture.file_kinds import FOREIGN_HEAD, not_a_capture, recognise
-from analyzer.capture.growing import Growing
-from analyzer.capture.pcap import HEADER, LAYOUTS, PcapHopper
-from analyzer.capture.records import CaptureInfo, Hopper, RecordBlock, Standing, Stretch
-from analyzer.capture.sources import Mapped, Pread, Source
+from analyzer.capture.feed import (
+    FOREIGN_HEAD,
+    SPOOL_LIMIT,
+    ByteFeed,
+    CompleteFeed,
+    GrowingFeed,
+    SpoolingFeed,
+    explain_foreign_file,
+    recognise_compression,
+)
+from analyzer.capture.growing import GrowingFile
+from analyzer.capture.pcap import HEADER, LAYOUTS, PcapScanner
+from analyzer.capture.records import CaptureInfo, CaptureRange, RecordBlock, RecordScanner, ScanState
+from analyzer.capture.sources import ByteSource, MappedFile, PositionedFile
 from analyzer.capture.store import Store
+from analyzer.errors import CaptureError
 from dissectors.finding import Finding
 
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
@@ -24,15 +32,15 @@ BYTE_ORDERS = (b"\x4d\x3c\x2b\x1a", b"\x1a\x2b\x3c\x4d")
 SHORTEST_SECTION = 28
 
 
-class Written(Protocol):
+class FollowedFile(Protocol):
     """A file that somebody writes."""
 
-    source: Growing
+    source: GrowingFile
     whole: threading.Event
     """Set when no more will be written to it."""
 
 
-class Input:
+class CaptureInput:
     """One capture file, pipe (`-` or a FIFO) or growing file.
 
     What stands still is recognised at once and raises CaptureError here; a pipe or a growing file when it is read.
@@ -50,50 +58,50 @@ class Input:
         block: int,
         stop: threading.Event,
         spool_limit: int = SPOOL_LIMIT,
-        stretch: Stretch | None = None,
+        stretch: CaptureRange | None = None,
         called: str | None = None,
-        written: Written | None = None,
+        written: FollowedFile | None = None,
     ) -> None:
         path = os.fspath(name)
         self.info = CaptureInfo(called or ("standard input" if path == "-" else path))
         self._findings = findings
         self._block = block
-        self._hopper: Hopper | None = None
-        self.source: Source
-        self._feed: Feed
-        self._inflow: Inflow | None = None
-        self._begin: Standing | None = None
+        self._hopper: RecordScanner | None = None
+        self.source: ByteSource
+        self._feed: ByteFeed
+        self._inflow: SpoolingFeed | None = None
+        self._begin: ScanState | None = None
         if written is not None:
-            self.source, self._feed = written.source, Growth(written.source, stop, written.whole)
+            self.source, self._feed = written.source, GrowingFeed(written.source, stop, written.whole)
             self.info.file = self._id = store.add(self.source)
             return
-        descriptor = opened(path)
+        descriptor = open_capture(path)
         mode = os.fstat(descriptor)
         regular = stat.S_ISREG(mode.st_mode)
         if regular and follow:
-            self.source = growing = Growing(descriptor)
-            self._feed = Growth(growing, stop)
-        elif regular and not recognise(os.pread(descriptor, 6, 0)):
-            self.source = Mapped(descriptor) if stretch is None else Pread(descriptor, stretch.end)
-            self._feed = Still()
+            self.source = growing = GrowingFile(descriptor)
+            self._feed = GrowingFeed(growing, stop)
+        elif regular and not recognise_compression(os.pread(descriptor, 6, 0)):
+            self.source = MappedFile(descriptor) if stretch is None else PositionedFile(descriptor, stretch.end)
+            self._feed = CompleteFeed()
         else:
-            self._inflow = self._feed = Inflow(descriptor, self.info, findings, stop, spool_limit)
+            self._inflow = self._feed = SpoolingFeed(descriptor, self.info, findings, stop, spool_limit)
             self.source = self._inflow.spool
         self.info.file = self._id = store.add(self.source)
         if regular and not follow:
             hopper = self._recognise()
             if stretch is not None and stretch.begin is not None:
-                hopper.go_on(stretch.begin)
+                hopper.restore_state(stretch.begin)
 
     @property
-    def hopper(self) -> Hopper:
+    def scanner(self) -> RecordScanner:
         """What reads it, once that is known. Raises CaptureError when a pipe holds no capture."""
         return self._recognise()
 
     @property
-    def damaged(self) -> bool:
+    def is_damaged(self) -> bool:
         """Whether the packets ended before the capture did."""
-        return self._hopper is not None and (self._hopper.broken or not self._feed.final)
+        return self._hopper is not None and (self._hopper.is_damaged or not self._feed.final)
 
     @property
     def position(self) -> int:
@@ -107,12 +115,12 @@ class Input:
             block = hopper.read_block()
             if block is not None:
                 yield block
-            elif hopper.broken or not self._feed.fill():
+            elif hopper.is_damaged or not self._feed.fill():
                 break
         if self._feed.final:
             hopper.finish()
 
-    def again(self) -> Iterator[RecordBlock]:
+    def reread(self) -> Iterator[RecordBlock]:
         """The records of blocks() that were not let go of, as far as blocks() has been read."""
         if self._hopper is None:
             return
@@ -123,16 +131,16 @@ class Input:
         # A pipe may have brought more behind the damage that ended the reading.
         left = self.info.packets - self.released
         if self._begin is not None:
-            hopper.go_on(self._begin)
+            hopper.restore_state(self._begin)
         while left > 0 and (block := hopper.read_block()) is not None:
             yield block.take(slice(left))
             left -= len(block)
 
-    def _recognise(self) -> Hopper:
+    def _recognise(self) -> RecordScanner:
         if self._hopper is not None:
             return self._hopper
         if self._inflow is not None:
-            compression = recognise(self._inflow.peek())
+            compression = recognise_compression(self._inflow.peek())
             if compression is not None:
                 self._inflow.unpack(compression)
         need = SHORTEST_SECTION
@@ -141,7 +149,7 @@ class Input:
         self._hopper = self._make(head, self.info, self._findings)
         return self._hopper
 
-    def _make(self, head: bytes, info: CaptureInfo, findings: list[Finding]) -> Hopper:
+    def _make(self, head: bytes, info: CaptureInfo, findings: list[Finding]) -> RecordScanner:
         path = info.path
         if not head and info.compression is not None:
             raise CaptureError(f"{path} holds no {info.compression} data that can be unpacked: copy it again")
@@ -150,14 +158,14 @@ class Input:
         if head[:4] in LAYOUTS:
             if len(head) < HEADER:
                 raise CaptureError(f"{path} ends within its pcap header, at byte {len(head)}: copy it again")
-            return PcapHopper(self.source, self._id, info, findings, self._block)
+            return PcapScanner(self.source, self._id, info, findings, self._block)
         if head[:4] == PCAPNG_MAGIC and (head[8:12] in BYTE_ORDERS or len(head) < 12):
             if len(head) < SHORTEST_SECTION:
                 raise CaptureError(f"{path} ends within its pcapng section header, at byte {len(head)}: copy it again")
-            from analyzer.capture.pcapng import PcapngHopper  # four modules that a pcap file does not need
+            from analyzer.capture.pcapng import PcapngScanner  # four modules that a pcap file does not need
 
-            return PcapngHopper(self.source, self._id, info, findings, self._block)
-        raise CaptureError(f"{path} is not a capture{not_a_capture(bytes(self.source.window(0, FOREIGN_HEAD)))}")
+            return PcapngScanner(self.source, self._id, info, findings, self._block)
+        raise CaptureError(f"{path} is not a capture{explain_foreign_file(bytes(self.source.window(0, FOREIGN_HEAD)))}")
 
     @property
     def released(self) -> int:
@@ -169,7 +177,7 @@ class Input:
         """Whether its bytes are our own, so that space can be given back."""
         return self._inflow is not None
 
-    def release(self, standing: Standing) -> None:
+    def release(self, standing: ScanState) -> None:
         """What comes before a place will not be asked for any more."""
         if self._inflow is not None:
             self._begin = standing
@@ -181,7 +189,7 @@ class Input:
             self._inflow.close()
 
 
-def opened(path: str) -> int:
+def open_capture(path: str) -> int:
     """A descriptor of our own. Raises CaptureError."""
     try:
         if path == "-":

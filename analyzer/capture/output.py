@@ -57,7 +57,7 @@ class Output:
             except BrokenPipeError:
                 raise
             except OSError as error:
-                raise cannot_write(self._name, error) from error
+                raise make_write_error(self._name, error) from error
 
     def copy(self, descriptor: int, size: int) -> None:
         """The first `size` bytes of a file, or what there is of them; the kernel copies them where it can."""
@@ -71,7 +71,7 @@ class Output:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise cannot_write(self._name, error) from error
+            raise make_write_error(self._name, error) from error
 
     def finish(self) -> None:
         """What is buffered, too; for a file, onto the disk."""
@@ -82,7 +82,7 @@ class Output:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise cannot_write(self._name, error) from error
+            raise make_write_error(self._name, error) from error
 
 
 def _copied(source: int, target: int, begin: int, size: int) -> int:
@@ -94,7 +94,7 @@ def _copied(source: int, target: int, begin: int, size: int) -> int:
     return os.write(target, data) if data else 0
 
 
-def cannot_write(path: str, error: OSError) -> UserError:
+def make_write_error(path: str, error: OSError) -> UserError:
     """The sentence for it."""
     return UserError(f"cannot write {path}: {error.strerror or error}; nothing was changed there")
 
@@ -140,7 +140,7 @@ def _is_channel(path: str) -> bool:
 
 
 @contextmanager
-def new_file(path: str, *, force: bool = False) -> Iterator[Output]:
+def create_file(path: str, *, force: bool = False) -> Iterator[Output]:
     """A file that gets its name when the block is left without an exception; `-`: standard output. Raises UserError."""
     check_file(path, force=force)
     if path == STANDARD:
@@ -174,7 +174,7 @@ def _opened(path: str, flags: int, called: str | None = None) -> Iterator[Binary
     try:
         file = os.fdopen(os.open(path, flags | os.O_CLOEXEC, 0o666), "wb", BUFFER)
     except OSError as error:
-        raise cannot_write(called or path, error) from error
+        raise make_write_error(called or path, error) from error
     try:
         yield file
     finally:
@@ -191,7 +191,7 @@ def _name(hidden: str, target: str, path: str, *, force: bool) -> None:
     except FileExistsError:
         raise UserError(f"{path} has appeared meanwhile: name another, or give --force to replace it") from None
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise make_write_error(path, error) from error
     _folder_onto_disk(_folder_of(target))
 
 
@@ -210,30 +210,30 @@ def _link(hidden: str, target: str) -> None:
 
 
 @contextmanager
-def new_folder(path: str, *, force: bool = False) -> Iterator[str]:
+def create_folder(path: str, *, force: bool = False) -> Iterator[str]:
     """A folder to fill, which gets its name when the block is left without an exception. Raises UserError."""
     check_folder(path, force=force)
     target = os.path.realpath(path)
-    with scratch(_folder_of(target), path) as hidden:
+    with create_scratch_folder(_folder_of(target), path) as hidden:
         yield hidden
-        place(hidden, target, force=force)
+        publish_folder(hidden, target, force=force)
 
 
 @contextmanager
-def scratch(folder: str, called: str) -> Iterator[str]:
+def create_scratch_folder(folder: str, called: str) -> Iterator[str]:
     """A hidden folder within one, gone when the block is left. called: what it becomes, for the UserError."""
     hidden = _hidden(os.path.join(folder, "any"))
     try:
         os.mkdir(hidden)
     except OSError as error:
-        raise cannot_write(called, error) from error
+        raise make_write_error(called, error) from error
     try:
         yield hidden
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
-def place(hidden: str, target: str, *, force: bool) -> None:
+def publish_folder(hidden: str, target: str, *, force: bool) -> None:
     """Gives a finished folder its name; what had it goes, if `force` says so. Raises UserError."""
     _folder_onto_disk(hidden)
     try:
@@ -251,7 +251,7 @@ def place(hidden: str, target: str, *, force: bool) -> None:
                 raise FileExistsError(errno.EEXIST, "it has appeared meanwhile")
             os.rename(hidden, target)
     except OSError as error:
-        raise cannot_write(target, error) from error
+        raise make_write_error(target, error) from error
     _folder_onto_disk(_folder_of(target))
 
 

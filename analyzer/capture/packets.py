@@ -17,25 +17,24 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture import malloc
-from analyzer.capture.closing import Closing
-from analyzer.capture.comments import PacketComments
-from analyzer.capture.counts import Counts
-from analyzer.capture.decode import Decoder, FoundPiece
-from analyzer.capture.errors import CaptureError
+from analyzer.capture import libc
 from analyzer.capture.feed import SPOOL_LIMIT
 from analyzer.capture.flows import FlowTable
-from analyzer.capture.inputs import Input
-from analyzer.capture.records import CaptureInfo, RecordBlock, Standing
+from analyzer.capture.inputs import CaptureInput
+from analyzer.capture.packet_comments import PacketComments
+from analyzer.capture.packet_decoder import FoundFragment, PacketCounts, PacketDecoder
+from analyzer.capture.records import CaptureInfo, RecordBlock, ScanState
+from analyzer.capture.sources import SelfClosing
 from analyzer.capture.store import Store
-from analyzer.capture.succession import Part, Succession
-from analyzer.capture.timeline import merge
+from analyzer.capture.succession import FileSuccession, SuccessionFile
+from analyzer.capture.timeline import merge_captures
+from analyzer.errors import CaptureError
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import slotted
 
-__all__ = ["Blocks", "CaptureInfo", "Counts", "FlowTable", "PacketBlock", "Packets", "Reader"]
+__all__ = ["CaptureInfo", "FlowTable", "PacketBlock", "PacketCounts", "PacketReader", "PacketSource", "ReaderName"]
 
-Reader = Literal["native", "scapy"]
+ReaderName = Literal["native", "scapy"]
 
 KEPT = 64 << 20
 """About what the arrays of one block take together."""
@@ -69,7 +68,7 @@ class PacketBlock:
         return len(self.number)
 
 
-class Blocks(Protocol):
+class PacketSource(Protocol):
     """Where packets come from: Packets, or whoever else has pointers to them (a Spark partition)."""
 
     @property
@@ -85,7 +84,7 @@ class Blocks(Protocol):
         """What was damaged, as far as blocks() has been read."""
 
     @property
-    def gone(self) -> int:
+    def removed_before(self) -> int:
         """The number of the first packet that lies in no file that a ring took away; 1: all are there."""
 
     def blocks(self) -> Iterator[PacketBlock]:
@@ -104,10 +103,10 @@ class _Mark:
 
     packet: int
     appended: int
-    standing: Standing | None
+    standing: ScanState | None
 
 
-class Packets(Closing):
+class PacketReader(SelfClosing):
     """TCP packets of several captures as one timeline, or of a succession of files. A context manager.
 
     `store` has their bytes, `flows` their connections, `findings` what was damaged, `counts` what was seen, `files`
@@ -119,43 +118,43 @@ class Packets(Closing):
 
     def __init__(
         self,
-        inputs: Sequence[str | PathLike[str]] | Succession,
+        inputs: Sequence[str | PathLike[str]] | FileSuccession,
         *,
-        reader: Reader = "native",
+        reader: ReaderName = "native",
         follow: bool = False,
         block: int = 32_768,
         spool_limit: int = SPOOL_LIMIT,
         watch: Callable[[RecordBlock], None] | None = None,
     ) -> None:
-        self.succession = inputs if isinstance(inputs, Succession) else None
+        self.succession = inputs if isinstance(inputs, FileSuccession) else None
         if reader == "scapy" and (follow or self.succession is not None):
             raise ValueError("scapy's reader cannot follow a growing file")
         self.store = Store()
         self.flows = FlowTable()
         self.findings: list[Finding] = []
         self.began: int | None = None
-        self._decoder = Decoder(self.store, self.flows, self.findings)
+        self._decoder = PacketDecoder(self.store, self.flows, self.findings)
         self._reader = reader
         self._follow = follow
         self._watch = watch
         self._stop = threading.Event()
         self._block, self._spool_limit = block, spool_limit
-        self._inputs: list[Input] = []
+        self._inputs: list[CaptureInput] = []
         self.files: list[CaptureInfo] = []
         """What is known of each capture, in their order; the list stays the same one."""
         self._marks = deque[_Mark]()
         self._past = self._told = 0
         self._told_gone = 1
         try:
-            for name in () if isinstance(inputs, Succession) else inputs:
+            for name in () if isinstance(inputs, FileSuccession) else inputs:
                 self._open(name)
         except BaseException:
             self.close()
             raise
         self.comments = PacketComments(self.store, self.files)
 
-    def _open(self, name: str | PathLike[str], part: Part | None = None) -> Input:
-        one = Input(
+    def _open(self, name: str | PathLike[str], part: SuccessionFile | None = None) -> CaptureInput:
+        one = CaptureInput(
             name,
             self.store,
             self.findings,
@@ -170,7 +169,7 @@ class Packets(Closing):
         return one
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> PacketCounts:
         """Packets by what they are, as far as they have been read."""
         return self._decoder.counts
 
@@ -184,7 +183,7 @@ class Packets(Closing):
     @property
     def follows(self) -> bool:
         """Whether it goes on at the end, for more may come."""
-        return self._follow or (self.succession is not None and not self.succession.over)
+        return self._follow or (self.succession is not None and not self.succession.is_finished)
 
     @property
     def size(self) -> int | None:
@@ -207,31 +206,33 @@ class Packets(Closing):
             yield from read_blocks(self._inputs, self.store, self.flows, self.counts)
             self._place_comments()
             return
-        malloc.keep_free(KEPT)
+        libc.keep_free(KEPT)
         before = 0
-        records_of_all = merge([one.blocks() for one in self._inputs]) if self.succession is None else self._of_parts()
+        records_of_all = (
+            merge_captures([one.blocks() for one in self._inputs]) if self.succession is None else self._of_parts()
+        )
         for records in records_of_all:
             if self._watch is not None:
                 self._watch(records)
-            self.comments.place(records, before)
+            self.comments.number_comments(records, before)
             if self.began is None and len(records):
                 self.began = int(records.time[0])
-            block = tcp_block(self._decoder, self.flows, records, before)
+            block = make_packet_block(self._decoder, self.flows, records, before)
             before += len(records)
-            gone, self._told_gone = self._told_gone, self.gone
+            gone, self._told_gone = self._told_gone, self.removed_before
             if len(block) or gone < self._told_gone:
                 yield block
             del records, block
             self._mark(before)
-        malloc.give_back()
+        libc.give_back()
 
     def _of_parts(self) -> Iterator[RecordBlock]:
         """The records of one file of a succession after the other."""
         assert self.succession is not None
-        for part in self.succession.read(self._stop):
+        for part in self.succession.iterate_files(self._stop):
             self._tell_problems()
             one = self._open(part.path, part)
-            self.comments.only(one.info)
+            self.comments.restrict_to(one.info)
             part.input = one
             try:
                 yield from one.blocks()
@@ -253,30 +254,30 @@ class Packets(Closing):
 
     def _place_comments(self) -> None:
         """Numbers the packets that have comments, when another reader has numbered the packets."""
-        for before, records in self.again_numbered():
-            self.comments.place(records, before)
+        for before, records in self.reread_numbered():
+            self.comments.number_comments(records, before)
 
-    def again(self) -> Iterator[RecordBlock]:
+    def reread_records(self) -> Iterator[RecordBlock]:
         """The records of the timeline from `first` on once more, as far as blocks() has been read (by the native
         reader; several captures: to their end)."""
         if self.succession is None:
-            return merge([one.again() for one in self._inputs])
-        return chain.from_iterable(one.again() for one in tuple(self._inputs))
+            return merge_captures([one.reread() for one in self._inputs])
+        return chain.from_iterable(one.reread() for one in tuple(self._inputs))
 
-    def again_numbered(self) -> Iterator[tuple[int, RecordBlock]]:
+    def reread_numbered(self) -> Iterator[tuple[int, RecordBlock]]:
         """The same, each block with how many packets come before it."""
         before = self.first - 1
-        for records in self.again():
+        for records in self.reread_records():
             yield before, records
             before += len(records)
 
-    def blocks_again(self, trace: list[FoundPiece]) -> Iterator[PacketBlock]:
+    def reread_blocks(self, trace: list[FoundFragment]) -> Iterator[PacketBlock]:
         """The same as blocks; flows are numbered anew. Pieces of datagrams are added to `trace` before their block."""
         flows = FlowTable()
-        decoder = Decoder(self.store, flows, [], trace)
+        decoder = PacketDecoder(self.store, flows, [], trace)
         decoder.counts.packets = self.first - 1
-        for before, records in self.again_numbered():
-            yield tcp_block(decoder, flows, records, before)
+        for before, records in self.reread_numbered():
+            yield make_packet_block(decoder, flows, records, before)
 
     @property
     def first(self) -> int:
@@ -286,9 +287,9 @@ class Packets(Closing):
         return 1 + (self._inputs[0].released if len(self._inputs) == 1 else 0)
 
     @property
-    def gone(self) -> int:
+    def removed_before(self) -> int:
         """The number of the first packet that lies in no file that a ring took away; 1: all are there."""
-        return 1 if self.succession is None else self.succession.left
+        return 1 if self.succession is None else self.succession.removed_before
 
     def release(self, packet: int) -> None:
         """Nobody will ask for packets before that number: files that lie wholly before it are closed, and of the spool
@@ -311,10 +312,10 @@ class Packets(Closing):
         if (alone or (self.succession is not None and self.store.appended)) and before - last >= MARKED:
             if len(self._marks) == MOST_MARKS:
                 self._marks = deque(islice(self._marks, 1, None, 2))
-            standing = self._inputs[0].hopper.standing() if alone else None
+            standing = self._inputs[0].scanner.save_state() if alone else None
             self._marks.append(_Mark(before + 1, self.store.appended, standing))
 
-    def _forget(self, parts: Sequence[Part]) -> None:
+    def _forget(self, parts: Sequence[SuccessionFile]) -> None:
         """Closes files of a succession, which nobody will ask for."""
         for part in parts:
             if (one := part.input) is not None:
@@ -337,10 +338,10 @@ class Packets(Closing):
         self.store.close()
 
 
-def tcp_block(decoder: Decoder, flows: FlowTable, records: RecordBlock, before: int) -> PacketBlock:
+def make_packet_block(decoder: PacketDecoder, flows: FlowTable, records: RecordBlock, before: int) -> PacketBlock:
     """The TCP packets among records of a timeline, of which `before` others came before."""
-    segments = decoder.segments(records)
-    flow, direction = flows.number(segments.source, segments.destination)
+    segments = decoder.decode_segments(records)
+    flow, direction = flows.number_flows(segments.source, segments.destination)
     return PacketBlock(
         number=segments.row + (before + 1),
         time=records.time[segments.row],

@@ -1,7 +1,7 @@
 """The pcap format (draft-ietf-opsawg-pcap): a header of 24 bytes, then records behind headers of 16.
 
 Theory. Only the captured length is needed to find the next record, so the hop reads nothing else; times and lengths
-of all records are then gathered at once. Where records are short, lockstep.py hops for most of them. Alexey
+of all records are then gathered at once. Where records are short, parallel_scan.py hops for most of them. Alexey
 Kuznetzov's patched libpcap wrote headers of 24 bytes behind another magic.
 """
 
@@ -12,20 +12,19 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture import lockstep
+from analyzer.capture import parallel_scan
 from analyzer.capture.records import (
     LARGEST_RECORD,
     MAPPED_WINDOW,
     USUAL_SNAPLEN,
     WINDOW,
     CaptureInfo,
-    Hopper,
-    Interface,
+    CaptureInterface,
     RecordBlock,
-    Standing,
+    RecordScanner,
+    ScanState,
 )
-from analyzer.capture.rows import gather_rows
-from analyzer.capture.sources import Mapped, Source
+from analyzer.capture.sources import ByteSource, MappedFile, gather_rows
 from dissectors.finding import Finding
 from dissectors.slotted import slotted
 
@@ -34,7 +33,7 @@ MICROSECONDS, NANOSECONDS, KUZNETZOV = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 
 
 @slotted
-class Layout:
+class PcapLayout:
     """What a magic says: struct's byte order, ticks per second, bytes of a record header."""
 
     order: str
@@ -43,16 +42,16 @@ class Layout:
 
 
 LAYOUTS = {
-    struct.pack(order + "I", magic): Layout(order, ticks, record)
+    struct.pack(order + "I", magic): PcapLayout(order, ticks, record)
     for order in "<>"
     for magic, ticks, record in ((MICROSECONDS, 10**6, 16), (NANOSECONDS, 10**9, 16), (KUZNETZOV, 10**6, 24))
 }
 
 
-class PcapHopper(Hopper):
+class PcapScanner(RecordScanner):
     """Records of a pcap file; its 24 header bytes must be there."""
 
-    def __init__(self, source: Source, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
+    def __init__(self, source: ByteSource, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
         super().__init__(source, file, info, findings, block)
         header = bytes(source.window(0, HEADER))
         self._layout = layout = LAYOUTS[header[:4]]
@@ -63,13 +62,13 @@ class PcapHopper(Hopper):
         self._dtype = np.dtype([(name, layout.order + "u4") for name in ("seconds", "ticks", "captured", "original")])
         self.position = HEADER
         self._hopped = 0
-        self._look = MAPPED_WINDOW if isinstance(source, Mapped) else WINDOW
+        self._look = MAPPED_WINDOW if isinstance(source, MappedFile) else WINDOW
         info.format = "pcap"
         info.byte_order = "little" if layout.order == "<" else "big"
         info.snaplen = snaplen
-        info.interfaces.append(Interface("", self._link, snaplen, layout.ticks))
+        info.interfaces.append(CaptureInterface("", self._link, snaplen, layout.ticks))
 
-    def _learn(self, standing: Standing) -> None:
+    def _learn(self, standing: ScanState) -> None:
         self._hopped = standing.records
 
     def _hop(self, room: int) -> RecordBlock | None:
@@ -93,14 +92,14 @@ class PcapHopper(Hopper):
 
     def _starts(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
         """Where at most `room` records begin in the window, and where the last of them ends: behind it, perhaps."""
-        starts, position = self._plain(window, 0, min(room, lockstep.PROBE))
-        if len(starts) == lockstep.PROBE < room:
+        starts, position = self._plain(window, 0, min(room, parallel_scan.PROBE))
+        if len(starts) == parallel_scan.PROBE < room:
             usual = (self.position + position) // (self._hopped + len(starts))
             # No further than the room lasts, by what is usual: the rest would be hopped over again.
             stop = min(len(window) - 11, position + room * usual)
             lengths = np.ndarray((max(stop, 0),), self._layout.order + "u4", window, 8, (1,))
             guess = self._guess(window, starts[-1])
-            fast = lockstep.together(lengths, 0, self._layout.record, position, usual, guess)
+            fast = parallel_scan.scan_records(lengths, 0, self._layout.record, position, usual, guess)
             fast = fast[: room - len(starts) + 1]
             if len(fast) > 1:
                 return np.concatenate((starts, fast[:-1])), int(fast[-1])
@@ -124,7 +123,7 @@ class PcapHopper(Hopper):
             pass
         return starts, position
 
-    def _guess(self, window: memoryview, known: int) -> lockstep.Guess:
+    def _guess(self, window: memoryview, known: int) -> parallel_scan.Guess:
         """Finds records whose time is near that of the one at `known`: the upper half of its seconds is the same."""
         layout = self._layout
         upper = slice(known + 2, known + 4) if layout.order == "<" else slice(known, known + 2)

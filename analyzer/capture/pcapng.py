@@ -15,23 +15,30 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture import lockstep
-from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE, SIMPLE, PacketHeads, comments, read_heads, sound
-from analyzer.capture.pcapng_section import Section
+from analyzer.capture import parallel_scan
+from analyzer.capture.pcapng_blocks import (
+    ENHANCED,
+    OBSOLETE,
+    SIMPLE,
+    PacketHeads,
+    PcapngSection,
+    count_sound,
+    find_comments,
+    read_heads,
+)
 from analyzer.capture.records import (
     LARGEST_RECORD,
     MOST_COMMENTS,
     USUAL_SNAPLEN,
     WINDOW,
     CaptureInfo,
-    Described,
-    Hopper,
+    DescriptionBlock,
     RecordBlock,
-    Standing,
-    no_records,
+    RecordScanner,
+    ScanState,
+    make_empty_block,
 )
-from analyzer.capture.rows import gather_rows
-from analyzer.capture.sources import Source
+from analyzer.capture.sources import ByteSource, gather_rows
 from dissectors.finding import Finding, Severity
 
 SECTION, INTERFACE, NAMES, STATISTICS = 0x0A0D0D0A, 1, 4, 5
@@ -45,27 +52,27 @@ SHORTEST_STATISTICS = 24
 ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 
 
-class PcapngHopper(Hopper):
+class PcapngScanner(RecordScanner):
     """Packets of a pcapng file; its first section header must be there."""
 
-    def __init__(self, source: Source, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
+    def __init__(self, source: ByteSource, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
         super().__init__(source, file, info, findings, block)
         info.format = "pcapng"
-        self._section = Section(ORDERS[bytes(source.window(8, 4))], info)
+        self._section = PcapngSection(ORDERS[bytes(source.window(8, 4))], info)
         self._packets = 0
         self._time = 0
         self._undefined = False
         self._look = SHORT_WINDOW
 
     def _learned(self) -> Sequence[int | str]:
-        return (self._time, int(self._undefined), self.info.snaplen, *self._section.told())
+        return (self._time, int(self._undefined), self.info.snaplen, *self._section.export_state())
 
-    def _learn(self, standing: Standing) -> None:
-        time, undefined, snaplen, order, *rest = standing.told
+    def _learn(self, standing: ScanState) -> None:
+        time, undefined, snaplen, order, *rest = standing.learned
         self._packets = standing.records
         self._time, self._undefined, self.info.snaplen = int(time), bool(undefined), int(snaplen)
-        self._section = Section(str(order), self.info)
-        self._section.learn([int(each) for each in rest])
+        self._section = PcapngSection(str(order), self.info)
+        self._section.restore_state([int(each) for each in rest])
 
     def _hop(self, room: int) -> RecordBlock | None:
         window = self._window()
@@ -80,7 +87,7 @@ class PcapngHopper(Hopper):
         if position < len(window):
             position += self._told(window[position:], self.position + position)
         self.position += position
-        return no_records()
+        return make_empty_block()
 
     def _window(self) -> memoryview | None:
         """Bytes that begin with at least one whole block; None when it is not all there, or is damaged."""
@@ -111,8 +118,10 @@ class PcapngHopper(Hopper):
 
         Packet blocks may be unsound: what follows one that is means nothing, and is dropped with it.
         """
-        starts, position = self._plain(window[: lockstep.PROBE * lockstep.LONGEST], 0, min(room, lockstep.PROBE))
-        if len(starts) == lockstep.PROBE < room:
+        starts, position = self._plain(
+            window[: parallel_scan.PROBE * parallel_scan.LONGEST], 0, min(room, parallel_scan.PROBE)
+        )
+        if len(starts) == parallel_scan.PROBE < room:
             usual = (self.position + position) // (self._packets + len(starts))
             # No further than the room lasts, by what is usual.
             fast = self._together(window[: position + room * usual], position, usual)[: room - len(starts) + 1]
@@ -122,7 +131,7 @@ class PcapngHopper(Hopper):
         return np.array(starts + rest, np.int64), position
 
     def _together(self, window: memoryview, position: int, usual: int) -> NDArray[np.int64]:
-        """Positions of enhanced packet blocks from `position` on, by lockstep.together."""
+        """Positions of enhanced packet blocks from `position` on, by parallel_scan.together."""
         order = self._section.order
         kind = struct.pack(order + "I", ENHANCED)
         lengths = np.ndarray((max(len(window) - 7, 0),), order + "u4", window, 4, (1,))
@@ -139,7 +148,7 @@ class PcapngHopper(Hopper):
                 at = text.find(kind, at + 1)
             return -1
 
-        found = lockstep.together(lengths, 12, 0, position, usual, guess)
+        found = parallel_scan.scan_records(lengths, 12, 0, position, usual, guess)
         # The plain loop looks at each block: what is no packet, or has an odd length, is left to it.
         heads = gather_rows(window, found, 8).view(order + "u4")
         plain = (heads[:, 0] == ENHANCED) & (heads[:, 1] & 3 == 0) & (heads[:, 1] >= SHORTEST[ENHANCED])
@@ -185,10 +194,10 @@ class PcapngHopper(Hopper):
         if bytes(block[4:8]) != bytes(block[length - 4 : length]):
             self.damage(position, "the two lengths of a block do not agree")
             return 0
-        self.info.described.append(Described(kind, position, order))
+        self.info.described.append(DescriptionBlock(kind, position, order))
         data = bytes(block[: length - 4])
         if kind == SECTION:
-            self._section = Section(order, self.info)
+            self._section = PcapngSection(order, self.info)
             self._section.read_header(data)
         elif kind == INTERFACE:
             self._section.read_interface(data)
@@ -200,7 +209,7 @@ class PcapngHopper(Hopper):
         """The packets at `starts`, up to the first that contradicts itself; moves on to `position` or to that one."""
         section = self._section
         heads = read_heads(window, starts, section.order, section.snaplen)
-        good = sound(window, heads, section.order)
+        good = count_sound(window, heads, section.order)
         if good < len(heads):
             position = int(starts[good])
             heads = heads.take(slice(good))
@@ -211,7 +220,7 @@ class PcapngHopper(Hopper):
         if not bool(known.all()):
             self._say_undefined(int(starts[int(np.argmin(known))]))
             heads = heads.take(known)
-        self._keep_comments(comments(window, heads, section.order), heads)
+        self._keep_comments(find_comments(window, heads, section.order), heads)
         time, link = section.times_and_links(heads.interface, heads.ticks)
         if bool(heads.simple.any()):
             latest = np.maximum.accumulate(np.where(heads.simple, -1, np.arange(len(heads))))

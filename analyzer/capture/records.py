@@ -9,9 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.sources import Source
+from analyzer.capture.sources import ByteSource
 from analyzer.capture.store import SHIFT
-from analyzer.columns.arrays import Columns
+from analyzer.columns.arrays import ColumnTable
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import field, slotted
 
@@ -59,13 +59,13 @@ class RecordBlock:
         return RecordBlock(*(getattr(self, name)[rows] for name in RecordBlock.__annotations__))
 
 
-def no_records() -> RecordBlock:
+def make_empty_block() -> RecordBlock:
     """A block of nothing."""
     nothing = np.zeros(0, np.int64)
     return RecordBlock(nothing, nothing, nothing, nothing, np.zeros(0, np.int32))
 
 
-def join(blocks: Sequence[RecordBlock]) -> RecordBlock:
+def concatenate_blocks(blocks: Sequence[RecordBlock]) -> RecordBlock:
     """One block of several, in their order; at least one."""
     if len(blocks) == 1:
         return blocks[0]
@@ -74,7 +74,7 @@ def join(blocks: Sequence[RecordBlock]) -> RecordBlock:
 
 
 @slotted
-class Interface:
+class CaptureInterface:
     """Where packets were captured: LINKTYPE, snap length (0: none), ticks of the clock per second."""
 
     name: str
@@ -85,14 +85,14 @@ class Interface:
 
 
 @slotted
-class Statistics:
+class InterfaceStatistics:
     """What an interface's counters said last: packets that came, and of these how many could not be kept."""
 
     received: int
     dropped: int
 
 
-class Comments(Columns):
+class RecordComments(ColumnTable):
     """Comments on packets of one capture, in its order, several of one packet in theirs.
 
     `record`: location of the packet's first captured byte; `at` and `length`: where the text lies, and its bytes.
@@ -101,7 +101,7 @@ class Comments(Columns):
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"record": np.int64, "at": np.int64, "length": np.int32}
 
 
-class Described(NamedTuple):
+class DescriptionBlock(NamedTuple):
     """A block of a pcapng file that says how packets are read: its type, where it begins, struct's byte order."""
 
     kind: int
@@ -109,7 +109,7 @@ class Described(NamedTuple):
     order: str
 
 
-class Standing(NamedTuple):
+class ScanState(NamedTuple):
     """A place between two records of a capture, and what must be known to read on from there.
 
     position: in bytes. records, place: how many come before it, and the highest of their times (ns). told: what the
@@ -119,13 +119,13 @@ class Standing(NamedTuple):
     position: int
     records: int
     place: int
-    told: Sequence[int | str] = ()
+    learned: Sequence[int | str] = ()
 
 
-class Stretch(NamedTuple):
+class CaptureRange(NamedTuple):
     """A part of a capture: from where (None: its beginning), and up to which byte (None: its end)."""
 
-    begin: Standing | None = None
+    begin: ScanState | None = None
     end: int | None = None
 
 
@@ -146,14 +146,14 @@ class CaptureInfo:
     byte_order: str = ""
     compression: str | None = None
     snaplen: int = 0
-    interfaces: list[Interface] = field(default_factory=list)
-    comments: Comments = field(default_factory=Comments)
+    interfaces: list[CaptureInterface] = field(default_factory=list)
+    comments: RecordComments = field(default_factory=RecordComments)
     remarks: list[str] = field(default_factory=list)
     names: dict[str, list[str]] = field(default_factory=dict)
     told: int = 0
     left_out: int = 0
-    described: list[Described] = field(default_factory=list)
-    statistics: dict[int, Statistics] = field(default_factory=dict)
+    described: list[DescriptionBlock] = field(default_factory=list)
+    statistics: dict[int, InterfaceStatistics] = field(default_factory=dict)
     application: str | None = None
     hardware: str | None = None
     os: str | None = None
@@ -178,19 +178,19 @@ class CaptureInfo:
         self.last = last if self.last is None else max(self.last, last)
 
 
-class Hopper(ABC):
+class RecordScanner(ABC):
     """Hops over the record headers of one capture and never looks at a packet.
 
     It stops at a record whose bytes are not all there, and goes on from it when asked again. `position` is the first
     byte not yet understood.
     """
 
-    def __init__(self, source: Source, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
+    def __init__(self, source: ByteSource, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
         self.source = source
         self.base = file << SHIFT
         self.info = info
         self.position = 0
-        self.broken = False
+        self.is_damaged = False
         self._findings = findings
         self._limit = block
 
@@ -198,7 +198,7 @@ class Hopper(ABC):
         """The next packets as far as their bytes are there; None when there is none (now, or for good)."""
         parts: list[RecordBlock] = []
         room = self._limit
-        while room > 0 and not self.broken:
+        while room > 0 and not self.is_damaged:
             part = self._hop(room)
             if part is None:
                 break
@@ -208,7 +208,7 @@ class Hopper(ABC):
         if not parts:
             return None
         self._limit = min(self._limit * 2, max(LARGEST_BLOCK, self._limit))
-        block = join(parts)
+        block = concatenate_blocks(parts)
         self.info.count(block)
         return block
 
@@ -217,7 +217,7 @@ class Hopper(ABC):
         end = self.position + size
         # Going for the last byte of it would take many small steps, and each looks at a whole window.
         enough = end - size // 32
-        while self.position < enough and not self.broken:
+        while self.position < enough and not self.is_damaged:
             usual = self.position // self.info.packets if self.info.packets else LARGEST_BLOCK
             block = self._hop(min(max((end - self.position) // usual, 1), LARGEST_BLOCK))
             if block is None:
@@ -226,12 +226,12 @@ class Hopper(ABC):
                 self.info.count(block)
                 yield block
 
-    def standing(self) -> Standing:
+    def save_state(self) -> ScanState:
         """Where it is, having begun at the beginning."""
         latest = LOWEST if self.info.last is None else self.info.last
-        return Standing(self.position, self.info.packets, latest, self._learned())
+        return ScanState(self.position, self.info.packets, latest, self._learned())
 
-    def go_on(self, standing: Standing) -> None:
+    def restore_state(self, standing: ScanState) -> None:
         """Reads on from where another hopper of the same capture was."""
         self.position = standing.position
         self._learn(standing)
@@ -241,7 +241,7 @@ class Hopper(ABC):
         return ()
 
     @abstractmethod
-    def _learn(self, standing: Standing) -> None:
+    def _learn(self, standing: ScanState) -> None:
         """Takes what another hopper was told on its way."""
 
     @abstractmethod
@@ -251,11 +251,11 @@ class Hopper(ABC):
     def finish(self) -> None:
         """Says that no more bytes will come: what is left over is damage."""
         left = self.source.size() - self.position
-        if left > 0 and not self.broken:
+        if left > 0 and not self.is_damaged:
             self.damage(self.position, f"it ends in the middle of a record, of which {left} bytes are there")
 
     def damage(self, position: int, what: str) -> None:
         """Ends the reading of this capture with its one Finding."""
-        self.broken = True
+        self.is_damaged = True
         text = f"{self.info.path} is damaged at byte {position}: {what}; the packets before it are read"
         self._findings.append(Finding(Severity.ERROR, "damaged-capture", text, offset=position))

@@ -18,16 +18,19 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from analyzer.capture.counts import Counts
 from analyzer.capture.flows import FlowTable
-from analyzer.capture.inputs import Input
+from analyzer.capture.inputs import CaptureInput
+from analyzer.capture.packet_decoder import PacketCounts
 from analyzer.capture.packets import PacketBlock
 from analyzer.capture.records import LARGEST_RECORD
-from analyzer.capture.scapy_layers import link_class
 from analyzer.capture.store import Store
 
 if TYPE_CHECKING:
     from scapy.packet import Packet
+import logging
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 BLOCK = 4096
 
@@ -47,7 +50,9 @@ class _Row(NamedTuple):
     length: int
 
 
-def read_blocks(inputs: Sequence[Input], store: Store, flows: FlowTable, counts: Counts) -> Iterator[PacketBlock]:
+def read_blocks(
+    inputs: Sequence[CaptureInput], store: Store, flows: FlowTable, counts: PacketCounts
+) -> Iterator[PacketBlock]:
     """What Packets.blocks() promises, for captures that end. Raises CaptureError where scapy finds no capture."""
     merged = heapq.merge(*(_timed(one) for one in inputs), key=lambda pair: pair[0])
     rows = _rows((packet for _, packet in merged), counts)
@@ -55,9 +60,9 @@ def read_blocks(inputs: Sequence[Input], store: Store, flows: FlowTable, counts:
         yield _block(batch, store, flows)
 
 
-def _timed(one: Input) -> Iterator[tuple[int, Packet]]:
+def _timed(one: CaptureInput) -> Iterator[tuple[int, Packet]]:
     """(place in the timeline, packet): the running maximum of the packets' times."""
-    link_class(1)
+    find_link_class(1)
     from scapy.error import Scapy_Exception
     from scapy.utils import PcapReader
 
@@ -65,7 +70,7 @@ def _timed(one: Input) -> Iterator[tuple[int, Packet]]:
     for _ in one.blocks():
         pass
     place = 0
-    left = one.info.packets if one.damaged else sys.maxsize
+    left = one.info.packets if one.is_damaged else sys.maxsize
     file: IO[bytes] = os.fdopen(one.source.duplicate(), "rb")
     with file, PcapReader(cast(str, file)) as reader:
         for _ in range(left):
@@ -85,7 +90,7 @@ def _wire(packet: Packet) -> int:
     return packet.wirelen if packet.wirelen is not None else len(packet.original)
 
 
-def _rows(packets: Iterator[Packet], counts: Counts) -> Iterator[_Row]:
+def _rows(packets: Iterator[Packet], counts: PacketCounts) -> Iterator[_Row]:
     from scapy.layers.inet import IP, BadFragments, _defrag_ip_pkt
 
     fragments: defaultdict[tuple[object, ...], list[object]] = defaultdict(list)
@@ -154,7 +159,7 @@ def _row(number: int, time: int, packet: Packet) -> _Row | None:
 
 def _block(rows: list[_Row], store: Store, flows: FlowTable) -> PacketBlock:
     ends = [np.array([_endpoint(row, side, flows) for row in rows], np.uint64) for side in (0, 1)]
-    flow, direction = flows.number(*ends)
+    flow, direction = flows.number_flows(*ends)
     return PacketBlock(
         number=np.array([row.number for row in rows], np.int64),
         time=np.array([row.time for row in rows], np.int64),
@@ -171,5 +176,71 @@ def _block(rows: list[_Row], store: Store, flows: FlowTable) -> PacketBlock:
 
 def _endpoint(row: _Row, side: int, flows: FlowTable) -> int:
     address = np.frombuffer(row.destination if side else row.source, np.uint8).reshape(1, -1)
-    code = flows.ipv4(address) if address.size == 4 else flows.ipv6(address)
+    code = flows.encode_ipv4(address) if address.size == 4 else flows.encode_ipv6(address)
     return int(code[0]) << 16 | row.ports[side]
+
+
+TUNNELS = (
+    "scapy.layers.ppp",
+    "scapy.layers.l2tp",
+    "scapy.layers.vxlan",
+    "scapy.contrib.erspan",
+    "scapy.contrib.etherip",
+    "scapy.contrib.geneve",
+    "scapy.contrib.gtp",
+    "scapy.contrib.mpls",
+)
+LINKS = {
+    9: "scapy.layers.ppp",
+    50: "scapy.layers.ppp",
+    51: "scapy.layers.ppp",
+    105: "scapy.layers.dot11",
+    117: "scapy.layers.pflog",
+    119: "scapy.layers.dot11",
+    127: "scapy.layers.dot11",
+    192: "scapy.layers.ppi",
+}
+"""LINKTYPE -> module, beyond those that scapy's basic layers register."""
+
+
+class UnreadablePacket(Exception):
+    """Scapy has no layer for the link type, or stumbled over the packet."""
+
+
+def find_innermost_ip(data: bytes, link: int) -> int:
+    """The offset in `data` of the innermost IP header; 0 when there is none, or none behind the first byte.
+
+    `data`: the beginning of a packet of LINKTYPE `link`. Raises Unreadable.
+    """
+    layer_class = find_link_class(link)
+    if layer_class is None:
+        raise UnreadablePacket(f"packets of link type {link} cannot be read; they are counted as unreadable")
+    from scapy.layers.inet import IP
+    from scapy.layers.inet6 import IPv6
+
+    found = offset = 0
+    try:
+        layer = layer_class(data)
+        while layer.raw_packet_cache is not None:
+            # Exactly these: the packets quoted in ICMP errors have classes derived from them.
+            if type(layer) in (IP, IPv6) and offset < len(data) and data[offset] >> 4 == layer.version:
+                found = offset
+            offset += len(layer.raw_packet_cache)
+            layer = layer.payload
+    except Exception as error:
+        raise UnreadablePacket(f"scapy cannot read a packet of link type {link} ({error!r})") from error
+    return found
+
+
+@cache
+def find_link_class(link: int) -> type[Packet] | None:
+    """Scapy's layer for a LINKTYPE; None when it has none. Imports the layers on the first call."""
+    logging.getLogger("scapy").setLevel(logging.ERROR)
+    for module in ("scapy.layers.l2", "scapy.layers.inet", "scapy.layers.inet6", *TUNNELS):
+        import_module(module)
+    if link in LINKS:
+        import_module(LINKS[link])
+    from scapy.config import conf
+
+    found: type[Packet] | None = conf.l2types.num2layer.get(link)
+    return found

@@ -10,13 +10,13 @@ from __future__ import annotations
 import mmap
 import os
 import threading
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.rows import gather_rows
+from analyzer.errors import CaptureError
 
 CHUNK = 4 << 20
 """Bytes that Pread.gather reads at once, to which the width of the last row is added."""
@@ -25,7 +25,7 @@ HOLE = 1 << 20
 """Bytes of a spool that are let go at once."""
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     """Bytes at positions from 0 to `size()`."""
 
     def size(self) -> int:
@@ -44,14 +44,14 @@ class Source(Protocol):
         """Lets go of the descriptor."""
 
 
-def reopened(descriptor: int) -> int:
+def duplicate_descriptor(descriptor: int) -> int:
     """A second descriptor of the same file, at its beginning."""
     again = os.dup(descriptor)
     os.lseek(again, 0, os.SEEK_SET)
     return again
 
 
-class Mapped:
+class MappedFile:
     """A file that stands still; takes over the descriptor."""
 
     def __init__(self, descriptor: int) -> None:
@@ -82,7 +82,7 @@ class Mapped:
 
     def duplicate(self) -> int:
         """See Source.duplicate."""
-        return reopened(self._descriptor)
+        return duplicate_descriptor(self._descriptor)
 
     def close(self) -> None:
         """See Source.close; what still looks at the map keeps it alive."""
@@ -91,7 +91,7 @@ class Mapped:
         self._descriptor, self._map, self._size = -1, b"", 0
 
 
-class Spool(Mapped):
+class Spool(MappedFile):
     """A temporary file without a name: only this process can reach it, so it may be mapped while it grows."""
 
     def __init__(self) -> None:
@@ -110,9 +110,9 @@ class Spool(Mapped):
         """
         begin, end = self.released + HOLE, position // HOLE * HOLE
         if end > begin and self._descriptor >= 0:
-            from analyzer.capture.punching import punch  # only pipes without an end are let go of
+            from analyzer.capture.libc import punch_hole  # only pipes without an end are let go of
 
-            if punch(self._descriptor, begin, end):
+            if punch_hole(self._descriptor, begin, end):
                 self.released = end - HOLE
 
     def append(self, data: bytes | memoryview) -> int:
@@ -133,7 +133,7 @@ class Spool(Mapped):
         return position
 
 
-class Pread:
+class PositionedFile:
     """A file that may be truncated under us: never mapped. Takes over the descriptor.
 
     end: the file is read as if it ended there, if it goes on. Reading and closing it from several threads is safe: a
@@ -190,7 +190,7 @@ class Pread:
     def duplicate(self) -> int:
         """See Source.duplicate."""
         with self._lock:
-            return reopened(self._descriptor)
+            return duplicate_descriptor(self._descriptor)
 
     def close(self) -> None:
         """See Source.close."""
@@ -198,3 +198,45 @@ class Pread:
             if self._descriptor >= 0:
                 os.close(self._descriptor)
             self._descriptor = -1
+
+
+Buffer = bytes | memoryview | mmap.mmap
+
+
+def gather_rows(data: Buffer, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    """Rows (n, width) of `data` at `positions` (at least 0); bytes behind its end are 0.
+
+    A void view with stride 1 lets one fancy index copy whole rows (25 ns each); take() would first lay out the view.
+    """
+    last = len(data) - width
+    if last >= 0 and (not len(positions) or int(positions.max()) <= last):
+        return _rows(data, positions, width)
+    rows = np.zeros((len(positions), width), np.uint8)
+    inside = np.flatnonzero(positions <= last)
+    if len(inside):
+        rows[inside] = _rows(data, positions[inside], width)
+    edge = max(0, last + 1)
+    cut = np.flatnonzero((positions >= edge) & (positions < len(data)))
+    if len(cut):
+        rows[cut] = _rows(bytes(data[edge:]) + bytes(width), positions[cut] - edge, width)
+    return rows
+
+
+def _rows(data: Buffer, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+    view = np.ndarray((len(data) - width + 1,), f"V{width}", data, 0, (1,))
+    return view[positions].view(np.uint8).reshape(len(positions), width)
+
+
+class SelfClosing:
+    """A context manager that closes itself."""
+
+    def close(self) -> None:
+        """Gives back what is held."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

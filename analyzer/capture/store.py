@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.sources import Mapped, Source, Spool
+from analyzer.capture.sources import ByteSource, MappedFile, Spool
 
 SHIFT = 48
 POSITION = (1 << SHIFT) - 1
@@ -26,7 +26,7 @@ SPARSE = 4
 """Places are read in one go where that is no more than NEAR bytes, or than SPARSE times theirs."""
 
 
-class Removed:
+class RemovedSource:
     """A source that is no longer there: all its bytes are 0."""
 
     def size(self) -> int:
@@ -49,19 +49,19 @@ class Removed:
         """See Source.close."""
 
 
-REMOVED = Removed()
+REMOVED = RemovedSource()
 
 
 class Store:
     """The sources of one analysis, each with its id, and the annex."""
 
     def __init__(self) -> None:
-        self._sources: list[Source] = []
+        self._sources: list[ByteSource] = []
         self._removed = deque[int]()
         self._annex: Spool | None = None
         self._annex_id = 0
 
-    def add(self, source: Source) -> int:
+    def add(self, source: ByteSource) -> int:
         """Takes `source` over (close() closes it) and returns its id.
 
         Ids of sources that were removed are given again when there are no others. Raises OverflowError when 32,768
@@ -99,7 +99,7 @@ class Store:
             self._annex_id = self.add(self._annex)
         return self._annex_id << SHIFT | self._annex.append(data)
 
-    def read(self, location: int, length: int) -> bytes:
+    def read_bytes(self, location: int, length: int) -> bytes:
         """`length` bytes at `location`; those behind the end of the source are 0."""
         return bytes(self._sources[location >> SHIFT].window(location & POSITION, length)).ljust(length, b"\0")
 
@@ -113,9 +113,9 @@ class Store:
         found = self._common(locations, lengths)
         if found is not None:
             return list(map(bytes, _pieces(found[0], locations - found[1], lengths)))
-        return [self.read(at, length) for at, length in zip(locations.tolist(), lengths.tolist(), strict=True)]
+        return [self.read_bytes(at, length) for at, length in zip(locations.tolist(), lengths.tolist(), strict=True)]
 
-    def joined(self, locations: NDArray[np.int64], lengths: NDArray[np.int64], behind: bytes = b"") -> bytes:
+    def read_joined(self, locations: NDArray[np.int64], lengths: NDArray[np.int64], behind: bytes = b"") -> bytes:
         """The same, one behind the other, and something behind the last."""
         found = self._common(locations, lengths)
         if found is None:
@@ -134,7 +134,7 @@ class Store:
         if begin >> SHIFT != (end - 1) >> SHIFT:
             return None
         source = self._sources[begin >> SHIFT]
-        if not isinstance(source, Mapped) and end - begin > max(NEAR, SPARSE * int(lengths.sum())):
+        if not isinstance(source, MappedFile) and end - begin > max(NEAR, SPARSE * int(lengths.sum())):
             return None
         view = source.window(begin & POSITION, end - begin)
         return (view, begin) if len(view) == end - begin else None

@@ -16,12 +16,11 @@ import os
 import threading
 from collections.abc import Iterator
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.growing import Growing
-from analyzer.capture.inputs import BYTE_ORDERS, PCAPNG_MAGIC, SHORTEST_SECTION, Input, opened
+from analyzer.capture.growing import GrowingFile
+from analyzer.capture.inputs import BYTE_ORDERS, PCAPNG_MAGIC, SHORTEST_SECTION, CaptureInput, open_capture
 from analyzer.capture.records import LARGEST_BLOCK, CaptureInfo
-from analyzer.capture.sources import Pread
-from analyzer.errors import UserError
+from analyzer.capture.sources import PositionedFile
+from analyzer.errors import CaptureError, UserError
 
 AWAKE = 128
 """Files that have been read and that keep their descriptors: the last ones."""
@@ -38,7 +37,7 @@ WAIT = 0.1
 """Seconds between two looks at whether the reading was stopped, while no file has begun."""
 
 
-class Part:
+class SuccessionFile:
     """One file. `source`: its bytes. `whole` is set when no more will be written to it; `gone`: the ring took it away.
 
     What reads it is `input`; its packets are numbered from `first` on, and once it `is_read` there are no more of them.
@@ -47,10 +46,10 @@ class Part:
 
     def __init__(self, path: str, descriptor: int) -> None:
         self.path = path
-        self.source = Growing(descriptor, os.path.abspath(path))
+        self.source = GrowingFile(descriptor, os.path.abspath(path))
         self.whole = threading.Event()
         self.gone = False
-        self.input: Input | None = None
+        self.input: CaptureInput | None = None
         self.first = 0
         self.is_read = False
         self.only_ours = 0
@@ -61,7 +60,7 @@ class Part:
         return self.first + (0 if self.input is None else self.input.info.packets)
 
 
-class Succession:
+class FileSuccession:
     """All methods may be called from any thread. To be read by one Packets, which closes what it has begun to read.
 
     problems: sentences about files that could not be opened.
@@ -69,29 +68,29 @@ class Succession:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._parts: list[Part] = []
+        self._parts: list[SuccessionFile] = []
         self._given = 0
         self._before = 1
         self._only_ours = 0
         self._over = self._closed = False
         self.problems: list[str] = []
 
-    def begun(self, path: str) -> bool:
+    def add_file(self, path: str) -> bool:
         """A file was begun, and the one before it is whole. Whether it is open now: only then may its name go."""
         try:
-            descriptor = CLOSED if self._closed else opened(path)
+            descriptor = CLOSED if self._closed else open_capture(path)
         except CaptureError:
             descriptor = CLOSED  # too many are open, mostly: it is tried again when its turn has come
         with self._changed:
             self._finish_last()
             if not self._closed:
-                self._parts.append(Part(path, descriptor))
+                self._parts.append(SuccessionFile(path, descriptor))
             elif descriptor != CLOSED:
                 os.close(descriptor)
             self._changed.notify_all()
             return self._closed or descriptor != CLOSED
 
-    def gone(self, path: str) -> None:
+    def remove_file(self, path: str) -> None:
         """The ring took a file away: once it has been read its rows may leave, and then it is closed."""
         with self._changed:
             for part in self._parts:
@@ -99,7 +98,7 @@ class Succession:
                     part.gone = True
                     break
 
-    def ended(self) -> None:
+    def finish(self) -> None:
         """No further file will begin, and the last one is whole."""
         with self._changed:
             self._finish_last()
@@ -111,24 +110,24 @@ class Succession:
             part.whole.set()
 
     @property
-    def over(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether it has ended."""
         return self._over
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[SuccessionFile]:
         """The files that are held, in their order."""
         with self._changed:
             return list(self._parts)
 
-    def read(self, stop: threading.Event) -> Iterator[Part]:
+    def iterate_files(self, stop: threading.Event) -> Iterator[SuccessionFile]:
         """The files as they begin, until there are no more; when `stop` is set, until there are none for now."""
         number = 1
         while (part := self._next(stop)) is not None:
             part.first = number
             if self._is_open(part):
                 yield part
-            part.only_ours = part.source.only_ours()
+            part.only_ours = part.source.count_unlinked()
             part.is_read = True
             number = part.end
             with self._changed:
@@ -136,12 +135,12 @@ class Succession:
                 early = self._given - 1 - AWAKE
                 tired = self._parts[early] if early >= 0 else None
             if tired is not None:
-                tired.source.rest()
+                tired.source.release_descriptor()
 
-    def _is_open(self, part: Part) -> bool:
+    def _is_open(self, part: SuccessionFile) -> bool:
         """Whether a file has a descriptor, at the latest now."""
         try:
-            part.source.open()
+            part.source.ensure_open()
         except OSError as error:
             if len(self.problems) < MOST_PROBLEMS:
                 text = f"cannot open {part.path}: {error.strerror}; what was captured to it is not shown"
@@ -149,7 +148,7 @@ class Succession:
             return False
         return True
 
-    def _next(self, stop: threading.Event) -> Part | None:
+    def _next(self, stop: threading.Event) -> SuccessionFile | None:
         with self._changed:
             while self._given >= len(self._parts):
                 if self._over or stop.is_set():
@@ -166,7 +165,7 @@ class Succession:
             return self._before
 
     @property
-    def left(self) -> int:
+    def removed_before(self) -> int:
         """The number of the first packet that lies in no file that has gone; 1: all are there."""
         with self._changed:
             files, size, number = len(self._parts), self._only_ours, self._before
@@ -176,7 +175,7 @@ class Succession:
                 files, size, number = files - 1, size - part.only_ours, part.end
             return number
 
-    def release(self, packet: int) -> list[Part]:
+    def release(self, packet: int) -> list[SuccessionFile]:
         """Lets go of files that have been read and lie wholly before a packet; who began to read them closes them."""
         with self._changed:
             count = 0
@@ -190,7 +189,7 @@ class Succession:
             self._given -= count
             return found
 
-    def release_empty(self, part: Part) -> bool:
+    def release_empty(self, part: SuccessionFile) -> bool:
         """Lets go of a file that has been read and had no packet, if it is not the last one."""
         with self._changed:
             found = part.end == part.first and part in self._parts[:-1]
@@ -199,15 +198,15 @@ class Succession:
                 self._given -= 1
             return found
 
-    def again(self) -> Succession:
+    def reopen(self) -> FileSuccession:
         """The files that are held, from their beginning, as a succession that has ended."""
-        found = Succession()
+        found = FileSuccession()
         for part in self.parts:
             with contextlib.suppress(OSError):
-                found._parts.append(other := Part(part.path, part.source.duplicate()))
+                found._parts.append(other := SuccessionFile(part.path, part.source.duplicate()))
                 other.whole.set()
-                other.source.rest()
-        found.ended()
+                other.source.release_descriptor()
+        found.finish()
         return found
 
     def save(self, path: str, *, force: bool = False) -> int:
@@ -215,15 +214,15 @@ class Succession:
 
         They are those from `first` on. Raises UserError; force: a file that is there is replaced, but none of these.
         """
-        from analyzer.capture.output import new_file  # nothing else here writes files
+        from analyzer.capture.output import create_file  # nothing else here writes files
 
         parts, packets = self.parts, 0
         if os.path.realpath(path) in {os.path.realpath(part.path) for part in parts}:
             raise UserError(f"{path} is what is captured to: name another file")
-        with new_file(path, force=force) as output:
+        with create_file(path, force=force) as output:
             for part in parts:
                 with contextlib.suppress(FileNotFoundError):  # let go of meanwhile
-                    source = Pread(descriptor := part.source.duplicate())
+                    source = PositionedFile(descriptor := part.source.duplicate())
                     try:
                         count, size = _whole(source)
                         output.copy(descriptor, size)
@@ -241,15 +240,15 @@ class Succession:
             self._over = self._closed = True
 
 
-def _whole(source: Pread) -> tuple[int, int]:
+def _whole(source: PositionedFile) -> tuple[int, int]:
     """Packets in the whole blocks of a pcapng file, and bytes of these."""
     head = bytes(source.window(0, SHORTEST_SECTION))
     if len(head) < SHORTEST_SECTION or head[:4] != PCAPNG_MAGIC or head[8:12] not in BYTE_ORDERS:
         return 0, 0
-    from analyzer.capture.pcapng import PcapngHopper
+    from analyzer.capture.pcapng import PcapngScanner
 
     info = CaptureInfo("")
-    hopper = PcapngHopper(source, 0, info, [], LARGEST_BLOCK)
+    hopper = PcapngScanner(source, 0, info, [], LARGEST_BLOCK)
     while hopper.read_block() is not None:
         pass
     return info.packets, hopper.position

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.records import RecordBlock, join, no_records
+from analyzer.capture.records import RecordBlock, concatenate_blocks, make_empty_block
 from dissectors.slotted import slotted
 
 
@@ -42,7 +42,7 @@ class _Lane:
         return given
 
 
-def merge(captures: Sequence[Iterator[RecordBlock]]) -> Iterator[RecordBlock]:
+def merge_captures(captures: Sequence[Iterator[RecordBlock]]) -> Iterator[RecordBlock]:
     """The records of all captures in order of time; one capture passes through as it is.
 
     A capture that waits for its packets (pipe, growing file) holds up the others: nobody knows what it will bring.
@@ -51,7 +51,7 @@ def merge(captures: Sequence[Iterator[RecordBlock]]) -> Iterator[RecordBlock]:
         yield from captures[0]
         return
     nothing = np.zeros(0, np.int64)
-    lanes = [_Lane(blocks, no_records(), nothing, np.iinfo(np.int64).min) for blocks in captures]
+    lanes = [_Lane(blocks, make_empty_block(), nothing, np.iinfo(np.int64).min) for blocks in captures]
     lanes = [lane for lane in lanes if lane.load()]
     while lanes:
         behind = min(range(len(lanes)), key=lambda lane: lanes[lane].latest)
@@ -61,6 +61,6 @@ def merge(captures: Sequence[Iterator[RecordBlock]]) -> Iterator[RecordBlock]:
             for index, lane in enumerate(lanes)
         ]
         order = np.argsort(np.concatenate([place for _, place in given]), kind="stable")
-        yield join([records for records, _ in given]).take(order)
+        yield concatenate_blocks([records for records, _ in given]).take(order)
         if not lanes[behind].load():
             del lanes[behind]

@@ -25,7 +25,7 @@ ERRORS: tuple[type[Exception], ...] = (zlib.error, lzma.LZMAError, zstandard.Zst
 """What the codecs raise at damaged input; lz4.frame raises a plain RuntimeError."""
 
 
-class Member(Protocol):
+class CompressedMember(Protocol):
     """One gzip member, xz stream, zstd or lz4 frame."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -78,7 +78,7 @@ class _Zstd:
         return self._codec.unused_data if self._codec.eof else None
 
 
-MEMBERS: dict[str, Callable[[], Member]] = {
+MEMBERS: dict[str, Callable[[], CompressedMember]] = {
     "gzip": _Gzip,
     "xz": lambda: _Bounded(lzma.LZMADecompressor(lzma.FORMAT_XZ)),
     "lz4": lambda: _Bounded(lz4.frame.LZ4FrameDecompressor()),
@@ -91,7 +91,7 @@ class Unpacker:
 
     def __init__(self, compression: str) -> None:
         self._begin = MEMBERS[compression]
-        self._member: Member | None = None
+        self._member: CompressedMember | None = None
         self.eaten = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:

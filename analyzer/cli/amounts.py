@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from analyzer.cli.memory import size_of
-from analyzer.live.asked import Bounds
+from analyzer.live.capture_request import CaptureBounds
 from analyzer.query.units import DURATIONS
 
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ns|us|ms|s|m|h|)")
@@ -24,16 +24,16 @@ KILOBYTE = 1000
 """Bytes of `filesize:1`, as other programs count it."""
 
 
-class Limits(click.ParamType[Bounds]):
+class Limits(click.ParamType[CaptureBounds]):
     """NAME:VALUE, several with commas: duration:60s, size:100M, filesize:KB, packets:N, files:N."""
 
     name = "NAME:VALUE"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Bounds:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> CaptureBounds:
         """The bounds that are named."""
-        if isinstance(value, Bounds):
+        if isinstance(value, CaptureBounds):
             return value
-        found = Bounds()
+        found = CaptureBounds()
         for part in str(value).split(","):
             name, _, text = part.partition(":")
             limit = _LIMITS.get(name)

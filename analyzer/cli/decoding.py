@@ -121,12 +121,12 @@ def text_lines(dissector: Dissector, found: Iterator[pasted.Pasted], limits: Lim
 
 def decoded(dissector: Dissector, piece: pasted.Pasted, guess: bool) -> tuple[Message, Tree]:
     """A message and its tree; `guess`: nobody is sure of the dissector."""
-    body = defects.values(dissector, piece.data, piece.context)
-    tree = defects.tree(dissector, piece.data, piece.context)
+    body = defects.decode_values(dissector, piece.data, piece.context)
+    tree = defects.decode_tree(dissector, piece.data, piece.context)
     header = piece.header
     if guess and header.state is not State.UNDECODED:
         header = replace(header, state=State.GUESSED)
     said = {(finding.code, finding.text) for finding in tree.findings}
     more = tuple(finding for finding in body.findings if (finding.code, finding.text) not in said)
-    info = defects.info(dissector, body, piece.context)
+    info = defects.format_info(dissector, body, piece.context)
     return Message(dissector.name, header, body.error, info, more), tree

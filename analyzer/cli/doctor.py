@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
@@ -29,7 +29,7 @@ from analyzer.decode.rows import Rows, said_finding
 from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
 from analyzer.insight.counts import streams
 from analyzer.insight.kinds import Group, Kind, grouped
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.amounts import counted
 from analyzer.render.fitting import cells_of, wrapped
 from analyzer.render.objects import write_objects
@@ -70,8 +70,8 @@ _LEVELS = [each.name.lower() for each in Severity]
 @decompression_option
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
-    reader: Reader,
+    decode_as: DecodeAsRules,
+    reader: ReaderName,
     severity: str,
     fail_on: str | None,
     form: str,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.capture.output import STANDARD
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.export_forms import check_options, rows_of
 from analyzer.cli.filtering import filter_option
@@ -26,7 +26,7 @@ from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.export.folder import MOST_FILES
 from analyzer.export.forms import FORMS, TABLES, Asked, warning
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 @limits_options
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
-    reader: Reader,
+    decode_as: DecodeAsRules,
+    reader: ReaderName,
     wanted: Filter | None,
     out: str,
     form: str | None,

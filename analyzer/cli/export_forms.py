@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.streams import SIDES, find_stream
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import Rows
@@ -29,7 +29,7 @@ MEANT_FOR = {
 """Options that some forms alone have."""
 
 
-def check_options(asked: Asked, reader: Reader, stream: str | None) -> None:
+def check_options(asked: Asked, reader: ReaderName, stream: str | None) -> None:
     """Raises UserError for what cannot be done, before a capture is read, for that may take minutes."""
     for option, (name, forms) in MEANT_FOR.items():
         if getattr(asked, name) and asked.form not in forms:

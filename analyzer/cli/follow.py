@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import format_options
@@ -26,7 +26,7 @@ from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows, chunks
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.render.dialogue import KEYS, comment_notes, dump_lines, field_lines, message_line
 from analyzer.render.lines import Line, print_lines
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 @color_option
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
-    reader: Reader,
+    decode_as: DecodeAsRules,
+    reader: ReaderName,
     view: str,
     form: str,
     only: str | None,
@@ -93,11 +93,11 @@ def command(
 def _lines(session: Session, stream: int, numbers: Ints, began: int, view: str, limits: Limits) -> Iterator[Line]:
     yield (("title", f"stream {stream}: {safe_text(_called(session, stream))}, {len(numbers):,} messages"),)
     reading, naming, times = Rows(session), Naming(session), session.rows.column("time")
-    commented = session.comments.any
+    commented = session.comments.has_comments
     for part in chunks(session, numbers):
         for row, cells in zip(part.tolist(), reading.objects(KEYS, part, naming.named), strict=True):
             yield message_line(cells, int(times[row]) - began)
-            yield from comment_notes(session.comments.of(row) if commented else ())
+            yield from comment_notes(session.comments.read_row(row) if commented else ())
             if view == "fields":
                 yield from field_lines(decode_tree(session, row), limits)
             elif view == "hex":
@@ -106,7 +106,7 @@ def _lines(session: Session, stream: int, numbers: Ints, began: int, view: str, 
 
 def _called(session: Session, stream: int) -> str:
     """A stream's id, and what its ends are called, where the capture tells."""
-    names = [session.hosts.endpoint(name_endpoint(session, stream, side)) for side in (FROM_CLIENT, FROM_SERVER)]
+    names = [session.hosts.find_endpoint(name_endpoint(session, stream, side)) for side in (FROM_CLIENT, FROM_SERVER)]
     called = name_stream(session, stream)
     return f"{called} ({' > '.join(name or 'unnamed' for name in names)})" if any(names) else called
 

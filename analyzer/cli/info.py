@@ -6,13 +6,13 @@ import sys
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import decode_as_option
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.insight.properties import properties
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.properties_text import WIDTH, property_lines
 
 
@@ -20,7 +20,7 @@ from analyzer.render.properties_text import WIDTH, property_lines
 @files_options
 @format_options("table", "json", short="json")
 @decode_as_option
-def command(files: tuple[str, ...], decode_as: Told, reader: Reader, form: str) -> None:
+def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName, form: str) -> None:
     """Tell the properties of captures: format, times, packets, interfaces, comments; protocols found."""
     with loaded(files, decode_as, reader) as session:
         found = properties(session, len(session.rows), len(session.engine.streams))

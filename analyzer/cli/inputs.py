@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.missing_files import check_names
 from analyzer.cli.notes import tell_findings
@@ -22,7 +22,7 @@ from analyzer.cli.settings import settings, tell_no_names, tell_verbose, with_na
 from analyzer.cli.values import OneOf
 from analyzer.decode.endpoints import name_stream
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import StreamEnds, StreamNumber, Where, together
+from analyzer.messages.decode_as import DecodeAsTarget, StreamEnds, StreamNumber, merge_rules
 from analyzer.session import Session
 from dissectors import registry
 
@@ -59,15 +59,15 @@ def files_options(command: _Command) -> Callable[..., Any]:
     return with_files
 
 
-def told(decode_as: Sequence[tuple[Where, str]]) -> Mapping[Where, str]:
+def told(decode_as: Sequence[tuple[DecodeAsTarget, str]]) -> Mapping[DecodeAsTarget, str]:
     """What the command line says of ports and streams, behind what the configuration says. Raises UserError."""
-    return together((*settings().ports.items(), *decode_as))
+    return merge_rules((*settings().ports.items(), *decode_as))
 
 
 def open_session(
     files: Sequence[str],
-    decode_as: Sequence[tuple[Where, str]],
-    reader: Reader,
+    decode_as: Sequence[tuple[DecodeAsTarget, str]],
+    reader: ReaderName,
     block: int = 32_768,
     *,
     follow: bool = False,
@@ -88,7 +88,9 @@ def open_session(
 
 
 @contextmanager
-def loaded(files: Sequence[str], decode_as: Sequence[tuple[Where, str]], reader: Reader) -> Iterator[Session]:
+def loaded(
+    files: Sequence[str], decode_as: Sequence[tuple[DecodeAsTarget, str]], reader: ReaderName
+) -> Iterator[Session]:
     """A session that has read its inputs to their end; what belongs to no row is said on stderr."""
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):
@@ -107,13 +109,13 @@ def is_pipe(name: str) -> bool:
         return False
 
 
-def _say_unmet(session: Session, decode_as: Sequence[tuple[Where, str]]) -> None:
+def _say_unmet(session: Session, decode_as: Sequence[tuple[DecodeAsTarget, str]]) -> None:
     """Words about single streams that the input does not have: most often a slip of the pen."""
     count = len(session.engine.streams)
     numbers = [where.number for where, _ in decode_as if isinstance(where, StreamNumber) and where.number >= count]
     told = [where for where, _ in decode_as if isinstance(where, StreamEnds)]
     known = {name_stream(session, stream) for stream in range(count)} if told else set()
-    unmet = [*map(str, numbers), *(where.name for where in told if not known & {where.name, where.turned.name})]
+    unmet = [*map(str, numbers), *(where.name for where in told if not known & {where.name, where.reverse.name})]
     for name in unmet:
         click.echo(sentence(f"-d: there is no stream {name}: the input has {count:,}, counted from 0"), err=True)
 

@@ -12,7 +12,7 @@ from analyzer.cli.formats import ROWS, format_options
 from analyzer.columns.text import safe_text
 
 if TYPE_CHECKING:
-    from analyzer.live.interfaces import Allowed, Interface
+    from analyzer.live.interfaces import CapturePermission, NetworkInterface
 
 COLUMNS = ("number", "name", "state", "link", "may capture", "mac", "mtu", "addresses")
 WIDE = 120
@@ -26,11 +26,11 @@ def command(form: str) -> None:
 
     -i of `sniff` takes a name or a number of this list. In a pipe columns are separated by tabs.
     """
-    from analyzer.live.interfaces import allowed, interfaces, may_capture  # brings scapy
-    from analyzer.live.ways import dumpcap_may
+    from analyzer.live.interfaces import check_permission, list_interfaces, may_capture  # brings scapy
+    from analyzer.live.launcher import can_use_dumpcap
 
-    dumpcap = not may_capture() and dumpcap_may()
-    found = [(each, allowed(each, dumpcap)) for each in interfaces()]
+    dumpcap = not may_capture() and can_use_dumpcap()
+    found = [(each, check_permission(each, dumpcap)) for each in list_interfaces()]
     if form != "table":
         _print_objects(found, form)
     elif sys.stdout.isatty():
@@ -41,14 +41,14 @@ def command(form: str) -> None:
             click.echo("\t".join(_cells(number, interface, may)))
 
 
-def _cells(number: int, interface: Interface, may: Allowed) -> list[str]:
+def _cells(number: int, interface: NetworkInterface, may: CapturePermission) -> list[str]:
     allowed = may.how if may.reason is None else f"{may.how}: {may.reason}"
     mtu = "" if interface.mtu is None else str(interface.mtu)
     cells = (str(number), interface.name, interface.state, interface.link_name, allowed, interface.mac, mtu)
     return [safe_text(each) for each in (*cells, ", ".join(interface.addresses))]
 
 
-def _print_table(found: Sequence[tuple[Interface, Allowed]]) -> None:
+def _print_table(found: Sequence[tuple[NetworkInterface, CapturePermission]]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -64,7 +64,7 @@ def _print_table(found: Sequence[tuple[Interface, Allowed]]) -> None:
     console.print(table)
 
 
-def _print_objects(found: Sequence[tuple[Interface, Allowed]], form: str) -> None:
+def _print_objects(found: Sequence[tuple[NetworkInterface, CapturePermission]], form: str) -> None:
     from analyzer.render.objects import write_objects
 
     objects: list[dict[str, object]] = [

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.inputs import files_options, is_pipe, loaded, open_session, progress
 from analyzer.cli.jobs import jobs_option
 from analyzer.cli.memory import memory_option
@@ -19,7 +19,7 @@ from analyzer.cli.selecting import selection_options
 from analyzer.cli.terminal import wide_option
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.query.selection import FIRST, Selection
 from analyzer.render.jobs import WINDOW, Deferred, print_together, usual_jobs
 from analyzer.render.printer import Printer
@@ -36,8 +36,8 @@ from analyzer.session import Session, grow_within
 @jobs_option()
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
-    reader: Reader,
+    decode_as: DecodeAsRules,
+    reader: ReaderName,
     printer: Printer,
     selection: Selection,
     memory: int | None,

@@ -23,7 +23,7 @@ from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.notes import tell_findings
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.live.sniffing import Sniffing
+from analyzer.live.live_session import LiveSession
 from analyzer.render.printer import Printer
 from analyzer.session import grow_within
 
@@ -39,7 +39,7 @@ NO_READER = {errno.EPIPE, errno.EIO}
 """A pipe, and a terminal, at whose other end is nobody."""
 
 
-def print_live(sniffing: Sniffing, printer: Printer, wanted: Filter | None, status: LiveStatus) -> None:
+def print_live(sniffing: LiveSession, printer: Printer, wanted: Filter | None, status: LiveStatus) -> None:
     """Prints until the capture has ended and all of it has been read.
 
     Raises KeyboardInterrupt where somebody did not want to wait for that, BrokenPipeError where nobody reads any more.
@@ -63,7 +63,7 @@ def print_live(sniffing: Sniffing, printer: Printer, wanted: Filter | None, stat
 
 
 @contextmanager
-def _stopped_by_signals(sniffing: Sniffing) -> Iterator[None]:
+def _stopped_by_signals(sniffing: LiveSession) -> Iterator[None]:
     asked: list[float] = []
 
     def stop(_: int, __: FrameType | None) -> None:

@@ -17,8 +17,8 @@ from typing import Self, TextIO
 
 from analyzer.cli.errors import sentence
 from analyzer.columns.text import safe_text
-from analyzer.live.capture import Health
-from analyzer.live.sniffing import Sniffing
+from analyzer.live.capture import RunHealth
+from analyzer.live.live_session import LiveSession
 
 TICK = 0.5
 """Seconds between two looks."""
@@ -39,11 +39,11 @@ class LiveStatus:
     Where nobody reads our rows any longer, it stops the capture and sets `left_alone`.
     """
 
-    def __init__(self, sniffing: Sniffing, out: TextIO | None = None) -> None:
+    def __init__(self, sniffing: LiveSession, out: TextIO | None = None) -> None:
         self._sniffing, self._out = sniffing, sys.stderr if out is None else out
         self._line = self._out.isatty()
         self._shared = self._line and sys.stdout.isatty()
-        self.worst = Health(0, 0, 0, 0, 0.0, 0)
+        self.worst = RunHealth(0, 0, 0, 0, 0.0, 0)
         self.printed, self.left_alone = 0, False
         self._writing = threading.Lock()
         self._over = threading.Event()
@@ -95,7 +95,7 @@ class LiveStatus:
                 for text in self._remarks(health):
                     self._write(sentence(text) + "\n")
 
-    def _said(self, health: Health) -> str:
+    def _said(self, health: RunHealth) -> str:
         sniffing = self._sniffing
         title = sniffing.title.removeprefix("live: ")
         parts = [f"{sniffing.state} {title}: {health.captured:,} packets, {len(sniffing.session.rows):,} messages"]
@@ -105,7 +105,7 @@ class LiveStatus:
             parts.append(_late(health))
         return safe_text(", ".join(parts), max(shutil.get_terminal_size().columns - 1, 20))
 
-    def _remarks(self, health: Health) -> Iterator[str]:
+    def _remarks(self, health: RunHealth) -> Iterator[str]:
         """What is news."""
         if health.dropped > self._dropped:
             if self._quiet >= QUIET:
@@ -128,7 +128,7 @@ class LiveStatus:
             self._out.flush()
 
 
-def _late(health: Health) -> str:
+def _late(health: RunHealth) -> str:
     return f"{health.lag:,.1f} s ({health.backlog:,} packets) behind"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, open_session
 from analyzer.cli.memory import memory_option
@@ -19,7 +19,7 @@ from analyzer.cli.options import decode_as_option, theme_option
 from analyzer.cli.settings import settings
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
@@ -56,8 +56,8 @@ def open_options(command: _Command) -> Callable[..., Any]:
 @open_options
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
-    reader: Reader,
+    decode_as: DecodeAsRules,
+    reader: ReaderName,
     follow: bool,
     memory: int | None,
     show_secrets: bool,

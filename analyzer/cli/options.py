@@ -16,7 +16,7 @@ from analyzer.query.units import SIZES, whole_amount
 from dissectors.wire import budget
 
 if TYPE_CHECKING:
-    from analyzer.messages.decode_as import Where
+    from analyzer.messages.decode_as import DecodeAsTarget
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -41,19 +41,21 @@ class Count(click.ParamType[int | None]):
         return int(value)
 
 
-class DecodeAs(click.ParamType["tuple[Where, str]"]):
+class DecodeAs(click.ParamType["tuple[DecodeAsTarget, str]"]):
     """A port, a range of ports or a stream, and the protocol that it speaks; also as tshark writes it."""
 
     name = "PORT|STREAM=PROTOCOL"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Where, str]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[DecodeAsTarget, str]:
         """See analyzer.messages.decode_as.parse; the protocol must be one that there is."""
         if isinstance(value, tuple):
             return value
-        from analyzer.messages.decode_as import parse  # only who says something pays for it
+        from analyzer.messages.decode_as import parse_rule  # only who says something pays for it
 
         try:
-            return parse(str(value))
+            return parse_rule(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

@@ -16,7 +16,7 @@ from analyzer.cli.settings import settings
 from analyzer.cli.values import Seconds, Whole
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import StreamNumber, Told, together
+from analyzer.messages.decode_as import DecodeAsRules, StreamNumber, merge_rules
 from analyzer.render import extras
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def command(
     settle: float | None,
     overwrite: bool,
     no_fields: bool,
-    decode_as: Told,
+    decode_as: DecodeAsRules,
     limits: Limits,
 ) -> None:
     """Turn captures into Parquet tables, below DIR.
@@ -120,7 +120,7 @@ def command(
     found = find(sources, pattern, needed=state is None)
     for text in found.passed_over:
         _say(f"note: {text}")
-    said = tuple(together((*settings().ports.items(), *decode_as)).items())
+    said = tuple(merge_rules((*settings().ports.items(), *decode_as)).items())
     with opened as session, progress.bar(session, os.path.abspath(folder)) as counts:
         options = Options(
             decode_as=said,

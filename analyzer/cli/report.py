@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, loaded, patiently
@@ -17,7 +17,7 @@ from analyzer.cli.options import decode_as_option
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.errors import UserError
 from analyzer.insight.reports import ReportReading, ReportTable, full_names, meant, offered, reports_by_name
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.columns_text import aligned
 from analyzer.render.objects import write_objects
 from analyzer.render.reports_text import entry_object, keys, table_lines
@@ -32,7 +32,7 @@ from dissectors.report import ReportType
 @format_options(*ROWS)
 @wide_option()
 @decode_as_option
-def command(files: tuple[str, ...], decode_as: Told, reader: Reader, columns: bool, form: str) -> None:
+def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName, columns: bool, form: str) -> None:
     """Tell what happened in captures: wireanalyze report NAME FILE... prints a line for each thing that NAME tells of.
 
     Without anything it says which names there are; without a NAME, how much those have to tell whose protocol these

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, loaded
 from analyzer.cli.options import color_option, decode_as_option, limits_options
@@ -21,7 +21,7 @@ from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.errors import UserError
 from analyzer.insight.related import known_of
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.known_text import known_objects
 from analyzer.render.lines import print_lines
 from analyzer.render.shown import said_of, shown_lines
@@ -37,8 +37,8 @@ from analyzer.session import Session
 @color_option
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
-    reader: Reader,
+    decode_as: DecodeAsRules,
+    reader: ReaderName,
     form: str,
     color: bool,
     limits: Limits,
@@ -60,7 +60,7 @@ def _object(session: Session, row: int) -> dict[str, Any]:
     (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), None)
     tree, packets = fragments.tree(session, row), list_packets(session, row)
     known = known_of(session, row, tree)  # which writes names beside ids in the tree
-    _add_comments(packets, session.comments.of_message(packets))
+    _add_comments(packets, session.comments.read_message(packets))
     found = tree_object(said_of(read_header(session, row), cells), tree)
     return found | {"row": cells, "packets": packets, **known_objects(known)}
 

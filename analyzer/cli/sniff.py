@@ -25,8 +25,8 @@ from analyzer.cli.sniff_options import Capturing, capture_options
 from analyzer.cli.terminal import wide_option
 from analyzer.errors import UserError
 from analyzer.live.capture import LiveCapture
-from analyzer.live.sniffing import Sniffing
-from analyzer.messages.decode_as import Told
+from analyzer.live.live_session import LiveSession
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.printer import Printer
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ KEYS_AND_SCREEN = (0, 1, 2)
 @wide_option("--wide")
 @theme_option
 def command(
-    capturing: Capturing, headless: bool, decode_as: Told, printer: Printer, wanted: Filter | None, theme: str
+    capturing: Capturing, headless: bool, decode_as: DecodeAsRules, printer: Printer, wanted: Filter | None, theme: str
 ) -> None:
     """Sniff interfaces and show their messages as they come; without -i, the first interface that is up.
 
@@ -83,18 +83,18 @@ def _check_terminal() -> None:
 
 
 @contextmanager
-def _sniffing(capturing: Capturing, decode_as: Told) -> Iterator[Sniffing]:
+def _sniffing(capturing: Capturing, decode_as: DecodeAsRules) -> Iterator[LiveSession]:
     """A capture that has begun, and its session. By then this process has no more rights than it keeps."""
     with LiveCapture(capturing.asked, capturing.via) as capture:
         for note in capture.notes:
             click.echo(sentence(note), err=True)
-        with Sniffing(
+        with LiveSession(
             capture, capturing.write, decode_as=told(decode_as), names=with_names(), memory=capturing.memory
         ) as sniffing:
             yield sniffing
 
 
-def _print(sniffing: Sniffing, printer: Printer, wanted: Filter | None) -> None:
+def _print(sniffing: LiveSession, printer: Printer, wanted: Filter | None) -> None:
     status = LiveStatus(sniffing)
     try:
         print_live(sniffing, printer, wanted, status)
@@ -108,7 +108,7 @@ def _print(sniffing: Sniffing, printer: Printer, wanted: Filter | None) -> None:
     _tell_end(sniffing, status)
 
 
-def _tell_end(sniffing: Sniffing, status: LiveStatus | None = None) -> None:
+def _tell_end(sniffing: LiveSession, status: LiveStatus | None = None) -> None:
     """What was captured, and how well the rows kept up; the counts are those of the end once all is closed."""
     messages = len(sniffing.session.rows)
     said = [sniffing.summary(), f"{messages:,} message{'' if messages == 1 else 's'}"]

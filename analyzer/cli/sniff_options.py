@@ -19,9 +19,9 @@ from analyzer.cli.memory import memory_option
 from analyzer.cli.settings import settings
 from analyzer.cli.values import OneOf, Whole
 from analyzer.errors import UserError
-from analyzer.live.asked import Asked, Bounds
-from analyzer.live.privilege import SUDO_USER, as_who_called_sudo
-from analyzer.live.ways import Via
+from analyzer.live.capture_request import CaptureBounds, CaptureRequest
+from analyzer.live.launcher import Via
+from analyzer.live.privilege import SUDO_USER, impersonate_sudo_caller
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -32,7 +32,7 @@ STDOUT = "-"
 class Capturing:
     """What was said of a capture. write: the file that keeps it. memory: bytes for its tables; None: no limit."""
 
-    asked: Asked
+    asked: CaptureRequest
     write: str | None
     via: Via
     memory: int | None
@@ -67,7 +67,7 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         "-B",
         "--buffer",
         type=Whole(1, 2047),
-        default=Asked().buffer >> 20,
+        default=CaptureRequest().buffer >> 20,
         show_default=True,
         metavar="MIB",
         help="What the kernel may hold for us, of each interface.",
@@ -88,9 +88,9 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         names: tuple[str, ...],
         expression: str,
         write: str | None,
-        ring: tuple[Bounds, ...],
+        ring: tuple[CaptureBounds, ...],
         count: int | None,
-        until: tuple[Bounds, ...],
+        until: tuple[CaptureBounds, ...],
         snaplen: int,
         buffer: int,
         no_promiscuous: bool,
@@ -101,7 +101,7 @@ def capture_options(command: _Command) -> Callable[..., Any]:
     ) -> Any:
         bounds = _joined(until)
         packets = min((each for each in (count or 0, bounds.packets) if each), default=0)
-        asked = Asked(
+        asked = CaptureRequest(
             interfaces=names,
             filter=expression,
             snaplen=snaplen,
@@ -117,24 +117,27 @@ def capture_options(command: _Command) -> Callable[..., Any]:
     return with_capture
 
 
-def _joined(parts: Sequence[Bounds]) -> Bounds:
+def _joined(parts: Sequence[CaptureBounds]) -> CaptureBounds:
     """What several options say; of two for the same the last one holds."""
     said = {
-        each.name: getattr(part, each.name) for part in parts for each in fields(Bounds) if getattr(part, each.name)
+        each.name: getattr(part, each.name)
+        for part in parts
+        for each in fields(CaptureBounds)
+        if getattr(part, each.name)
     }
-    return Bounds(**said)
+    return CaptureBounds(**said)
 
 
-def _look(asked: Asked, write: str | None) -> None:
+def _look(asked: CaptureRequest, write: str | None) -> None:
     """Checks, and reads the configuration, as who called sudo. Raises UserError."""
     if SUDO_USER in os.environ:
         import analyzer.config.reading  # noqa: F401 (who called sudo may be unable to read modules)
-    with as_who_called_sudo():
+    with impersonate_sudo_caller():
         _check(asked, write)
         settings()
 
 
-def _check(asked: Asked, write: str | None) -> None:
+def _check(asked: CaptureRequest, write: str | None) -> None:
     """Raises UserError for what can't go together, and for a file that can't be written wherever we are."""
     ring, files = asked.ring, asked.until.files
     if asked.filter:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, loaded
@@ -21,7 +21,7 @@ from analyzer.cli.values import Whole
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
 from analyzer.insight.figures import FIGURES
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.query.units import DURATIONS
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class Duration(click.ParamType[int]):
 @decompression_option
 def command(
     files: tuple[str, ...],
-    decode_as: Told,
-    reader: Reader,
+    decode_as: DecodeAsRules,
+    reader: ReaderName,
     names: tuple[str, ...],
     interval: int | None,
     view: str | None,

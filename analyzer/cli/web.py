@@ -16,14 +16,14 @@ from threading import Thread
 
 import click
 
-from analyzer.capture.packets import Reader
+from analyzer.capture.packets import ReaderName
 from analyzer.cli import open as opening
 from analyzer.cli.errors import sentence
 from analyzer.cli.inputs import open_session
 from analyzer.cli.settings import config_path
 from analyzer.cli.values import Whole
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 
 WORDS = f"{__name__}.words"
 BROWSABLE = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
@@ -62,8 +62,8 @@ def command(
     context: click.Context,
     /,
     files: tuple[str, ...],
-    decode_as: Told,
-    reader: Reader,
+    decode_as: DecodeAsRules,
+    reader: ReaderName,
     follow: bool,
     host: str,
     port: int,
@@ -87,7 +87,7 @@ def command(
     click.echo(sentence(f"{opening.title_of(files)} at {pages.gate.address}"), err=True)
     click.echo(sentence("Ctrl-C ends it, and its pages with it"), err=True)
     if browse:
-        _browse(pages.gate.ticket())
+        _browse(pages.gate.create_ticket())
     pages.run()
 
 

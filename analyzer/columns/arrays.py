@@ -30,7 +30,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-PAGES = 1 << 18
+PAGED_BYTES = 1 << 18
 """Bytes from which on an array has pages of its own."""
 
 _UNRESERVED = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
@@ -40,7 +40,7 @@ _SLAB = 1 << 16
 """Rows that are looked at together where an array with holes is copied."""
 
 
-class Columns:
+class ColumnTable:
     """Rows 0..len-1 of the columns that `TYPES` names; `column(name)` is a view of the filled part.
 
     NARROW: columns of int64 that are int32 as long as their values allow it. USUAL: columns that mostly have one value,
@@ -51,7 +51,7 @@ class Columns:
     TYPES: ClassVar[Mapping[str, type[np.generic]]]
     NARROW: ClassVar[frozenset[str]] = frozenset()
     USUAL: ClassVar[Mapping[str, int]] = {}
-    PAGED: ClassVar[int] = PAGES
+    PAGED: ClassVar[int] = PAGED_BYTES
 
     def __init__(self) -> None:
         self._filled = 0
@@ -72,7 +72,7 @@ class Columns:
         return self._first
 
     @property
-    def held(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes of memory that the rows take which are kept."""
         return sum(
             len(array) * array.itemsize
@@ -147,7 +147,7 @@ class Columns:
         """How long the array behind one is that was too short: what is kept fits into it four times."""
         if not self._first:
             return max(4 * len(array), 1024)
-        return self._filled + max(3 * (self._filled - self._first), PAGES // array.itemsize)
+        return self._filled + max(3 * (self._filled - self._first), PAGED_BYTES // array.itemsize)
 
     def _copy(self, name: str, grown: Array) -> None:
         """Copies what is kept of a column, and touches nothing else."""
@@ -192,7 +192,7 @@ FORGOTTEN = ""
 """Stands for a name that nobody has any more."""
 
 
-class Names:
+class NameTable:
     """Strings as small numbers: number 0, 1, ... in order of first use. Bounded only by what the capture says."""
 
     def __init__(self) -> None:
@@ -203,7 +203,7 @@ class Names:
         """Names that are known; `texts` has a place also for those that were forgotten."""
         return len(self._numbers)
 
-    def number(self, text: str | None) -> int:
+    def intern(self, text: str | None) -> int:
         """The number of `text`, given now if it is new; NULL for None."""
         if text is None:
             return NULL
@@ -213,7 +213,7 @@ class Names:
             self.texts.append(text)
         return found
 
-    def known(self, text: str) -> int:
+    def find_number(self, text: str) -> int:
         """The number of `text`; -1, which is nobody's, where it was never given one."""
         return self._numbers.get(text, -1)
 
@@ -228,31 +228,31 @@ class Names:
             self.texts[number] = FORGOTTEN
 
 
-def stored(value: int | None) -> int:
+def encode_null(value: int | None) -> int:
     """How a 32-bit column holds a value that may be null."""
     return NULL if value is None else value
 
 
-def stored64(value: int | None, scoped: bool = False) -> int:
+def encode_null64(value: int | None, scoped: bool = False) -> int:
     """The same for a 64-bit column; `scoped` values are unsigned and wrap."""
     if value is None:
         return NULL64
     return (value + (1 << 63)) % (1 << 64) - (1 << 63) if scoped else value
 
 
-def given(cell: int) -> int | None:
+def decode_null(cell: int) -> int | None:
     """What a cell of a 32-bit column stands for."""
     return None if cell == NULL else cell
 
 
-def given64(cell: int, scoped: bool = False) -> int | None:
+def decode_null64(cell: int, scoped: bool = False) -> int | None:
     """The same for a 64-bit column; `scoped` values are unsigned, and never null."""
     if scoped:
         return cell % (1 << 64)
     return None if cell == NULL64 else cell
 
 
-def runs(sorted_keys: Array) -> tuple[Ints, Ints]:
+def find_runs(sorted_keys: Array) -> tuple[Ints, Ints]:
     """Begin and end of each run of equal keys in a sorted array."""
     if not len(sorted_keys):
         empty = np.empty(0, np.int64)
@@ -262,7 +262,7 @@ def runs(sorted_keys: Array) -> tuple[Ints, Ints]:
     return begin, np.concatenate((edges, [len(sorted_keys)]))
 
 
-def order_by(numbers: Array) -> Ints:
+def argsort_stable(numbers: Array) -> Ints:
     """The order that sorts numbers that are not negative, equal ones as they stand.
 
     Those of 16 bits are sorted without comparing them, at a quarter of the cost.
@@ -271,6 +271,6 @@ def order_by(numbers: Array) -> Ints:
     return np.argsort(numbers.astype(np.uint16) if small else numbers, kind="stable")
 
 
-def ranks(count: Ints) -> Ints:
+def rank_in_runs(count: Ints) -> Ints:
     """0, 1, ... within each of a row of runs that have `count` elements."""
     return np.arange(int(count.sum()), dtype=np.int64) - np.repeat(np.cumsum(count) - count, count)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.columns.arrays import Array, Bools, Ints, runs
+from analyzer.columns.arrays import Array, Bools, Ints, find_runs
 
 Cells = npt.NDArray[np.uint8]
 """n cells of at most w bytes, (n, w), zero where a cell has no byte."""
@@ -46,7 +46,7 @@ def _four_digits() -> npt.NDArray[np.uint32]:
 _FOUR = _four_digits()
 
 
-def integers(values: Array) -> Cells:
+def format_integers(values: Array) -> Cells:
     """Signed or unsigned integers (n) in decimal, at the right edge of their cells."""
     negative = values < 0
     signed = bool(negative.any())
@@ -78,7 +78,7 @@ def _width(size: Array) -> int:
     return len(str(int(size.max()))) if len(size) else 1
 
 
-def right_aligned(cells: Cells, width: int) -> Cells:
+def align_right(cells: Cells, width: int) -> Cells:
     """Cells of integers, or nothing, filled up with spaces to `width` at least."""
     wide = np.zeros((len(cells), max(width, cells.shape[1])), np.uint8)
     wide[:, wide.shape[1] - cells.shape[1] :] = cells
@@ -86,29 +86,29 @@ def right_aligned(cells: Cells, width: int) -> Cells:
     edge[edge == 0] = SPACE
     # A minus stands where the longest number would begin.
     for place in np.flatnonzero(cells[:, 0] == MINUS).tolist():
-        text = text_of(cells[place]).rjust(width)
+        text = flatten_cells(cells[place]).rjust(width)
         wide[place] = 0
         wide[place, : len(text)] = np.frombuffer(text, np.uint8)
     return wide
 
 
-def times(times: Ints) -> Cells:
+def format_times(times: Ints) -> Cells:
     """`2026-11-21T10:00:00.123456789Z` of ns since 1970."""
     if not len(times):
         return np.zeros((0, ISO_WIDTH), np.uint8)
     seconds = times // SECOND
     # Neighbours mostly share their second.
-    begin, end = runs(seconds)
+    begin, end = find_runs(seconds)
     heads = np.datetime_as_string(seconds[begin].astype("datetime64[s]")).astype("S19")
     text = np.empty((len(times), ISO_WIDTH), np.uint8)
     text[:, :19] = np.repeat(heads.view(np.uint8).reshape(-1, 19), end - begin, axis=0)
     text[:, 19], text[:, 29] = ord("."), ord("Z")
     # With a digit put in front the fraction is one of ten digits, and no zero of it is a leading one.
-    text[:, 20:29] = integers(times - seconds * SECOND + SECOND)[:, 1:]
+    text[:, 20:29] = format_integers(times - seconds * SECOND + SECOND)[:, 1:]
     return text
 
 
-def table(texts: Sequence[bytes]) -> Cells:
+def make_cells(texts: Sequence[bytes]) -> Cells:
     """Given texts, one a row. Raises TooWide."""
     width = max(map(len, texts), default=0)
     if width > WIDEST:
@@ -118,7 +118,7 @@ def table(texts: Sequence[bytes]) -> Cells:
     return np.array(texts, f"S{width}").view(np.uint8).reshape(len(texts), width)
 
 
-def nothing_where(cells: Cells, null: Bools, text: bytes) -> Cells:
+def replace_nulls(cells: Cells, null: Bools, text: bytes) -> Cells:
     """The cells, but `text` where there is null."""
     if not null.any():
         return cells
@@ -130,7 +130,7 @@ def nothing_where(cells: Cells, null: Bools, text: bytes) -> Cells:
     return cells
 
 
-def beside(parts: Iterable[Cells | bytes], count: int) -> Cells:
+def join_cells(parts: Iterable[Cells | bytes], count: int) -> Cells:
     """One matrix of matrices side by side; bytes stand in every row."""
     found = [np.frombuffer(part, np.uint8) if isinstance(part, bytes) else part for part in parts]
     whole = np.empty((count, sum(part.shape[-1] for part in found)), np.uint8)
@@ -141,12 +141,12 @@ def beside(parts: Iterable[Cells | bytes], count: int) -> Cells:
     return whole
 
 
-def sizes_of(cells: Cells) -> Ints:
+def count_cell_bytes(cells: Cells) -> Ints:
     """How many bytes the text of each row has."""
     found: Ints = np.add.reduce((cells != 0).view(np.uint8), axis=1, dtype=np.int64)
     return found
 
 
-def text_of(cells: Cells) -> bytes:
+def flatten_cells(cells: Cells) -> bytes:
     """All cells, one behind the other."""
     return cells.tobytes().translate(None, b"\0")

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints, order_by, runs
+from analyzer.columns.arrays import Array, Ints, argsort_stable, find_runs
 from dissectors.wire.bulk import distinct
 
 _MOST = 1 << 20
 """Keys beyond which they are made dense before another column is added."""
 
 
-def packed(columns: Sequence[Array]) -> tuple[list[Array], Ints]:
+def make_group_keys(columns: Sequence[Array]) -> tuple[list[Array], Ints]:
     """The rows of several columns as keys 0, 1, ..., and for each column its number by key; keys rise as tuples do."""
     values, keys = distinct(columns[0])
     tables: list[Array] = [values]
@@ -37,8 +37,8 @@ def packed(columns: Sequence[Array]) -> tuple[list[Array], Ints]:
     return tables, keys
 
 
-def parts(keys: Ints) -> Iterator[tuple[int, Ints]]:
+def iterate_groups(keys: Ints) -> Iterator[tuple[int, Ints]]:
     """Each key that occurs, with the places of its rows, rising."""
-    order = order_by(keys)
-    for begin, end in zip(*(edge.tolist() for edge in runs(keys[order])), strict=True):
+    order = argsort_stable(keys)
+    for begin, end in zip(*(edge.tolist() for edge in find_runs(keys[order])), strict=True):
         yield int(keys[order[begin]]), order[begin:end]

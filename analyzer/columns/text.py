@@ -50,12 +50,12 @@ def safe_text(text: str | bytes, limit: int | None = None) -> str:
     return text
 
 
-def one_line(text: str) -> str:
+def escape_line_breaks(text: str) -> str:
     """`text` with its line breaks as escapes; otherwise as it is, for readers that are no terminal."""
     return text.translate(_BREAKS) if "\n" in text or "\r" in text else text
 
 
-def safe_json(line: bytes) -> bytes:
+def escape_json(line: bytes) -> bytes:
     """JSON that means the same, in which no character can act on a terminal: those become JSON's own `\\u` escapes."""
     if line.isascii() and b"\x7f" not in line:
         return line

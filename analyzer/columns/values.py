@@ -23,7 +23,7 @@ Values = list[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class CellStyle:
     """How a form of output writes a cell. `text` also escapes; `quote` stands around texts that need no escape."""
 
     name: str
@@ -32,13 +32,13 @@ class Style:
     quote: bytes = b""
 
 
-class Column(Protocol):
+class CellColumn(Protocol):
     """A key of n rows."""
 
     def values(self) -> Values:
         """Plain values, None for null."""
 
-    def cells(self, style: Style) -> Cells:
+    def cells(self, style: CellStyle) -> Cells:
         """The same as text. Raises TooWide."""
 
 
@@ -46,7 +46,7 @@ MOST_TEXTS = 1 << 18
 """Texts of one kind that are remembered; when there are more, those that are asked for are made anew."""
 
 
-class Texts:
+class TextTable:
     """A text for each small number, made when first asked for: as str, and as a cell of each style."""
 
     def __init__(self, text: Callable[[int], str | None]) -> None:
@@ -66,7 +66,7 @@ class Texts:
         """The text of one number."""
         return self._text(number)
 
-    def cells(self, numbers: Ints, style: Style) -> Cells:
+    def cells(self, numbers: Ints, style: CellStyle) -> Cells:
         """The same as cells."""
         places = self._made(numbers)
         found, made = self._cells.get(style.name, (np.zeros((0, 0), np.uint8), np.zeros(0, bool)))
@@ -98,12 +98,12 @@ class Texts:
         self._places[new] = np.arange(self._count, end)
         self._count = end
 
-    def _written(self, found: Cells, made: Bools, places: Array, style: Style) -> tuple[Cells, Bools]:
+    def _written(self, found: Cells, made: Bools, places: Array, style: CellStyle) -> tuple[Cells, Bools]:
         """The cells of a style, with those of `places` among them."""
         made = np.concatenate((made, np.zeros(len(self._table) - len(made), bool)))
         new = _distinct(places[~made[places]])
         texts = [style.null if text is None else style.text(text) for text in self._table[new].tolist()]
-        more = cells.table(texts)
+        more = cells.make_cells(texts)
         wider = np.zeros((len(made), max(found.shape[1], more.shape[1])), np.uint8)
         wider[: len(found), : found.shape[1]] = found
         wider[new, : more.shape[1]] = more
@@ -118,29 +118,29 @@ def _distinct(numbers: Array) -> Ints:
     return found
 
 
-def fixed(texts: Sequence[str]) -> Texts:
+def make_text_table(texts: Sequence[str]) -> TextTable:
     """Texts that are all known: roles, states."""
-    return Texts(lambda number: texts[number])
+    return TextTable(lambda number: texts[number])
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class TextColumn:
     """One of few texts in each row."""
 
-    texts: Texts
+    texts: TextTable
     numbers: Ints
 
     def values(self) -> Values:
         """See Column."""
         return self.texts.values(self.numbers)
 
-    def cells(self, style: Style) -> Cells:
+    def cells(self, style: CellStyle) -> Cells:
         """See Column."""
         return self.texts.cells(self.numbers, style)
 
 
 @dataclass(frozen=True, slots=True)
-class Integers:
+class IntegerColumn:
     """A number in each row, or null."""
 
     numbers: Array
@@ -155,16 +155,16 @@ class Integers:
         values: Values = numbers.tolist()
         return values
 
-    def cells(self, style: Style) -> Cells:
+    def cells(self, style: CellStyle) -> Cells:
         """See Column."""
         if self.null is None:
-            return cells.integers(self.numbers)
-        written = cells.integers(np.where(self.null, 0, self.numbers))
-        return cells.nothing_where(written, self.null, style.null)
+            return cells.format_integers(self.numbers)
+        written = cells.format_integers(np.where(self.null, 0, self.numbers))
+        return cells.replace_nulls(written, self.null, style.null)
 
 
 @dataclass(frozen=True, slots=True)
-class Flags:
+class FlagColumn:
     """Yes or no in each row."""
 
     flags: Bools
@@ -174,37 +174,37 @@ class Flags:
         values: Values = self.flags.tolist()
         return values
 
-    def cells(self, style: Style) -> Cells:
+    def cells(self, style: CellStyle) -> Cells:
         """See Column."""
-        return cells.table([b"false", b"true"])[self.flags.astype(np.int8)]
+        return cells.make_cells([b"false", b"true"])[self.flags.astype(np.int8)]
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class TimeColumn:
     """A time in each row: ns since 1970, printed as ISO 8601."""
 
     times: Ints
 
     def values(self) -> Values:
         """See Column."""
-        text = cells.text_of(cells.times(self.times)).decode("ascii")
+        text = cells.flatten_cells(cells.format_times(self.times)).decode("ascii")
         return [text[at : at + cells.ISO_WIDTH] for at in range(0, len(text), cells.ISO_WIDTH)]
 
-    def cells(self, style: Style) -> Cells:
+    def cells(self, style: CellStyle) -> Cells:
         """See Column."""
-        return cells.beside([style.quote, cells.times(self.times), style.quote], len(self.times))
+        return cells.join_cells([style.quote, cells.format_times(self.times), style.quote], len(self.times))
 
 
 _EPOCH = datetime(1970, 1, 1)
 
-PLAIN = Style("plain", b"", str.encode)
+PLAIN = CellStyle("plain", b"", str.encode)
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class ConcatenatedColumn:
     """Several columns put together to one text in each row, for texts that need no escape; or null."""
 
-    parts: Sequence[Column]
+    parts: Sequence[CellColumn]
     null: Bools = field(default_factory=lambda: np.zeros(0, bool))
 
     def values(self) -> Values:
@@ -215,21 +215,21 @@ class Joined:
             texts[place] = None
         return texts
 
-    def cells(self, style: Style) -> Cells:
+    def cells(self, style: CellStyle) -> Cells:
         """See Column."""
         parts = [part.cells(PLAIN) for part in self.parts]
-        written = cells.beside([style.quote, *parts, style.quote], len(parts[0]))
-        return cells.nothing_where(written, self.null, style.null) if len(self.null) else written
+        written = cells.join_cells([style.quote, *parts, style.quote], len(parts[0]))
+        return cells.replace_nulls(written, self.null, style.null) if len(self.null) else written
 
 
 @dataclass(frozen=True, slots=True)
-class Scoped:
+class ScopedColumn:
     """A number that counts in a scope, which then stands before it and makes it a text; or a plain one; or null."""
 
-    scope: Picked
+    scope: TextColumn
     scoped: Bools
-    signed: Integers
-    unsigned: Integers
+    signed: IntegerColumn
+    unsigned: IntegerColumn
 
     def values(self) -> Values:
         """See Column."""
@@ -240,15 +240,15 @@ class Scoped:
             values[place] = f"{scope}{number}"
         return values
 
-    def cells(self, style: Style) -> Cells:
+    def cells(self, style: CellStyle) -> Cells:
         """See Column."""
         plain = self.signed.cells(style)
         if not self.scoped.any():
             return plain
         rows = np.flatnonzero(self.scoped)
         scope = self.scope.texts.cells(self.scope.numbers[rows], PLAIN)
-        numbers = cells.integers(self.unsigned.numbers[rows])
-        texts = cells.beside([style.quote, scope, numbers, style.quote], len(rows))
+        numbers = cells.format_integers(self.unsigned.numbers[rows])
+        texts = cells.join_cells([style.quote, scope, numbers, style.quote], len(rows))
         whole = np.zeros((len(plain), max(plain.shape[1], texts.shape[1])), np.uint8)
         whole[:, : plain.shape[1]] = plain
         whole[rows] = 0
@@ -256,7 +256,7 @@ class Scoped:
         return whole
 
 
-def iso_time(time: int) -> str:
+def format_iso_time(time: int) -> str:
     """`2026-11-21T10:00:00.123456789Z` of ns since 1970."""
     seconds, rest = divmod(time, 10**9)
     return f"{(_EPOCH + timedelta(seconds=seconds)).isoformat()}.{rest:09d}Z"

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from analyzer.config.model import ColorRule, Config
 from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import PortRange, check_protocol, parse_where
+from analyzer.messages.decode_as import PortRange, check_protocol, parse_target
 
 _NAME = r"[A-Za-z0-9_-]+"
 _HEAD = r"\s*\[(\[?)\s*([^\]]+?)\s*\]"
@@ -142,7 +142,7 @@ def _colors(found: Mapping[str, Value]) -> tuple[ColorRule, ...]:
 def _port(name: str, value: Value) -> tuple[int | PortRange, str]:
     protocol = _text("ports", name, value)
     try:
-        where = parse_where(name)
+        where = parse_target(name)
         if not isinstance(where, int | PortRange):
             raise ValueError(f"{name!r} is no port")
     except ValueError:

@@ -48,7 +48,7 @@ class Teaching:
     def constants(self) -> Iterator[Lesson]:
         """What no message has to tell."""
         for dissector in self._session.engine.known.dissectors:
-            yield from (each for each in defects.constants(dissector) if self.wants(each.kind))
+            yield from (each for each in defects.list_constants(dissector) if self.wants(each.kind))
 
     def rows(self, first: int, last: int) -> Ints:
         """The rows from `first` to before `last` that can teach something that is wanted, in order."""
@@ -74,7 +74,7 @@ class Teaching:
         found = self._teachers.get(number)
         if found is None:
             dissector = self._session.engine.dissector(number)
-            every = () if dissector is None else defects.teachers(dissector)
+            every = () if dissector is None else defects.list_binding_sources(dissector)
             found = self._teachers[number] = [each for each in every if self.wants(each.kind)]
         return found
 
@@ -92,14 +92,16 @@ class Teaching:
         what = dissector.name, context.code, context.version, context.role
         if what not in self._alike:
             ours = [
-                each for each in defects.teachers(dissector) if (each.code, each.role) == (context.code, context.role)
+                each
+                for each in defects.list_binding_sources(dissector)
+                if (each.code, each.role) == (context.code, context.role)
             ]
             begins = [each.alike for each in ours if self.wants(each.kind)]
             self._alike[what] = None if None in begins else max(each or 0 for each in begins)
         begin = self._alike[what]
         if begin is None or context.extra is not None:
             return False
-        heard = what, hash(defects.whole(message)[begin:])
+        heard = what, hash(defects.read_whole(message)[begin:])
         if heard in self._heard:
             return True
         if len(self._heard) < MOST_HEARD:

@@ -31,10 +31,10 @@ def decode_body(session: Analysis, row: int) -> Body:
     if dissector is None:
         return raw.body(session, row, read_message(session, row))
     (message,) = read_contents(session, np.array([row]))
-    return add_row_findings(session, row, defects.values(dissector, message, read_context(session, row)))
+    return add_row_findings(session, row, defects.decode_values(dissector, message, read_context(session, row)))
 
 
-def decode_tree(session: Analysis, row: int, make: MakeTree = defects.tree) -> Tree:
+def decode_tree(session: Analysis, row: int, make: MakeTree = defects.decode_tree) -> Tree:
     """A row as an annotated tree; lost bytes are leaves of it. make: another way to make it of the bytes."""
     dissector = find_dissector(session, row)
     message = read_message(session, row)
@@ -55,12 +55,12 @@ def add_row_findings(session: Analysis, row: int, body: Body, remarks: Sequence[
 
 def list_row_findings(session: Analysis, row: int) -> list[Finding]:
     """What the index itself has to say of a row, as far as the input has been read."""
-    return list(row_findings.findings_of(int(flag_row_findings(session, np.array([row]), late=session.ended)[0])))
+    return list(row_findings.decode_findings(int(flag_row_findings(session, np.array([row]), late=session.ended)[0])))
 
 
 def flag_row_findings(session: Analysis, rows: Ints, *, late: bool) -> Ints:
     """The same of many rows, as bits; see row_findings.remarks."""
-    found = row_findings.remarks(session.rows, session.engine.streams, rows, late=late)
+    found = row_findings.flag_findings(session.rows, session.engine.streams, rows, late=late)
     left = np.flatnonzero(found & row_findings.LEFT)
     if len(left):
         found[left[_are_held(session, rows[left])]] &= ~row_findings.LEFT
@@ -97,7 +97,7 @@ def _add_lost(session: Analysis, row: int, tree: Tree) -> None:
     parts = [tree.sources[0].data]
     unread = UNREAD_SECRET if tree.fields and tree.fields[-1].spec.secret else UNREAD
     for at, length, _ in pieces[next(index for index, (at, _, _) in enumerate(pieces) if at < 0) :]:
-        data = None if at < 0 else session.source.store.read(at, length)
+        data = None if at < 0 else session.source.store.read_bytes(at, length)
         tree.fields.append(Field(LOST if data is None else unread, data, offset, length))
         if sum(map(len, parts)) == offset and (data is not None or length <= SHOWN_GAP):
             parts.append(bytes(length) if data is None else data)

@@ -10,7 +10,7 @@ from itertools import islice, takewhile
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints, given, given64, ranks
+from analyzer.columns.arrays import Ints, decode_null, decode_null64, rank_in_runs
 from analyzer.messages import defects
 from analyzer.messages.paged_message import LONG, PagedMessage
 from analyzer.session import Analysis
@@ -22,7 +22,7 @@ Undecoded = tuple[Dissector | None, bytes | Window, Context]
 
 def read_cell(session: Analysis, name: str, row: int) -> int | None:
     """One integer of a 32-bit column of the index; None for null."""
-    return given(session.rows.cell(name, row))
+    return decode_null(session.rows.cell(name, row))
 
 
 def find_dissector(session: Analysis, row: int) -> Dissector | None:
@@ -43,7 +43,7 @@ def read_header(session: Analysis, row: int) -> MessageHeader:
         session.engine.names.text(cell("operation", row)),
         read_cell(session, "code", row),
         read_cell(session, "version", row),
-        given64(cell("correlation", row), scoped=scope is not None),
+        decode_null64(cell("correlation", row), scoped=scope is not None),
         session.engine.names.text(cell("client", row)),
         state,
         scope,
@@ -57,7 +57,9 @@ def read_context(session: Analysis, row: int) -> Context:
 
 def make_context(session: Analysis, role: int, code: int, version: int, extra: int) -> Context:
     """The same of rows that have these cells."""
-    return Context(Role(role), given(code), given(version), None if extra == NULL else session.engine.extras[extra])
+    return Context(
+        Role(role), decode_null(code), decode_null(version), None if extra == NULL else session.engine.extras[extra]
+    )
 
 
 def list_pieces(session: Analysis, row: int) -> list[tuple[int, int, int]]:
@@ -73,14 +75,14 @@ def read_message(session: Analysis, row: int) -> bytes:
     first = session.rows.cell("pieces", row)
     at = session.engine.pieces.cell("at", first)
     if session.rows.cell("count", row) == 1 and at >= 0:
-        return session.source.store.read(at, session.engine.pieces.cell("length", first))
+        return session.source.store.read_bytes(at, session.engine.pieces.cell("length", first))
     if session.rows.cell("length", row) > LONG:
-        return defects.whole(open_window(session, row))  # its pieces are never there twice
+        return defects.read_whole(open_window(session, row))  # its pieces are never there twice
     parts: list[bytes] = []
     for at, length, _ in list_pieces(session, row):
         if at < 0:
             break
-        parts.append(session.source.store.read(at, length))
+        parts.append(session.source.store.read_bytes(at, length))
     return b"".join(parts)
 
 
@@ -99,7 +101,7 @@ def read_messages(session: Analysis, rows: Ints) -> list[bytes]:
 def _join(session: Analysis, rows: Ints) -> Iterator[bytes]:
     """The bytes of rows that have several pieces, or lost ones; all pieces are read in one go."""
     count = session.rows.column("count")[rows].astype(np.int64)
-    piece = np.repeat(session.rows.column("pieces")[rows], count) + ranks(count)
+    piece = np.repeat(session.rows.column("pieces")[rows], count) + rank_in_runs(count)
     at, length = session.engine.pieces.column("at")[piece], session.engine.pieces.column("length")[piece]
     parts = iter(session.source.store.read_many(np.where(at < 0, 0, at), np.where(at < 0, 0, length)))
     there = iter((at >= 0).tolist())

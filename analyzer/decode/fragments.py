@@ -59,11 +59,11 @@ def read_portion(session: Analysis, dissector: Dissector, row: int) -> Portion |
     at = session.engine.pieces.cell("at", first)
     if session.rows.cell("count", row) == 1 and at >= 0:
         length = session.engine.pieces.cell("length", first)
-        prefix = session.source.store.read(at, min(length, dissector.prefix))
+        prefix = session.source.store.read_bytes(at, min(length, dissector.prefix))
     else:
         prefix = open_window(session, row).read(0, dissector.prefix)
     fragments = dissector.fragments
-    return None if fragments is None else defects.asked(partial(fragments.portion, prefix), None)
+    return None if fragments is None else defects.call_or_default(partial(fragments.portion, prefix), None)
 
 
 def before(session: Analysis, row: int, mine: Portion) -> dict[int, int]:
@@ -167,7 +167,7 @@ def tree(session: Analysis, row: int) -> Tree:
     found = portion_of(session, row)
     if found is None:
         return decode_tree(session, row)
-    return decode_tree(session, row, partial(defects.joined, others=_others(session, row, found)))
+    return decode_tree(session, row, partial(defects.decode_reassembled, others=_others(session, row, found)))
 
 
 def whole(session: Analysis, row: int, mine: Portion, find: Before) -> tuple[Body, list[int]] | None:
@@ -180,7 +180,11 @@ def whole(session: Analysis, row: int, mine: Portion, find: Before) -> tuple[Bod
         return None
     others = _parts(session, row, find(row, mine))
     fragments, message, context = dissector.fragments, read_message(session, row), read_context(session, row)
-    body = None if fragments is None else defects.asked(partial(fragments.values, message, context, others), None)
+    body = (
+        None
+        if fragments is None
+        else defects.call_or_default(partial(fragments.values, message, context, others), None)
+    )
     return None if body is None else (body, [*(other.row - 1 for other in others), row])
 
 

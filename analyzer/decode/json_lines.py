@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.columns.cells import integers
+from analyzer.columns.cells import format_integers
 from dissectors.wire.flat import Columns, Numbers, Slices
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -84,9 +84,9 @@ class Lines:
         if shared > 0 and shared == most // _SHARED:
             self.text(str(shared).encode())
             # With a digit put in front the rest has all its zeros.
-            self._cell(integers(values - (shared - 1) * _SHARED)[:, 1:])
+            self._cell(format_integers(values - (shared - 1) * _SHARED)[:, 1:])
         else:
-            self._cell(integers(values))
+            self._cell(format_integers(values))
 
     def _slices(self, data: bytes, at: Ints, length: Ints, limit: int | None, text: bool) -> None:
         """Bytes as an object of digits and length, or text that needs no escapes; null where the length is negative."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from analyzer.columns.text import safe_json
+from analyzer.columns.text import escape_json
 from analyzer.decode.limits import Limits
 from dissectors.wire.cut import Cut
 from dissectors.wire.embedded import Embedded
@@ -75,7 +75,7 @@ class JsonWriter:
             if not self._keeps:
                 self.forget()
         if len(out) - self._looked_at <= self._suspicious or not self._has_long_list(value):
-            return safe_json(out)
+            return escape_json(out)
         return self._line_of_copy(value, self._copy(value))
 
     def forget(self) -> None:
@@ -85,14 +85,14 @@ class JsonWriter:
 
     def _line_of_copy(self, value: Any, copy: Any) -> bytes:
         try:
-            return safe_json(orjson.dumps(copy, self._plain, OPTIONS))
+            return escape_json(orjson.dumps(copy, self._plain, OPTIONS))
         except TypeError:
             return self._slow_line(value)
 
     def _slow_line(self, value: Any) -> bytes:
         """Huge integers and lone surrogates; the latter stay the escapes that JSON has for them."""
         text = json.dumps(self._copy(value), ensure_ascii=False, separators=(",", ":"))
-        return safe_json(text.encode("utf-8", "backslashreplace") + b"\n")
+        return escape_json(text.encode("utf-8", "backslashreplace") + b"\n")
 
     def _plain(self, value: Any) -> Any:
         if isinstance(value, bytes):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analyzer.capture.store import Store
-from analyzer.columns.arrays import Ints, ranks
+from analyzer.columns.arrays import Ints, rank_in_runs
 from analyzer.columns.cells import Cells
 from analyzer.session import Analysis
 
@@ -22,7 +22,7 @@ class MultiSegmentReader:
 
     def __init__(self, session: Analysis, rows: Ints) -> None:
         count = session.rows.column("count")[rows].astype(np.int64)
-        piece = np.repeat(session.rows.column("pieces")[rows].astype(np.int64), count) + ranks(count)
+        piece = np.repeat(session.rows.column("pieces")[rows].astype(np.int64), count) + rank_in_runs(count)
         pieces = session.engine.pieces
         self._store = session.source.store
         self._places, length = pieces.column("at")[piece], pieces.column("length")[piece].astype(np.int64)

@@ -68,7 +68,7 @@ def _ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, str | N
     """The nodes with ids in a row's tree, of what kind and in which scope they are."""
     dissector = find_dissector(session, row)
     if dissector is not None:
-        for reference in defects.references(dissector, read_context(session, row)):
+        for reference in defects.list_references(dissector, read_context(session, row)):
             for node in _nodes(tree.fields, reference.path):
                 if type(node.value) in (int, str) and node.value not in _NOBODY:
                     yield reference.kind, reference.scope, node
@@ -76,7 +76,7 @@ def _ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, str | N
 
 def _say(node: Field, text: str) -> None:
     """Adds a text to what is said of a node."""
-    before = defects.label(node).text
+    before = defects.format_label(node).text
     said = text if before is None else f"{before}, {text}"
     node.spec = replace(node.spec, label=lambda _: said)
 

@@ -129,13 +129,13 @@ class Lore:
                 dissector, message, context = readable
                 if dissector is None or self._teaching.repeats(dissector, message, context):
                     continue
-                body = defects.values(dissector, message, context)
+                body = defects.decode_values(dissector, message, context)
                 host = (
                     name_endpoint(session, session.rows.cell("stream", row), FROM_CLIENT).rpartition(":")[0].strip("[]")
                 )
                 client = session.engine.names.text(session.rows.cell("client", row))
                 taught = Taught(body.values, context, partial(request_of, session, row), client, host)
-                for lesson in defects.lessons(dissector, taught):
+                for lesson in defects.list_name_bindings(dissector, taught):
                     yield row, lesson
 
 
@@ -155,4 +155,4 @@ def values_of(session: Analysis, row: int) -> Values | None:
     """The values of a row; None for raw bytes."""
     readable: Undecoded = read_undecoded(session, np.array([row]))[0]
     dissector: Dissector | None = readable[0]
-    return None if dissector is None else defects.values(dissector, readable[1], readable[2]).values
+    return None if dissector is None else defects.decode_values(dissector, readable[1], readable[2]).values

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints, ranks
-from analyzer.columns.values import iso_time
+from analyzer.columns.arrays import Array, Ints, rank_in_runs
+from analyzer.columns.values import format_iso_time
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 
@@ -73,7 +73,7 @@ def list_packets(session: Analysis, row: int) -> list[dict[str, int | str | bool
     return [
         {
             "number": packet,
-            "time": iso_time(time),
+            "time": format_iso_time(time),
             "offset": at,
             "length": length,
             "retransmission": again,
@@ -110,7 +110,7 @@ def packets(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[
     """
     pieces, index = session.engine.pieces, session.rows
     counts = index.column("count")[rows].astype(np.int64)
-    at = np.repeat(index.column("pieces")[rows].astype(np.int64), counts) + ranks(counts)
+    at = np.repeat(index.column("pieces")[rows].astype(np.int64), counts) + rank_in_runs(counts)
     there = pieces.column("at")[at] >= 0  # what is negative was lost
     found = [(np.repeat(np.arange(len(rows)), counts)[there], pieces.column("packet")[at[there]].astype(np.int64))]
     for place in np.flatnonzero(retransmissions(session, rows, streaming=streaming)).tolist():

@@ -22,4 +22,4 @@ def read_payloads(
         return decode_body(session, partner).values if partner != NULL and context.role is Role.RESPONSE else None
 
     named = naming.named(dissector, body, context, row)
-    return defects.payloads(dissector, named.values, asked)
+    return defects.extract_payloads(dissector, named.values, asked)

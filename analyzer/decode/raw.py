@@ -36,13 +36,13 @@ _PREFIX = 64
 
 def body(session: Analysis, row: int, message: bytes | Window) -> Body:
     """The bytes, and what they are if that is known."""
-    data = defects.whole(message)
+    data = defects.read_whole(message)
     return Body({"data": data}, None, tuple(_about(session, row, data, len(data))))
 
 
 def line(session: Analysis, row: int, message: bytes | Window, said: Body) -> str:
     """How many, and what they are. said: their body."""
-    data = defects.whole(message)
+    data = defects.read_whole(message)
     known, other = told(session, row, data), foreign(data[:_PREFIX])
     texts = [finding.text for finding in said.findings[:1] if finding.code != WRONG]
     texts += [other.text] if other is not None and not texts else []
@@ -73,7 +73,7 @@ def findings(session: Analysis, rows: Ints) -> Iterator[Finding]:
 def beginning(session: Analysis, row: int) -> bytes:
     """The first bytes of a row."""
     at, length = (session.engine.pieces.cell(name, session.rows.cell("pieces", row)) for name in ("at", "length"))
-    return b"" if at < 0 else session.source.store.read(at, min(length, _PREFIX))
+    return b"" if at < 0 else session.source.store.read_bytes(at, min(length, _PREFIX))
 
 
 def _about(session: Analysis, row: int, prefix: bytes, length: int) -> Iterator[Finding]:
@@ -101,9 +101,9 @@ def _asked(
     session: Analysis, row: int, message: bytes | Window, ask: Callable[[RawReader, Run], _T | None]
 ) -> _T | None:
     """The first answer of those who may know; None if nobody does."""
-    run = _run(session, row, defects.whole(message))
+    run = _run(session, row, defects.read_whole(message))
     for reader in registry.raw_readers():
-        found = defects.asked(lambda reader=reader: ask(reader, run), None)  # type: ignore[misc]
+        found = defects.call_or_default(lambda reader=reader: ask(reader, run), None)  # type: ignore[misc]
         if found is not None:
             return found
     return None

@@ -47,14 +47,14 @@ def read_fields(found: Undecoded, paths: frozenset[Path]) -> Mapping[str, Any]:
     pick = None
     if context.extra is None:
         pick = _picker(dissector, context.role, context.code, context.version, paths)
-    return defects.picked(dissector, pick, message, context)
+    return defects.project_values(dissector, pick, message, context)
 
 
 @lru_cache(maxsize=4096)
 def _picker(
     dissector: Dissector, role: Role, code: int | None, version: int | None, paths: frozenset[Path]
 ) -> Pick | None:
-    return defects.picker(dissector, Context(role, code, version, None), paths)
+    return defects.make_projection(dissector, Context(role, code, version, None), paths)
 
 
 def find_requests(session: Analysis, rows: Ints, undecoded: Sequence[Undecoded]) -> Iterator[Request | None]:
@@ -96,7 +96,7 @@ def recalls(dissector: Dissector | None, context: Context) -> frozenset[Path]:
     """The fields of its request that the line about such a message is made of, too."""
     if dissector is None or context.role is not Role.RESPONSE:
         return frozenset()
-    return defects.request_fields(dissector, context)
+    return defects.list_request_fields(dissector, context)
 
 
 def requests(session: Analysis, rows: Ints) -> Ints:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints, given
+from analyzer.columns.arrays import Ints, decode_null
 from analyzer.decode.name_resolver import Lore
 from analyzer.messages import defects
 from analyzer.session import Analysis
@@ -94,7 +94,7 @@ class Naming:
         key = dissector.name, context.code, context.version, context.role
         found = self._paths.get(key)
         if found is None:
-            references = defects.references(dissector, context)
+            references = defects.list_references(dissector, context)
             found = tuple(each.path for each in references if each.kind == TOPIC and each.scope is None)
             self._paths[key] = found
         return found
@@ -104,7 +104,7 @@ class Naming:
         columns = [self.session.rows.column(name)[rows] for name in ("protocol", "code", "version", "role")]
         for protocol, code, version, role in np.unique(np.stack(columns), axis=1).T.tolist():
             dissector = self.session.engine.dissector(protocol)
-            context = Context(Role(role), given(code), given(version))
+            context = Context(Role(role), decode_null(code), decode_null(version))
             if dissector is not None and self._paths_of(dissector, context):
                 return True
         return False

@@ -16,15 +16,26 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns.arrays import Array, Ints
-from analyzer.columns.values import Column, Flags, Integers, Joined, Picked, Scoped, Texts, Times, Values, fixed
+from analyzer.columns.values import (
+    CellColumn,
+    ConcatenatedColumn,
+    FlagColumn,
+    IntegerColumn,
+    ScopedColumn,
+    TextColumn,
+    TextTable,
+    TimeColumn,
+    Values,
+    make_text_table,
+)
 from analyzer.decode import raw
 from analyzer.decode.bodies import add_row_findings, flag_row_findings
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.decode.request_fields import find_requests
 from analyzer.messages import defects
-from analyzer.messages.index import FROM_CLIENT, Mark
-from analyzer.messages.row_findings import findings_of
+from analyzer.messages.index import FROM_CLIENT, RowMark
+from analyzer.messages.row_findings import decode_findings
 from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.finding import Finding
@@ -35,7 +46,7 @@ CHUNK, CHUNK_BYTES = 4096, 1 << 20
 
 ROLES = [role.name.lower() for role in Role]
 STATES = [state.name.lower() for state in State]
-_ROLES, _STATES, _SIDES = fixed(ROLES), fixed(STATES), fixed(("/c/", "/s/"))
+_ROLES, _STATES, _SIDES = make_text_table(ROLES), make_text_table(STATES), make_text_table(("/c/", "/s/"))
 
 
 Named = Callable[[Dissector, Body, Context, int], Body]
@@ -56,12 +67,14 @@ class Rows:
         self._index = session.rows
         self._latest: Ints | None = None
         self._run = slice(0, 0)
-        self._names = Texts(lambda number: session.engine.names.text(number - 1) if number else None)
-        self._stream_ids = Texts(partial(name_stream, session))
-        self._endpoints = Texts(lambda number: name_endpoint(session, number // 2, number % 2))
-        self._protocols = fixed([*(dissector.name for dissector in session.engine.known.dissectors), "unknown"])
+        self._names = TextTable(lambda number: session.engine.names.text(number - 1) if number else None)
+        self._stream_ids = TextTable(partial(name_stream, session))
+        self._endpoints = TextTable(lambda number: name_endpoint(session, number // 2, number % 2))
+        self._protocols = make_text_table(
+            [*(dissector.name for dissector in session.engine.known.dissectors), "unknown"]
+        )
 
-    def column(self, key: str, rows: Ints) -> Column:
+    def column(self, key: str, rows: Ints) -> CellColumn:
         """One key of `rows`, of those that need no body. Raises KeyError for an unknown key."""
         return KEYS[key](self, rows)
 
@@ -93,12 +106,14 @@ class Rows:
             cells, readable, rows.tolist(), self.remarks(rows).tolist(), requests, strict=True
         ):
             body = (
-                raw.body(session, number, message) if dissector is None else defects.values(dissector, message, context)
+                raw.body(session, number, message)
+                if dissector is None
+                else defects.decode_values(dissector, message, context)
             )
             if request is not None:
                 body = request.beside(body)
             if remarks:
-                body = add_row_findings(session, number, body, findings_of(remarks))
+                body = add_row_findings(session, number, body, decode_findings(remarks))
             found = dict(zip(keys, row, strict=True))
             if error:
                 found["error"] = said_error(body)
@@ -106,7 +121,7 @@ class Rows:
                 found["info"] = raw.line(session, number, message, body)
             elif info and dissector is not None:
                 seen = body if named is None else named(dissector, body, context, number)
-                found["info"] = defects.info(dissector, seen, context)
+                found["info"] = defects.format_info(dissector, seen, context)
             if findings:
                 found["findings"] = said_findings(body)
             if fields:
@@ -127,56 +142,60 @@ class Rows:
         self._latest, self._run = np.arange(first, stop), slice(first, stop)
         return self._latest
 
-    def integers(self, name: str, rows: Ints) -> Integers:
+    def integers(self, name: str, rows: Ints) -> IntegerColumn:
         """The same as numbers that may be null."""
         return nullable(self.take(name, rows))
 
-    def named(self, name: str, rows: Ints) -> Picked:
+    def named(self, name: str, rows: Ints) -> TextColumn:
         """Numbers of Names as their strings."""
         numbers = self.take(name, rows)
-        return Picked(self._names, np.where(numbers == NULL, 0, numbers + 1))
+        return TextColumn(self._names, np.where(numbers == NULL, 0, numbers + 1))
 
-    def times(self, rows: Ints) -> Times:
+    def times(self, rows: Ints) -> TimeColumn:
         """ISO 8601, UTC, nanoseconds."""
-        return Times(self.take("time", rows))
+        return TimeColumn(self.take("time", rows))
 
-    def stream_ids(self, rows: Ints) -> Picked:
+    def stream_ids(self, rows: Ints) -> TextColumn:
         """`CLIENT>SERVER`."""
-        return Picked(self._stream_ids, self.take("stream", rows))
+        return TextColumn(self._stream_ids, self.take("stream", rows))
 
-    def ids(self, rows: Ints) -> Joined:
+    def ids(self, rows: Ints) -> ConcatenatedColumn:
         """`stream_id/c/OFFSET` or `/s/OFFSET`."""
-        return Joined(
-            [self.stream_ids(rows), Picked(_SIDES, self.take("side", rows)), Integers(self.take("offset", rows))]
+        return ConcatenatedColumn(
+            [
+                self.stream_ids(rows),
+                TextColumn(_SIDES, self.take("side", rows)),
+                IntegerColumn(self.take("offset", rows)),
+            ]
         )
 
-    def partner_ids(self, rows: Ints) -> Joined:
+    def partner_ids(self, rows: Ints) -> ConcatenatedColumn:
         """The id of the other half of the exchange."""
         partners = self.partner_rows(rows)
         null = partners == NULL64
         return replace(self.ids(np.where(null, rows, partners)), null=null)
 
-    def partners(self, rows: Ints) -> Integers:
+    def partners(self, rows: Ints) -> IntegerColumn:
         """The number of the other half of the exchange."""
         partners = self.partner_rows(rows)
-        return Integers(partners + 1, partners == NULL64)
+        return IntegerColumn(partners + 1, partners == NULL64)
 
-    def correlations(self, rows: Ints) -> Column:
+    def correlations(self, rows: Ints) -> CellColumn:
         """The number that an answer repeats, or a text where it counts in a scope."""
         signed, scopes = self.integers("correlation", rows), self.take("scope", rows)
         scoped = scopes != NULL
         if not scoped.any():
             return signed
-        unsigned = Integers(signed.numbers.astype(np.uint64))
-        return Scoped(self.named("scope", rows), scoped, signed, unsigned)
+        unsigned = IntegerColumn(signed.numbers.astype(np.uint64))
+        return ScopedColumn(self.named("scope", rows), scoped, signed, unsigned)
 
-    def clients(self, rows: Ints) -> Picked:
+    def clients(self, rows: Ints) -> TextColumn:
         """How clients call themselves; while streaming, not what only the answer of a row told."""
         named = self.named("client", rows)
         if not self.streaming:
             return named
-        told = self.take("marks", rows) & Mark.CLIENT_TOLD_LATER != 0
-        return Picked(named.texts, np.where(told, 0, named.numbers))
+        told = self.take("marks", rows) & RowMark.CLIENT_TOLD_LATER != 0
+        return TextColumn(named.texts, np.where(told, 0, named.numbers))
 
     def partner_rows(self, rows: Ints) -> Ints:
         """Rows of partners, NULL64 for none."""
@@ -184,7 +203,7 @@ class Rows:
         unknown = (partners == NULL) | (partners > rows) if self.streaming else partners == NULL
         return np.where(unknown, NULL64, partners)
 
-    def latencies(self, rows: Ints) -> Integers:
+    def latencies(self, rows: Ints) -> IntegerColumn:
         """Nanoseconds, of responses whose request is known."""
         partners = self.take("partner", rows)
         answer = self.take("role", rows) == Role.RESPONSE
@@ -194,18 +213,18 @@ class Rows:
         places = np.flatnonzero(answer)
         found = np.zeros(len(rows), np.int64)
         found[places] = self.take("time", rows)[places] - self._index.column("time")[partners[places]]
-        return Integers(found, ~answer)
+        return IntegerColumn(found, ~answer)
 
-    def endpoints(self, rows: Ints, sender: bool) -> Picked:
+    def endpoints(self, rows: Ints, sender: bool) -> TextColumn:
         """`address:port` of who sent the row, or of who received it."""
         side = self.take("side", rows).astype(np.int64)
         key = self.take("stream", rows).astype(np.int64) * 2 + (side if sender else 1 - side)
-        return Picked(self._endpoints, key)
+        return TextColumn(self._endpoints, key)
 
-    def protocols(self, rows: Ints) -> Picked:
+    def protocols(self, rows: Ints) -> TextColumn:
         """Protocol names; `unknown` for raw bytes."""
         numbers = self.take("protocol", rows)
-        return Picked(self._protocols, np.where(numbers < 0, len(self.session.engine.known.dissectors), numbers))
+        return TextColumn(self._protocols, np.where(numbers < 0, len(self.session.engine.known.dissectors), numbers))
 
 
 def picked(texts: Sequence[str], numbers: Array) -> Values:
@@ -229,35 +248,35 @@ def said_finding(finding: Finding) -> dict[str, str]:
     return {"severity": finding.severity.name.lower(), "code": finding.code, "text": finding.text}
 
 
-def nullable(numbers: Array) -> Integers:
+def nullable(numbers: Array) -> IntegerColumn:
     """A column of numbers that are null where it is NULL or NULL64."""
-    return Integers(numbers, numbers == (NULL64 if numbers.dtype == np.int64 else NULL))
+    return IntegerColumn(numbers, numbers == (NULL64 if numbers.dtype == np.int64 else NULL))
 
 
-KEYS: Mapping[str, Callable[[Rows, Ints], Column]] = {
-    "number": lambda self, rows: Integers(rows + 1),
+KEYS: Mapping[str, Callable[[Rows, Ints], CellColumn]] = {
+    "number": lambda self, rows: IntegerColumn(rows + 1),
     "id": Rows.ids,
     "stream_id": Rows.stream_ids,
     "partner_id": Rows.partner_ids,
     "time": Rows.times,
-    "stream": lambda self, rows: Integers(self.take("stream", rows)),
+    "stream": lambda self, rows: IntegerColumn(self.take("stream", rows)),
     "protocol": Rows.protocols,
     "source": lambda self, rows: self.endpoints(rows, True),
     "destination": lambda self, rows: self.endpoints(rows, False),
-    "from_client": lambda self, rows: Flags(self.take("side", rows) == FROM_CLIENT),
-    "role": lambda self, rows: Picked(_ROLES, self.take("role", rows)),
+    "from_client": lambda self, rows: FlagColumn(self.take("side", rows) == FROM_CLIENT),
+    "role": lambda self, rows: TextColumn(_ROLES, self.take("role", rows)),
     "operation": lambda self, rows: self.named("operation", rows),
     "code": lambda self, rows: self.integers("code", rows),
     "version": lambda self, rows: self.integers("version", rows),
     "correlation": Rows.correlations,
     "client": Rows.clients,
-    "length": lambda self, rows: Integers(self.take("length", rows)),
-    "offset": lambda self, rows: Integers(self.take("offset", rows)),
-    "first_packet": lambda self, rows: Integers(self.take("first", rows)),
-    "last_packet": lambda self, rows: Integers(self.take("last", rows)),
+    "length": lambda self, rows: IntegerColumn(self.take("length", rows)),
+    "offset": lambda self, rows: IntegerColumn(self.take("offset", rows)),
+    "first_packet": lambda self, rows: IntegerColumn(self.take("first", rows)),
+    "last_packet": lambda self, rows: IntegerColumn(self.take("last", rows)),
     "partner": Rows.partners,
     "latency_ns": Rows.latencies,
-    "state": lambda self, rows: Picked(_STATES, self.take("state", rows)),
+    "state": lambda self, rows: TextColumn(_STATES, self.take("state", rows)),
 }
 
 BODY_KEYS_IN_ORDER = ("error", "info", "findings", "fields")

@@ -20,13 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.columns.group_keys import packed, parts
+from analyzer.columns.group_keys import iterate_groups, make_group_keys
 from analyzer.columns.values import Values
 from analyzer.decode.content import find_dissector, make_context, read_context, read_message, read_messages
 from analyzer.decode.request_fields import are_short, recalls, requests
 from analyzer.decode.rows import Rows
 from analyzer.decode.templates import Bytestore, Joined, Laid, Template
-from analyzer.messages.row_findings import ALONE, findings_of
+from analyzer.messages.row_findings import ALONE, decode_findings
 from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.finding import Finding
 from dissectors.holes import BEGIN, END, Marked, Shape
@@ -127,7 +127,7 @@ class TemplateDecoder:
         for key, places in self._alike(rows):
             kind = self._shapes.of(self._kind(key))
             if kind.templates or kind.poor < MOST_POOR:
-                found += self._of_a_kind(kind, rows, places, key[-2], findings_of(key[-1]))
+                found += self._of_a_kind(kind, rows, places, key[-2], decode_findings(key[-1]))
         self._shapes.trim()
         _read_nested([group.laid for group in found])
         return [group for group in found if len(group.laid.rows)]
@@ -154,9 +154,9 @@ class TemplateDecoder:
         if not len(places):
             return
         length = table.column("length")[rows]
-        kinds, keys = packed([column[places] for column in columns])
+        kinds, keys = make_group_keys([column[places] for column in columns])
         room = RECALLED
-        for key, alike in parts(keys):
+        for key, alike in iterate_groups(keys):
             *kind, lies, remark = (int(column[key]) for column in kinds)
             those = {lies: places[alike]}
             if self._asks and self._recalls(*kind):

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from analyzer.columns.text import safe_json
+from analyzer.columns.text import escape_json
 from analyzer.decode.jsonable import OPTIONS, JsonWriter
 from analyzer.decode.limits import Limits
 from dissectors.holes import Bytes, Hex, Integer, Nested, Text, Written
@@ -31,7 +31,7 @@ class MarkingWriter(JsonWriter):
         if type(value) is Table and (text := json.ready_text(value)) is not None:
             return text
         text = json.table_text(value) if type(value) is Table and not json.is_long(value) else None
-        return json.dumps(value) if text is None else safe_json(text)
+        return json.dumps(value) if text is None else escape_json(text)
 
     def dumps(self, value: Any) -> bytes:
         """One value, without a line break; not made safe for terminals, for marks are not."""

@@ -410,11 +410,11 @@ class Laid:
                 numbers = numbers + mark.constant
             least, most = int(numbers.min()), int(numbers.max())
             if least < 0 or most > _MOST:
-                self._written[id(mark)] = cells.integers(numbers)
+                self._written[id(mark)] = cells.format_integers(numbers)
             else:
                 by_groups.setdefault(_groups(most), []).append((id(mark), numbers.astype(np.int64, copy=False)))
         for same in by_groups.values():
-            written = cells.integers(np.concatenate([numbers for _, numbers in same]))
+            written = cells.format_integers(np.concatenate([numbers for _, numbers in same]))
             for index, (mark_id, _) in enumerate(same):
                 self._written[mark_id] = written[index * len(self.rows) : (index + 1) * len(self.rows)]
 
@@ -429,10 +429,10 @@ class Laid:
         if type(mark) is Made:
             made = self._sum(mark.number.terms) + mark.number.constant
             if (made == made[0]).all():  # as limits and timeouts mostly are
-                text = cells.table([mark.function(int(made[0])).encode()])
+                text = cells.make_cells([mark.function(int(made[0])).encode()])
                 return np.broadcast_to(text, (len(made), text.shape[1]))
             numbers, back = np.unique(made, return_inverse=True)
-            return cells.table([mark.function(number).encode() for number in numbers.tolist()])[back]
+            return cells.make_cells([mark.function(number).encode() for number in numbers.tolist()])[back]
         assert type(mark) is Hex
         content = self._content(mark.stretch, mark.limit)
         digits = _HEX[content].view(np.uint8)

@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from analyzer.capture.output import INDEX, cannot_write, new_folder
+from analyzer.capture.output import INDEX, create_folder, make_write_error
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.errors import UserError
 
@@ -83,7 +83,7 @@ class Folder:
                 file.write(data)
             self._index.write(self._writer.line({"file": name, "length": len(data), **about}))
         except OSError as error:
-            raise cannot_write(self._called, error) from error
+            raise make_write_error(self._called, error) from error
         self.count += 1
         self.bytes += len(data)
 
@@ -91,16 +91,16 @@ class Folder:
 @contextmanager
 def filled(path: str, *, force: bool = False, most: int | None = MOST_FILES) -> Iterator[Folder]:
     """A new folder with its index; it gets its name when the block is left without an exception. Raises UserError."""
-    with new_folder(path, force=force) as hidden:
+    with create_folder(path, force=force) as hidden:
         try:
             index = open(os.path.join(hidden, INDEX), "xb")  # noqa: SIM115
         except OSError as error:
-            raise cannot_write(path, error) from error
+            raise make_write_error(path, error) from error
         try:
             yield Folder(hidden, path, index, most)
             index.flush()
             os.fsync(index.fileno())
         except OSError as error:
-            raise cannot_write(path, error) from error
+            raise make_write_error(path, error) from error
         finally:
             index.close()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import NamedTuple
 
-from analyzer.capture.output import STANDARD, check_file, check_folder, new_file
+from analyzer.capture.output import STANDARD, check_file, check_folder, create_file
 from analyzer.columns.arrays import Ints
 from analyzer.config.model import Config
 from analyzer.config.time_formats import TimeFormat
@@ -101,7 +101,7 @@ def _printer(asked: Asked, out: Out) -> Printer:
 
 def _lines(asked: Asked, session: Session, rows: Ints) -> str:
     reader = Rows(session)
-    with new_file(asked.out, force=asked.force) as output:
+    with create_file(asked.out, force=asked.force) as output:
         printer = _printer(asked, output)
         printer.head()
         for part in _parts(asked, rows):
@@ -132,7 +132,7 @@ def _packets(asked: Asked, session: Session, rows: Ints) -> str:
 
     asked.watch(None)
     wanted = packets.packets_of(session, rows, handshakes=asked.handshakes)
-    with new_file(asked.out, force=asked.force) as output:
+    with create_file(asked.out, force=asked.force) as output:
         output.tick = lambda: asked.watch(None)
         count = pcapng.write(session, wanted, output)
     return f"{count:,} packets of {len(rows):,} messages"
@@ -147,7 +147,7 @@ def _bytes(asked: Asked, session: Session, rows: Ints) -> str:
             for part in _parts(asked, rows):
                 raw.write_each(session, part, folder)
     else:
-        with new_file(asked.out, force=asked.force) as output:
+        with create_file(asked.out, force=asked.force) as output:
             for part in _parts(asked, rows):
                 raw.write(session, part, output)
     return f"{len(rows):,} messages"
@@ -169,7 +169,7 @@ def _objects(asked: Asked, session: Session, rows: Ints) -> str:
 
 def write_bytes(data: bytes, path: str, *, force: bool = False) -> None:
     """Bytes of one field, or any others, as a new file. Raises UserError."""
-    with new_file(path, force=force) as output:
+    with create_file(path, force=force) as output:
         output.write(data)
 
 

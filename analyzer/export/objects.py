@@ -97,7 +97,7 @@ class Objects:
         dissector, message, context = readable
         if dissector is None:
             return
-        body = defects.values(dissector, message, context) if body is None else body
+        body = defects.decode_values(dissector, message, context) if body is None else body
         self._items += sum(length_of(each) - len(each) for each in body.values.values() if isinstance(each, Cut))
         for each in read_payloads(self._session, self._naming, row, dissector, body, context):
             data = _opened(each.value, self._show_secrets)

@@ -12,14 +12,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from analyzer.capture.decode import FoundPiece
-from analyzer.capture.fragments import Key
+from analyzer.capture.fragments import DatagramKey
+from analyzer.capture.packet_decoder import FoundFragment
 from analyzer.capture.packets import PacketBlock
-from analyzer.columns.arrays import Bools, Ints, ranks
+from analyzer.columns.arrays import Bools, Ints, rank_in_runs
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from analyzer.tcp.reassembly import GAP
-from analyzer.tcp.streams import ACK, FIN, RST, SYN, StreamAssigner, Streams
+from analyzer.tcp.streams import ACK, FIN, RST, SYN, StreamAssigner, StreamTable
 from dissectors.wire.bulk import NULL
 
 
@@ -62,7 +62,7 @@ def _first_rows(session: Session, rows: Ints) -> Ints:
 
 def _first_time(session: Session, rows: Ints) -> Ints:
     count = session.rows.column("count")[rows].astype(np.int64)
-    piece = np.repeat(session.rows.column("pieces")[rows].astype(np.int64), count) + ranks(count)
+    piece = np.repeat(session.rows.column("pieces")[rows].astype(np.int64), count) + rank_in_runs(count)
     # What a snap length has cut off was in the packet; what was never captured was in none.
     there = piece[session.engine.pieces.column("at")[piece] != GAP]
     packets: Ints = session.engine.pieces.column("packet")[there].astype(np.int64)
@@ -99,9 +99,9 @@ def _again(session: Session, rows: Ints) -> Ints:
 
 def _add_neighbours(session: Session, wanted: Bools, streams: Bools) -> None:
     """Adds to `wanted`, in place, handshakes and ends of `streams`, and all pieces of datagrams of which one is."""
-    trace: list[FoundPiece] = []
+    trace: list[FoundFragment] = []
     openings = _Openings(streams)
-    for block in session.packets.blocks_again(trace):
+    for block in session.packets.reread_blocks(trace):
         wanted[openings.packets(block)] = True
     # What is in a datagram was put together after it: so backwards.
     for numbers in reversed(_datagrams(trace)):
@@ -109,9 +109,9 @@ def _add_neighbours(session: Session, wanted: Bools, streams: Bools) -> None:
             wanted[numbers] = True
 
 
-def _datagrams(trace: Iterable[FoundPiece]) -> list[list[int]]:
+def _datagrams(trace: Iterable[FoundFragment]) -> list[list[int]]:
     """The numbers of the packets that brought each whole datagram, in the order in which they became whole."""
-    unfinished: dict[Key, list[int]] = defaultdict(list)
+    unfinished: dict[DatagramKey, list[int]] = defaultdict(list)
     found = []
     for piece in trace:
         unfinished[piece.key].append(piece.number)
@@ -125,7 +125,7 @@ class _Openings:
 
     def __init__(self, wanted: Bools) -> None:
         self._wanted = wanted
-        self._assigner = StreamAssigner(Streams())
+        self._assigner = StreamAssigner(StreamTable())
         self._opener = np.full(len(wanted), -1, np.int8)
         """Which side of a stream's flow sent the SYN whose answer is awaited; -1: none."""
 

@@ -13,21 +13,22 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from analyzer.capture.options import COMMENT, options
 from analyzer.capture.output import Output
-from analyzer.capture.pcapng_packets import ENHANCED, OBSOLETE
-from analyzer.capture.pcapng_writer import (
+from analyzer.capture.pcapng_blocks import ENHANCED, OBSOLETE
+from analyzer.capture.pcapng_format import (
+    COMMENT,
     INTERFACE,
     NANOSECONDS,
     OPTION_RESOLUTION,
     PACKET,
-    Description,
-    block,
-    described,
-    option,
-    section,
+    InterfaceDescription,
+    encode_block,
+    encode_interface,
+    encode_option,
+    encode_section,
+    iterate_options,
 )
-from analyzer.capture.records import CaptureInfo, Described, RecordBlock
+from analyzer.capture.records import CaptureInfo, DescriptionBlock, RecordBlock
 from analyzer.capture.store import POSITION, SHIFT, Store
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.session import Session
@@ -54,7 +55,7 @@ def write(session: Session, wanted: Bools, output: Output) -> int:
     """
     store, infos = session.packets.store, session.packets.files
     inputs = {info.file: _Input(info, store) for info in infos}
-    output.write(section(_about(infos)))
+    output.write(encode_section(_about(infos)))
     first = 0
     for each in inputs.values():
         interfaces = list(each.interfaces())
@@ -64,7 +65,7 @@ def write(session: Session, wanted: Bools, output: Output) -> int:
     for each in inputs.values():
         output.writelines(each.names())
     count = 0
-    for before, records in session.packets.again_numbered():
+    for before, records in session.packets.reread_numbered():
         rows = np.flatnonzero(wanted[before + 1 : before + 1 + len(records)])
         count += len(rows)
         for part in _parts(records.take(rows)):
@@ -93,25 +94,27 @@ class _Input:
         """A block for each, as it was described."""
         if not self._info.described:
             for known in self._info.interfaces:
-                yield described(Description(known.name, known.link & 0xFFFF, known.snaplen))
+                yield encode_interface(InterfaceDescription(known.name, known.link & 0xFFFF, known.snaplen))
         for one in self._info.described:
             if one.kind == INTERFACE:
                 data = self._body(one)
                 link, snaplen = struct.unpack_from(one.order + "H2xI", data)
                 kept = _options(INTERFACE, data[8:], one.order, OWN_CLOCK)
-                clock = option(OPTION_RESOLUTION, NANOSECONDS)
-                yield block(INTERFACE, struct.pack("<HHI", link, 0, snaplen) + kept + clock + option(0, b""))
+                clock = encode_option(OPTION_RESOLUTION, NANOSECONDS)
+                yield encode_block(
+                    INTERFACE, struct.pack("<HHI", link, 0, snaplen) + kept + clock + encode_option(0, b"")
+                )
 
     def names(self) -> Iterator[bytes]:
         """A block for each that resolves names."""
         for one in self._info.described:
             if one.kind == NAMES:
-                records = [option(code, value) for code, value in options(self._body(one), one.order)]
-                yield block(NAMES, b"".join(records) + option(0, b""))
+                records = [encode_option(code, value) for code, value in iterate_options(self._body(one), one.order)]
+                yield encode_block(NAMES, b"".join(records) + encode_option(0, b""))
 
-    def _body(self, one: Described) -> bytes:
-        (length,) = struct.unpack(one.order + "I", self._store.read(self._base | one.position + 4, 4))
-        return self._store.read(self._base | one.position + 8, length - 12)
+    def _body(self, one: DescriptionBlock) -> bytes:
+        (length,) = struct.unpack(one.order + "I", self._store.read_bytes(self._base | one.position + 4, 4))
+        return self._store.read_bytes(self._base | one.position + 8, length - 12)
 
     def packets(self, at: Ints, captured: Ints) -> tuple[Ints, list[bytes]]:
         """For packets of this capture: their interfaces in the output, and their options."""
@@ -134,7 +137,7 @@ class _Input:
         values = self._store.read_many(at[more] + (captured[more] + 3 & ~3), rest[more])
         for row, value, order in zip(more.tolist(), values, big[more].tolist(), strict=True):
             kept_options = _options(PACKET, value, ">" if order else "<")
-            found[row] = kept_options + option(0, b"") if kept_options else b""
+            found[row] = kept_options + encode_option(0, b"") if kept_options else b""
         return self.first + self._before[which] + interface, found
 
 
@@ -142,20 +145,20 @@ def _options(kind: int, data: bytes, order: str, without: frozenset[int] = froze
     """A list of options in our byte order, without its end; `kind`: of the block they belong to."""
     swapped = INTEGERS[kind] if order == ">" else ()
     return b"".join(
-        option(code, value[::-1] if code in swapped else value)
-        for code, value in options(data, order)
+        encode_option(code, value[::-1] if code in swapped else value)
+        for code, value in iterate_options(data, order)
         if code not in without
     )
 
 
 def _about(infos: Sequence[CaptureInfo]) -> bytes:
     """The section's options: all comments of the inputs, and where the first that says so was captured."""
-    found = [option(COMMENT, _text(text)) for info in infos for text in info.remarks]
+    found = [encode_option(COMMENT, _text(text)) for info in infos for text in info.remarks]
     for code, name in ((HARDWARE, "hardware"), (SYSTEM, "os"), (APPLICATION, "application")):
         said = next((text for info in infos if (text := getattr(info, name))), None)
         if said:
-            found.append(option(code, _text(said)))
-    return b"".join([*found, option(0, b"")]) if found else b""
+            found.append(encode_option(code, _text(said)))
+    return b"".join([*found, encode_option(0, b"")]) if found else b""
 
 
 def _text(text: str) -> bytes:

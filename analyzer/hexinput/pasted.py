@@ -125,7 +125,9 @@ def _looks_like_request(dissector: Dissector, message: Cut) -> bool:
     if asks < answers or not answers:
         return asks >= answers
     data, _, context = _pasted(message, dissector.header(message.data[: dissector.prefix], True))
-    if all(finding.severity is not Severity.ERROR for finding in defects.values(dissector, data, context).findings):
+    if all(
+        finding.severity is not Severity.ERROR for finding in defects.decode_values(dissector, data, context).findings
+    ):
         return True
     data, _, context = _pasted(message, dissector.header(message.data[: dissector.prefix], False))
     return not _is_guessed(dissector, data, context)
@@ -133,7 +135,7 @@ def _looks_like_request(dissector: Dissector, message: Cut) -> bool:
 
 def _is_guessed(dissector: Dissector, data: bytes, context: Context) -> bool:
     """Whether one layout alone is likely for an answer to nobody knows what, and reads it to the end."""
-    tree = defects.tree(dissector, data, context)
+    tree = defects.decode_tree(dissector, data, context)
     guessed = any(finding.code == "guessed-layout" for finding in tree.findings)
     return guessed and all(node.spec.type != "undecoded" for node in tree.fields)
 

@@ -88,7 +88,7 @@ class CheckReading:
 
     def _fail(self, dissector: Dissector, _: Check, error: Exception) -> bool:
         """A check that fails costs no other, and goes on."""
-        self._found.append(defects.defect(dissector, error))
+        self._found.append(defects.make_defect_finding(dissector, error))
         return False
 
     def _take(self) -> list[Finding]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
-from analyzer.messages.index import NO_PROTOCOL, deprived
+from analyzer.messages.index import NO_PROTOCOL, find_missing_partners
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted
@@ -100,7 +100,7 @@ def _dense(numbers: Ints) -> tuple[Ints, list[int]]:
 
 def _grouped(rows: Mapping[str, Array], keys: Ints) -> dict[int, list[int]]:
     """The figures of Count from `messages` on, for each key that occurs; keys are small and not negative."""
-    role, alone = rows["role"], deprived(rows["partner"], rows["marks"])
+    role, alone = rows["role"], find_missing_partners(rows["partner"], rows["marks"])
     size = int(keys.max()) + 1 if len(keys) else 0
     request, answer = role == Role.REQUEST, role == Role.RESPONSE
     figures = [

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints, given64
+from analyzer.columns.arrays import Array, Ints, decode_null64
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.decode.name_resolver import Lore
 from analyzer.messages.index import FROM_CLIENT
@@ -65,7 +65,7 @@ class Events:
         texts = self._session.engine.names.texts
         return MessageEvent(
             row, protocol, context, values, stream, time, side == FROM_CLIENT,
-            None if operation == NULL else texts[operation], given64(correlation, scope != NULL),
+            None if operation == NULL else texts[operation], decode_null64(correlation, scope != NULL),
             None if client == NULL else texts[client], None if partner == NULL else partner, size, lost, error,
             partner in self._answers and self._answers[partner] > row, self.ends, self._name,
         )  # fmt: skip

@@ -17,7 +17,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.insight.percentiles import nearest_ranks, sums
-from analyzer.messages.index import Messages, deprived
+from analyzer.messages.index import MessageTable, find_missing_partners
 from analyzer.query.response_errors import Errors, is_empty
 from analyzer.session import Analysis
 from dissectors.api import Role
@@ -90,9 +90,9 @@ class Facts:
     @classmethod
     def of(cls, session: Analysis, rows: Ints, reported: Errors | None) -> Facts:
         """The facts about these rows."""
-        table: Messages = session.rows
+        table: MessageTable = session.rows
         role, partner, time = (table.column(name)[rows] for name in ("role", "partner", "time"))
-        alone = deprived(partner, table.column("marks")[rows])
+        alone = find_missing_partners(partner, table.column("marks")[rows])
         timed = (role == Role.RESPONSE) & (partner != NULL)
         asked = table.column("time")[np.where(timed, partner, rows)]
         failed = empty = None

@@ -12,11 +12,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analyzer.capture.decode import Decoder
 from analyzer.capture.flows import FlowTable
-from analyzer.capture.records import RecordBlock, join, no_records
-from analyzer.capture.tcp import Segments
-from analyzer.capture.usual import usual_segments
+from analyzer.capture.packet_decoder import PacketDecoder
+from analyzer.capture.records import RecordBlock, concatenate_blocks, make_empty_block
+from analyzer.capture.tcp_segments import TcpSegments, read_usual_segments
 from analyzer.columns.arrays import Ints
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import list_pieces
@@ -116,7 +115,7 @@ def frame_bytes(session: Session, row: int, frame: Frame, rows: int, *, show_sec
 
     Without knowing where its payload belongs all of it is hidden.
     """
-    data = session.source.store.read(frame.at, frame.captured)
+    data = session.source.store.read_bytes(frame.at, frame.captured)
     if show_secrets:
         return data, []
     if frame.tcp is None or frame.begin is None:
@@ -160,15 +159,15 @@ def _rows_in(session: Session, row: int, first: int, end: int, rows: int) -> Int
 
 def _records(session: Session, numbers: Ints) -> RecordBlock:
     """The records of packets, whose numbers rise; fewer where the capture has become shorter."""
-    parts = [no_records()]
-    for before, block in session.packets.again_numbered() if len(numbers) else ():
+    parts = [make_empty_block()]
+    for before, block in session.packets.reread_numbered() if len(numbers) else ():
         first, stop = np.searchsorted(numbers, [before, before + len(block)], "right").tolist()
         mine = numbers[first:stop]
         if len(mine):
             parts.append(block.take(mine - (before + 1)))
         if before + len(block) >= numbers[-1]:
             break
-    return join(parts)
+    return concatenate_blocks(parts)
 
 
 def _tcp(session: Session, records: RecordBlock) -> dict[int, Tcp]:
@@ -183,14 +182,14 @@ def _tcp(session: Session, records: RecordBlock) -> dict[int, Tcp]:
     return {place: Tcp(*rest) for place, *rest in told if 0 <= rest[3] <= records.captured[place]}
 
 
-def _segments(session: Session, records: RecordBlock) -> Segments | None:
+def _segments(session: Session, records: RecordBlock) -> TcpSegments | None:
     store = session.source.store
     if not len(records):
         return None
     if session.ended or not session.packets.counts.fragments:
-        return Decoder(store, FlowTable(), []).segments(records)
+        return PacketDecoder(store, FlowTable(), []).decode_segments(records)
     # The decoder keeps datagrams that it has put together, where the thread that reads may be doing the same.
-    usual = usual_segments(store, records)
+    usual = read_usual_segments(store, records)
     return None if usual is None else usual[0]
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Bools, Ints, ranks
-from analyzer.columns.group_keys import packed
+from analyzer.columns.arrays import Bools, Ints, rank_in_runs
+from analyzer.columns.group_keys import make_group_keys
 from analyzer.decode.rows import Rows, chunks
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.errors import UserError
@@ -179,8 +179,8 @@ def _crossed(one: Grouped, other: Grouped, count: int) -> Grouped:
         many = np.bincount(theirs, minlength=count)
         repeated = many[mine]
         places = np.repeat(mine, repeated)
-        partner = np.repeat((np.cumsum(many) - many)[mine], repeated) + ranks(repeated)
+        partner = np.repeat((np.cumsum(many) - many)[mine], repeated) + rank_in_runs(repeated)
         columns = [np.repeat(one.keys, repeated), other.keys[partner]]
-    (first, second), keys = packed(columns)
+    (first, second), keys = make_group_keys(columns)
     labels = [(*one.labels[a], other.labels[b]) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
     return Grouped(places, keys, labels)

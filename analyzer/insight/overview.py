@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns.arrays import Array, Ints
-from analyzer.columns.group_keys import packed
+from analyzer.columns.group_keys import make_group_keys
 from analyzer.decode import raw
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.content import find_dissector, read_context
@@ -29,7 +29,7 @@ from analyzer.insight.statistics import Group, Statistics, Study
 from analyzer.insight.traffic import Conversation, conversations
 from analyzer.insight.unanswered import Waiting, longest, unanswered
 from analyzer.messages import defects
-from analyzer.messages.row_findings import findings_of
+from analyzer.messages.row_findings import decode_findings
 from analyzer.query.fields.path import FieldPath, ShortField
 from analyzer.query.response_errors import Errors, Looked
 from analyzer.session import Analysis, Session
@@ -157,7 +157,7 @@ def _operations(study: Study) -> Iterator[Operation]:
     figures = study.figures(grouped)
     over_time, latencies = study.over_time(grouped).tolist(), study.latencies(grouped).tolist()
     version = study.reader.take("version", study.rows)
-    (numbers, versions), _ = packed([grouped.keys, version]) if len(version) else ([version, version], version)
+    (numbers, versions), _ = make_group_keys([grouped.keys, version]) if len(version) else ([version, version], version)
     spoken: dict[int, list[int]] = {}
     for number, spoke in zip(numbers.tolist(), versions.tolist(), strict=True):
         if spoke != NULL:
@@ -214,7 +214,7 @@ def _unlearned(session: Analysis, field: FieldPath, rows: Ints) -> FieldPath:
     columns = [session.rows.column(column)[rows] for column in ("protocol", "code", "version", "role")]
     for row in _one_of_each(columns, rows):
         dissector = find_dissector(session, row)
-        ids = () if dissector is None else defects.references(dissector, read_context(session, row))
+        ids = () if dissector is None else defects.list_references(dissector, read_context(session, row))
         if any(each.kind == kind for each in ids):
             return field
     return replace(field, origin=ShortField(origin.protocol, origin.short._replace(kind=None)))
@@ -223,7 +223,7 @@ def _unlearned(session: Analysis, field: FieldPath, rows: Ints) -> FieldPath:
 def _one_of_each(columns: Sequence[Array], rows: Ints) -> list[int]:
     if not len(rows):
         return []
-    found: list[int] = rows[np.unique(packed(columns)[1], return_index=True)[1]].tolist()
+    found: list[int] = rows[np.unique(make_group_keys(columns)[1], return_index=True)[1]].tolist()
     return found
 
 
@@ -259,7 +259,7 @@ def _findings(session: Session, rows: Ints, others: Sequence[Finding]) -> list[t
     bits = flag_row_findings(session, rows, late=session.ended)
     for value in np.unique(bits).tolist():
         count = int((bits == value).sum())
-        for finding in findings_of(value):
+        for finding in decode_findings(value):
             found[finding.severity, finding.code] += count
     found.update((finding.severity, finding.code) for finding in chain(raw.findings(session, rows), others))
     ordered = sorted(found.items(), key=lambda each: (-each[0][0], -each[1], each[0][1]))

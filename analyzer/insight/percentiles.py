@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints, order_by
+from analyzer.columns.arrays import Ints, argsort_stable
 
 STEPS = 4
 """Buckets from a power of two to the next."""
@@ -33,7 +33,7 @@ def nearest_ranks(keys: Ints, values: Ints, size: int, thousandths: Sequence[int
     there = np.flatnonzero(count)
     if not len(there):
         return found
-    ordered = values[order_by(keys)]
+    ordered = values[argsort_stable(keys)]
     first, many = (np.cumsum(count) - count)[there], count[there]
     found[there, 1], found[there, -1] = ordered[first], ordered[first + many - 1]
     for place, each in enumerate(thousandths, 2):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.capture.records import CaptureInfo
-from analyzer.columns.values import iso_time
+from analyzer.columns.values import format_iso_time
 from analyzer.session import Session
 
 SECOND = 10**9
@@ -32,8 +32,8 @@ def properties(session: Session, rows: int, streams: int) -> Properties:
         "streams": streams,
         "messages": rows,
         "protocols": _protocols(session, rows),
-        "comments": [{"packet": number, "text": text} for number, text in session.comments.first(MOST)],
-        "names": dict(islice(session.hosts.every(), MOST)),
+        "comments": [{"packet": number, "text": text} for number, text in session.comments.read_first(MOST)],
+        "names": dict(islice(session.hosts.iterate_names(), MOST)),
     }
 
 
@@ -46,8 +46,8 @@ def _file(info: CaptureInfo) -> Properties:
         "compression": info.compression,
         "size": os.path.getsize(info.path) if os.path.isfile(info.path) else None,
         "packets": info.packets,
-        "first": None if info.first is None else iso_time(info.first),
-        "last": None if info.last is None else iso_time(info.last),
+        "first": None if info.first is None else format_iso_time(info.first),
+        "last": None if info.last is None else format_iso_time(info.last),
         "seconds": seconds,
         "captured_bytes": info.captured,
         "wire_bytes": info.original,

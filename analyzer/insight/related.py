@@ -66,7 +66,7 @@ def standing_of(session: Analysis, row: int) -> Standing | None:
     request = read_cell(session, "partner", row) if role == Role.RESPONSE else row
     if dissector is None or request is None or role not in (Role.REQUEST, Role.RESPONSE):
         return None
-    return defects.standing(dissector, read_context(session, request), _exchanges(session, request))
+    return defects.find_session_state(dissector, read_context(session, request), _exchanges(session, request))
 
 
 def _exchanges(session: Analysis, row: int) -> Iterator[Exchange]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.columns.group_keys import packed
+from analyzer.columns.group_keys import make_group_keys
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import find_dissector, make_context, read_context, read_messages
 from analyzer.decode.rows import chunks
@@ -49,7 +49,7 @@ def reports_by_name(dissectors: Iterable[Dissector]) -> dict[str, ReportType]:
     """All reports by name, each once; of two with the same name the later one is called PROTOCOL.NAME."""
     found: dict[str, ReportType] = {}
     for dissector in dissectors:
-        for report in defects.told(dissector.reports):
+        for report in defects.collect_or_nothing(dissector.reports):
             if report not in found.values():
                 name = report.name if report.name not in found else f"{dissector.name}.{report.name}"
                 found[name] = report
@@ -159,13 +159,13 @@ class ReportReading:
     def _fail(self, report: Report[Any] | ReportType, error: Exception) -> bool:
         """One that fails reports nothing more."""
         dissector = next(each for each in self._session.engine.known.dissectors if each.name == report.needs)
-        self.problems.append(defects.defect(dissector, error))
+        self.problems.append(defects.make_defect_finding(dissector, error))
         return True
 
     def _wanted(self, portion: Ints) -> Iterator[tuple[_Plan, MessageEvent]]:
         """The rows that are wanted, with who wants them."""
         table, session, event = self._session.rows, self._session, self._events.event
-        tables, keys = packed([table.column(name)[portion] for name in _KIND])
+        tables, keys = make_group_keys([table.column(name)[portion] for name in _KIND])
         plans = [self._plan(kind) for kind in zip(*(each.tolist() for each in tables), strict=True)]
         wanted = np.array([plan is not None for plan in plans], bool)
         for rows in chunks(session, portion[wanted[keys]], PORTION, TOGETHER_BYTES):
@@ -188,7 +188,7 @@ class ReportReading:
             return None
         context = make_context(self._session, role, code, version, extra)
         wanting = self._dispatch.wanting((dissector.name, context.code, context.role))
-        pick = defects.picker(dissector, context, wanting.paths) if wanting.paths else None
+        pick = defects.make_projection(dissector, context, wanting.paths) if wanting.paths else None
         return _Plan(dissector, context, wanting, bool(wanting.paths), pick) if wanting.handlers else None
 
 
@@ -217,7 +217,9 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
             decode_body(session, row).values,
         )
         wanting = {
-            name: report for name, report in wanting.items() if defects.asked(partial(report.concerns, *asked), False)
+            name: report
+            for name, report in wanting.items()
+            if defects.call_or_default(partial(report.concerns, *asked), False)
         }
     rows = range(max(row - around, session.rows.first), min(row + around + 1, len(session.rows)))
     tables = ReportReading(session, list(wanting.values()), rows).run() if wanting else []
@@ -228,7 +230,7 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
         for name, table in zip(wanting, tables, strict=True)
         for entry in table.entries
         if any(each == row for _, each in entry.rows)
-        if (text := defects.asked(partial(table.report.describe, entry, row), None)) is not None
+        if (text := defects.call_or_default(partial(table.report.describe, entry, row), None)) is not None
     ]
 
 
@@ -246,5 +248,5 @@ class _Plan(NamedTuple):
 
     def read(self, message: bytes) -> tuple[dict[str, Any], tuple[int, str] | None]:
         """At least what is wanted of a message, and the error that it reports."""
-        body = defects.picked_body(self.dissector, self.pick, message, self.context)
+        body = defects.project_body(self.dissector, self.pick, message, self.context)
         return body.values, body.values.get(REPORTED[0], body.error)

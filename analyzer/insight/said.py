@@ -25,7 +25,7 @@ from analyzer.decode.rows import Rows, chunks
 from analyzer.decode.template_decoder import Group, Said, TemplateDecoder
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.messages import defects
-from analyzer.messages.row_findings import findings_of
+from analyzer.messages.row_findings import decode_findings
 from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector
 from dissectors.finding import Finding, Severity
@@ -107,9 +107,9 @@ class Saying:
                 body = (
                     raw.body(session, row, message)
                     if dissector is None
-                    else defects.values(dissector, message, context)
+                    else defects.decode_values(dissector, message, context)
                 )
-                findings = add_row_findings(session, row, body, findings_of(bits)).findings
+                findings = add_row_findings(session, row, body, decode_findings(bits)).findings
                 watched = dissector is not None and self._watched(dissector, context)
                 yield About(row, dissector, context, body.error, findings, body.values if watched else None)
 
@@ -129,7 +129,7 @@ def _texts(group: Group, slot: str, count: int) -> list[bytes]:
     parts = group.laid.parts(slot)
     if all(type(part) is bytes for part in parts):
         return [b"".join(part for part in parts if type(part) is bytes)] * count
-    return cells.text_of(cells.beside([*parts, b"\n"], count)).splitlines()
+    return cells.flatten_cells(cells.join_cells([*parts, b"\n"], count)).splitlines()
 
 
 class _Apart(Exception):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.messages.index import deprived
+from analyzer.messages.index import find_missing_partners
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted
@@ -27,7 +27,7 @@ class Waiting:
 def unanswered(session: Analysis, rows: Ints) -> Ints:
     """Those of `rows` that are requests without an answer."""
     table = session.rows
-    alone = deprived(table.column("partner")[rows], table.column("marks")[rows])
+    alone = find_missing_partners(table.column("partner")[rows], table.column("marks")[rows])
     found: Ints = rows[(table.column("role")[rows] == Role.REQUEST) & alone]
     return found
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.capture import ip, link
+from analyzer.capture import network_layers
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.records import RecordBlock
 from analyzer.columns.arrays import Bools, Ints
@@ -100,7 +100,7 @@ def others(session: Session) -> list[Other]:
     """The packets that are not TCP, the most frequent first; of the first LOOKED_AT packets."""
     counts: Counter[str] = Counter()
     looked = 0
-    for records in session.packets.again():
+    for records in session.packets.reread_records():
         for part in _kinds(session, records):
             counts.update(part)
         looked += len(records)
@@ -113,19 +113,24 @@ def _kinds(session: Session, records: RecordBlock) -> Iterator[dict[str, int]]:
     if not len(records):
         return
     store, flows = session.source.store, FlowTable()
-    position, kind = link.network_layers(store, records)
-    if (count := int(np.isin(kind, (link.OTHER, link.ODD)).sum())) > 0:
+    position, kind = network_layers.find_network_layers(store, records)
+    if (count := int(np.isin(kind, (network_layers.OTHER, network_layers.ODD)).sum())) > 0:
         yield {"not IP": count}
-    frames = ip.Layer(np.arange(len(records)), records.at, records.captured, records.original)
+    frames = network_layers.HeaderLayer(np.arange(len(records)), records.at, records.captured, records.original)
     network = frames.skip(position, frames.wire - position)
-    for version, read in ((link.IPV4, ip.ipv4), (link.IPV6, ip.ipv6)):
+    for version, read in (
+        (network_layers.IPV4, network_layers.read_ipv4),
+        (network_layers.IPV6, network_layers.read_ipv6),
+    ):
         mine = network.take(kind == version)
         if not len(mine):
             continue
         inside = read(store, flows, mine)
-        inside = inside.take(inside.sound & (inside.protocol != ip.TCP))
-        udp = inside.take((inside.protocol == ip.UDP) & (inside.fragment < 0) & (inside.layer.captured >= 4))
+        inside = inside.take(inside.sound & (inside.protocol != network_layers.TCP))
+        udp = inside.take(
+            (inside.protocol == network_layers.UDP) & (inside.fragment < 0) & (inside.layer.captured >= 4)
+        )
         ports = store.gather(udp.layer.at, 4).view(">u2").min(axis=1) if len(udp) else np.zeros(0, np.int64)
         yield Counter(f"UDP port {port}" for port in ports.tolist())
-        rest = inside.protocol[inside.protocol != ip.UDP].tolist()
+        rest = inside.protocol[inside.protocol != network_layers.UDP].tolist()
         yield Counter(_NAMES.get(protocol, f"IP protocol {protocol}") for protocol in rest)

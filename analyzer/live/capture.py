@@ -16,15 +16,27 @@ import threading
 import time
 from contextlib import suppress
 
-from analyzer.capture.closing import Closing
-from analyzer.capture.errors import CaptureError
-from analyzer.live.asked import Asked
-from analyzer.live.channel import Began, Counted, Failed, Gone, Line, Ready, Start, Stop, Stopped, from_line, to_line
-from analyzer.live.followed_run import Followed, FollowedRun, Health
+from analyzer.capture.sources import SelfClosing
+from analyzer.errors import CaptureError
+from analyzer.live.capture_request import CaptureRequest
+from analyzer.live.channel import (
+    ChannelMessage,
+    CountMessage,
+    FailureMessage,
+    FileBegunMessage,
+    FileRemovedMessage,
+    ReadyMessage,
+    RunEndMessage,
+    StartCommand,
+    StopCommand,
+    decode_message,
+    encode_message,
+)
+from analyzer.live.launcher import Via, start_capture_process
 from analyzer.live.privilege import become
-from analyzer.live.ways import Via, started
+from analyzer.live.run_monitor import FileFollower, RunHealth, RunMonitor
 
-__all__ = ["Followed", "Health", "LiveCapture"]
+__all__ = ["FileFollower", "LiveCapture", "RunHealth"]
 
 PATIENCE = 5.0
 """Seconds without a word after which a child that is to answer, or to end, is killed."""
@@ -38,15 +50,15 @@ TO_OPEN = 30.0
 LONGEST_LINE = 1 << 20
 
 
-class LiveCapture(Closing):
+class LiveCapture(SelfClosing):
     """A capturing child that is ready; a context manager that ends it.
 
     With it this process, too, has given up its privileges for good. Raises CaptureError, with a sentence for the user.
     interfaces: names. notes: sentences for the user. problem: why a run ended that nobody asked to end; else None.
     """
 
-    def __init__(self, asked: Asked, via: Via = "auto") -> None:
-        self._started = started(asked, via)
+    def __init__(self, asked: CaptureRequest, via: Via = "auto") -> None:
+        self._started = start_capture_process(asked, via)
         self._child = self._started.process
         self._pid = self._child.pid
         self._lines = _Lines(self._child)
@@ -63,12 +75,12 @@ class LiveCapture(Closing):
         self.problem: str | None = None
         self._lock = threading.Lock()
         self._heard = threading.Condition(self._lock)
-        self._run: FollowedRun | None = None
+        self._run: RunMonitor | None = None
         self._running = self._over = self._closed = False
         self._listener = threading.Thread(target=self._listen, name="capture", daemon=True)
         self._listener.start()
 
-    def begin(self, path: str | None, succession: Followed) -> None:
+    def begin(self, path: str | None, succession: FileFollower) -> None:
         """Begins a run, the first or, once the one before has stopped, another: into a file or ring of this name, or
         into files that nobody keeps. Returns with the first file, which is some milliseconds later.
 
@@ -79,25 +91,25 @@ class LiveCapture(Closing):
         with self._lock:
             if self._over:
                 raise CaptureError(self.problem or "the capturing process has ended: start anew")
-            run = FollowedRun(path, succession)
+            run = RunMonitor(path, succession)
             self._run, self._running, self.problem = run, True, None
-        self._say(Start(run.path, run.spool is not None))
+        self._say(StartCommand(run.path, run.spool is not None))
         self._await_file(run)
 
     def stop(self) -> None:
         """Asks for the end of the run; returns at once, also when it has ended already."""
         if not self.stopped:
-            self._say(Stop())
+            self._say(StopCommand())
 
     @property
     def stopped(self) -> bool:
         """Whether no more packets will be written, and all that were are told."""
         return not self._running
 
-    def health(self, read: int) -> Health:
+    def health(self, read: int) -> RunHealth:
         """How this run fares, when so many of its packets have been read."""
         with self._lock:
-            return Health() if self._run is None else self._run.health_at(read)
+            return RunHealth() if self._run is None else self._run.health_at(read)
 
     def summary(self, read: int) -> str:
         """One sentence for the end, when so many packets of this run have been read."""
@@ -113,7 +125,7 @@ class LiveCapture(Closing):
         self._listener.join(PATIENCE)
         self._let_go()
 
-    def _await_file(self, run: FollowedRun) -> None:
+    def _await_file(self, run: RunMonitor) -> None:
         """Waits for the first one of a run. Raises CaptureError."""
         with self._lock:
             self._heard.wait_for(lambda: run.health.files or self.stopped, PATIENCE)
@@ -121,14 +133,14 @@ class LiveCapture(Closing):
             self.stop()
             raise CaptureError(self.problem or "the capturing process does not answer")
 
-    def _ready(self) -> Ready:
+    def _ready(self) -> ReadyMessage:
         """Waits for it. Raises CaptureError."""
         until = None if self._started.asks else time.monotonic() + TO_OPEN
         while True:
-            line = self._lines.next(until)
-            if isinstance(line, Ready):
+            line = self._lines.read_message(until)
+            if isinstance(line, ReadyMessage):
                 return line
-            if isinstance(line, Failed):
+            if isinstance(line, FailureMessage):
                 raise CaptureError(line.text)
             if line is None:
                 raise CaptureError(f"the capturing process {self._how_it_ended()} before it began")
@@ -143,11 +155,11 @@ class LiveCapture(Closing):
         how = f"was ended by {_signal_name(-status)}" if status < 0 else f"ended with status {status}"
         return f"{how} ({words})" if words else how
 
-    def _say(self, line: Line) -> None:
+    def _say(self, line: ChannelMessage) -> None:
         """To the child; one that has ended is heard of otherwise."""
         assert self._child.stdin is not None
         with suppress(OSError, ValueError):  # it has ended; or we have hung up
-            self._child.stdin.write(to_line(line).encode())
+            self._child.stdin.write(encode_message(line).encode())
 
     def _hang_up(self) -> None:
         assert self._child.stdin is not None
@@ -181,17 +193,17 @@ class LiveCapture(Closing):
 
     def _listen(self) -> None:
         """All that the child says, until its end; a thread."""
-        while (line := self._lines.next(None)) is not None:
+        while (line := self._lines.read_message(None)) is not None:
             self._word = time.monotonic()
             run = self._run
             if run is None:
                 continue
-            if isinstance(line, Began | Gone):
-                run.file(line)
+            if isinstance(line, FileBegunMessage | FileRemovedMessage):
+                run.announce_file(line)
             with self._lock:
                 self._count(run, line)
-            if isinstance(line, Stopped | Failed):
-                self._finish(run, line.problem if isinstance(line, Stopped) else line.text)
+            if isinstance(line, RunEndMessage | FailureMessage):
+                self._finish(run, line.problem if isinstance(line, RunEndMessage) else line.text)
             with self._lock:
                 self._heard.notify_all()
         how = None if self._closed else f"the capturing process {self._how_it_ended()}; what it wrote is kept"
@@ -205,20 +217,20 @@ class LiveCapture(Closing):
         with self._lock:
             self._heard.notify_all()
 
-    def _count(self, run: FollowedRun, line: Line) -> None:
-        if isinstance(line, Counted | Stopped):
+    def _count(self, run: RunMonitor, line: ChannelMessage) -> None:
+        if isinstance(line, CountMessage | RunEndMessage):
             run.count(line, time.monotonic())
-        elif isinstance(line, Began):
-            run.began(line.path)
-        elif isinstance(line, Gone):
+        elif isinstance(line, FileBegunMessage):
+            run.count_file(line.path)
+        elif isinstance(line, FileRemovedMessage):
             run.gone += 1
 
-    def _finish(self, run: FollowedRun, problem: str | None) -> None:
+    def _finish(self, run: RunMonitor, problem: str | None) -> None:
         """The end of a run, however it came. Who follows it is told first: who asks for `stopped` finds all of it."""
-        run.succession.ended()
-        run.forget()
+        run.succession.finish()
+        run.remove_spool()
         with self._lock:
-            self.problem = run.told(problem)
+            self.problem = run.explain_problem(problem)
             self._running = False
 
 
@@ -230,12 +242,12 @@ class _Lines:
         self._stream = child.stdout
         self._rest = b""
 
-    def next(self, until: float | None) -> Line | None:
+    def read_message(self, until: float | None) -> ChannelMessage | None:
         """The next one, waiting until a time of time.monotonic() for it; None at the end, or if none came."""
         while True:
             while b"\n" in self._rest:
                 text, _, self._rest = self._rest.partition(b"\n")
-                line = from_line(text.decode(errors="replace"))
+                line = decode_message(text.decode(errors="replace"))
                 if line is not None:
                     return line
             wait = None if until is None else max(until - time.monotonic(), 0)

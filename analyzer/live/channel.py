@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import os
+import select
+import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyMessage:
     """Interfaces (names) are open and the privilege is gone. notes: sentences for the user.
 
     pid: of who says it, which is not who was started where sudo stands between the two.
@@ -28,28 +30,28 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailureMessage:
     """It can't begin; a sentence for the user. The process ends."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class FileBegunMessage:
     """A file was begun; it has its header by now."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class FileRemovedMessage:
     """The ring took a file away."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountMessage:
     """Since Start: packets and bytes written, packets that the kernel could not keep."""
 
     packets: int
@@ -58,7 +60,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class RunEndMessage:
     """All that was captured is in the files. problem: a sentence for the user, where nobody asked for the end."""
 
     packets: int
@@ -68,7 +70,7 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartCommand:
     """Write to this file; of a ring, its name is the beginning of theirs.
 
     spool: nobody keeps it; what is left of it goes when the process ends.
@@ -79,23 +81,40 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopCommand:
     """Write what is at hand, and no more."""
 
 
-Line = Ready | Failed | Began | Gone | Counted | Stopped | Start | Stop
+ChannelMessage = (
+    ReadyMessage
+    | FailureMessage
+    | FileBegunMessage
+    | FileRemovedMessage
+    | CountMessage
+    | RunEndMessage
+    | StartCommand
+    | StopCommand
+)
 
-_KINDS: dict[str, type[Line]] = {
-    each.__name__.lower(): each for each in (Ready, Failed, Began, Gone, Counted, Stopped, Start, Stop)
+_KINDS: dict[str, type[ChannelMessage]] = {
+    "ready": ReadyMessage,
+    "failed": FailureMessage,
+    "began": FileBegunMessage,
+    "gone": FileRemovedMessage,
+    "counted": CountMessage,
+    "stopped": RunEndMessage,
+    "start": StartCommand,
+    "stop": StopCommand,
 }
+_NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
-def to_line(said: Line) -> str:
+def encode_message(said: ChannelMessage) -> str:
     """One line, with its end."""
-    return json.dumps({"say": type(said).__name__.lower(), **asdict(said)}) + "\n"
+    return json.dumps({"say": _NAMES[type(said)], **asdict(said)}) + "\n"
 
 
-def from_line(line: str) -> Line | None:
+def decode_message(line: str) -> ChannelMessage | None:
     """None for what is no such line: another program may write to the same stream."""
     try:
         found = json.loads(line)
@@ -106,3 +125,75 @@ def from_line(line: str) -> Line | None:
         return kind(**told)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+READ = 1 << 16
+MOST = 1 << 20
+"""Bytes of a line that never ends; it is no line of ours."""
+
+
+class ChannelWriter:
+    """Says lines to a descriptor, which it makes not to block."""
+
+    def __init__(self, out: int) -> None:
+        self._out = out
+        self._waiting = b""
+        os.set_blocking(out, False)
+
+    def fileno(self) -> int:
+        """To poll for writing, while there is something waiting."""
+        return self._out
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something could not be said yet."""
+        return bool(self._waiting)
+
+    def __call__(self, line: ChannelMessage) -> None:
+        """Says it, now or later; Counted now or never."""
+        if not (self._waiting and isinstance(line, CountMessage)):
+            self._waiting += encode_message(line).encode()
+            self.flush()
+
+    def flush(self) -> None:
+        """As much as there is room for. Who has gone hears nothing."""
+        try:
+            while self._waiting:
+                self._waiting = self._waiting[os.write(self._out, self._waiting) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._waiting = b""
+
+    def finish(self, patience: float) -> None:
+        """Waits for room, some seconds at most."""
+        end = time.monotonic() + patience
+        while self._waiting and (left := end - time.monotonic()) > 0:
+            select.select([], [self._out], [], left)
+            self.flush()
+        os.set_blocking(self._out, True)
+
+
+class ChannelReader:
+    """Lines from a descriptor; what is no line of ours is passed over."""
+
+    def __init__(self, source: int) -> None:
+        self._source = source
+        self._begun = b""
+        self.ended = False
+
+    def fileno(self) -> int:
+        """To poll for reading."""
+        return self._source
+
+    def lines(self) -> list[ChannelMessage]:
+        """What can be read without waiting, once poll said that there is something; `ended` when it was the end."""
+        try:
+            found = os.read(self._source, READ)
+        except OSError:
+            found = b""
+        self.ended = not found
+        *whole, rest = (self._begun + found).split(b"\n")
+        self._begun = rest if len(rest) < MOST else b""
+        said = (decode_message(line.decode(errors="replace")) for line in whole)
+        return [line for line in said if line is not None]

@@ -20,7 +20,7 @@ import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 
 if TYPE_CHECKING:
     from scapy.libs.structures import bpf_program
@@ -65,7 +65,7 @@ _ONCE: Program = (
 )
 
 
-def program(expression: str, link: int, snaplen: int, interface: str | None = None) -> Program:
+def make_program(expression: str, link: int, snaplen: int, interface: str | None = None) -> Program:
     """Keeps `snaplen` bytes (0: all) of the packets that an expression names, each once; an empty one names all.
 
     link: ETHERNET, RAW or COOKED. interface: whose packets they are, needed where the expression says `vlan`. Raises
@@ -76,9 +76,9 @@ def program(expression: str, link: int, snaplen: int, interface: str | None = No
     elif re.search(r"\bvlan\b", expression):
         if interface is None or link == COOKED:
             raise CaptureError(f"-f {expression}: VLANs can be told where one interface is captured: name it with -i")
-        found = compiled_for(expression, interface)
+        found = compile_for_interface(expression, interface)
     else:
-        found = compiled(expression, link)
+        found = compile_expression(expression, link)
     if link == COOKED:
         found = tuple(_without_header(each, expression) for each in found)
     return _ONCE + tuple(
@@ -86,7 +86,7 @@ def program(expression: str, link: int, snaplen: int, interface: str | None = No
     )
 
 
-def compiled(expression: str, link: int) -> Program:
+def compile_expression(expression: str, link: int) -> Program:
     """What libpcap makes of it. Raises CaptureError."""
     logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it would warn of link types that we know
     from scapy.arch.common import compile_filter, free_filter
@@ -95,14 +95,14 @@ def compiled(expression: str, link: int) -> Program:
     try:
         made = compile_filter(expression, linktype=link)
     except (Scapy_Exception, ImportError, OSError) as error:
-        raise CaptureError(f"-f {expression}: {reason(str(error))}") from None
+        raise CaptureError(f"-f {expression}: {extract_reason(str(error))}") from None
     try:
         return _instructions(made)
     finally:
         free_filter(made)
 
 
-def compiled_for(expression: str, interface: str) -> Program:
+def compile_for_interface(expression: str, interface: str) -> Program:
     """The same for an interface, which libpcap opens for it: the kernel takes VLAN tags off before a filter sees a
     packet, and only then is the filter made to ask for them. Raises CaptureError.
     """
@@ -130,7 +130,7 @@ def _instructions(made: bpf_program) -> Program:
     return tuple(Instruction(*each) for each in struct.iter_unpack("=HBBI", found))
 
 
-def packed(found: Program) -> bytes:
+def encode_program(found: Program) -> bytes:
     """As the kernel takes it."""
     return b"".join(struct.pack("=HBBI", each.code, each.yes, each.no, each.operand) for each in found)
 
@@ -148,7 +148,7 @@ def _without_header(each: Instruction, expression: str) -> Instruction:
     )
 
 
-def reason(said: str) -> str:
+def extract_reason(said: str) -> str:
     """What scapy says of a filter, without what the user knows already: libpcap's own words are in parentheses."""
     if "libpcap is not" in said:
         return "filters need libpcap: install it (Debian, Ubuntu: apt install libpcap0.8), or leave out -f"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 
 ANY = "any"
 """Stands for all interfaces that are up."""
@@ -38,7 +38,7 @@ DENIED = "this user may not"
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class NetworkInterface:
     """`link` is a LINKTYPE. Addresses are printed forms, IPv4 first. running: it has a carrier.
 
     mac: empty where it has none; mtu: bytes, None where the system does not tell.
@@ -67,14 +67,14 @@ class Interface:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class CapturePermission:
     """Whether packets can be captured on an interface: by this process, by dumpcap, or not, and then why."""
 
     how: Literal["yes", "via dumpcap", "no"]
     reason: str | None = None
 
 
-def interfaces() -> list[Interface]:
+def list_interfaces() -> list[NetworkInterface]:
     """All interfaces, those that are up first, each group by name; where the system has it, `any` is the last."""
     _load_scapy()
     from scapy.config import conf
@@ -83,7 +83,7 @@ def interfaces() -> list[Interface]:
     for each in conf.ifaces.values():
         flags = str(each.flags).split("+")
         found.append(
-            Interface(
+            NetworkInterface(
                 name=each.name,
                 link=_link(getattr(each, "type", ETHERNET)),
                 up="UP" in flags,
@@ -97,16 +97,16 @@ def interfaces() -> list[Interface]:
             )
         )
     found.sort(key=lambda each: (not each.up, each.name))
-    return [*found, *([Interface(ANY, LINUX_COOKED, True, False, ())] if _linux() else [])]
+    return [*found, *([NetworkInterface(ANY, LINUX_COOKED, True, False, ())] if _linux() else [])]
 
 
-def chosen(names: Sequence[str]) -> list[Interface]:
+def choose_interfaces(names: Sequence[str]) -> list[NetworkInterface]:
     """The interfaces of these names, or numbers in interfaces(), from 1, each once; without any the first that is up
     and no loopback, else the loopback.
 
     `any` is one of its own where the system has it, else all that are up. Raises CaptureError for what there is not.
     """
-    known = interfaces()
+    known = list_interfaces()
     up = [each for each in known if each.up and each.name != ANY]
     if not names:
         return sorted(up, key=lambda each: each.loopback)[:1]
@@ -115,7 +115,7 @@ def chosen(names: Sequence[str]) -> list[Interface]:
     return list(dict.fromkeys(_found(name, known) for name in names))
 
 
-def _found(name: str, known: Sequence[Interface]) -> Interface:
+def _found(name: str, known: Sequence[NetworkInterface]) -> NetworkInterface:
     by_name = {each.name: each for each in known}
     if name in by_name:
         return by_name[name]
@@ -137,16 +137,16 @@ def may_capture() -> bool:
     return True
 
 
-def allowed(interface: Interface, dumpcap: bool) -> Allowed:
+def check_permission(interface: NetworkInterface, dumpcap: bool) -> CapturePermission:
     """Whether packets can be captured there, asked by opening it. dumpcap: whether dumpcap may capture for us."""
     if not interface.up:
-        return Allowed("no", "it is down")
+        return CapturePermission("no", "it is down")
     try:
         if _may_open(interface):
-            return Allowed("yes")
+            return CapturePermission("yes")
     except OSError as error:
-        return Allowed("no", error.strerror or str(error))
-    return Allowed("via dumpcap") if dumpcap else Allowed("no", DENIED)
+        return CapturePermission("no", error.strerror or str(error))
+    return CapturePermission("via dumpcap") if dumpcap else CapturePermission("no", DENIED)
 
 
 def _linux() -> bool:
@@ -192,7 +192,7 @@ def _mtu(name: str) -> int | None:
     return found
 
 
-def _may_open(interface: Interface) -> bool:
+def _may_open(interface: NetworkInterface) -> bool:
     """Raises OSError where it can't be opened, whoever tries."""
     if not _linux():
         return _may_open_bpf()

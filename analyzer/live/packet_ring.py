@@ -22,13 +22,12 @@ from typing import Final
 
 import numpy as np
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.pcapng_writer import Description
+from analyzer.capture.pcapng_format import InterfaceDescription
+from analyzer.errors import CaptureError
 from analyzer.live import classic_filter
-from analyzer.live.blocks import COOKED, Layout, made_into_blocks
 from analyzer.live.classic_filter import NOTHING, Program
-from analyzer.live.pieces import Pieces
-from analyzer.live.taps import Taken
+from analyzer.live.ring_blocks import COOKED, RingLayout, encode_blocks
+from analyzer.live.taps import MemoryPieces, PacketBatch
 
 BLOCK = 1 << 20
 """Bytes of a block: the largest packets are a quarter of it."""
@@ -67,12 +66,14 @@ class PacketRing:
         self, number: int, interface: str | None, expression: str, snaplen: int, buffer: int, promiscuous: bool
     ) -> None:
         self._name = "any" if interface is None else interface
-        hardware = None if interface is None else hardware_type(interface)
+        hardware = None if interface is None else read_hardware_type(interface)
         link = LINKS.get(hardware, COOKED) if hardware is not None else COOKED
-        self.description = Description(self._name, link, snaplen, expression)
+        self.description = InterfaceDescription(self._name, link, snaplen, expression)
         cooked = link == COOKED
-        self._wanted = classic_filter.program(expression, classic_filter.COOKED if cooked else link, snaplen, interface)
-        self._layout = Layout(number, link, snaplen)
+        self._wanted = classic_filter.make_program(
+            expression, classic_filter.COOKED if cooked else link, snaplen, interface
+        )
+        self._layout = RingLayout(number, link, snaplen)
         self._error: str | None = None
         self._turn = self._taken = self._received = self._dropped = 0
         self._held = False
@@ -119,10 +120,10 @@ class PacketRing:
     @property
     def problem(self) -> str | None:
         """See Tap."""
-        return self._error if self._error is not None and not self.left else None
+        return self._error if self._error is not None and not self.has_more else None
 
     @property
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """See Tap. The kernel has counted what it put into the ring."""
         received, dropped = self.counters()
         return self._taken < received - dropped
@@ -131,7 +132,7 @@ class PacketRing:
         """See Tap."""
         return self._socket.fileno()
 
-    def take(self) -> Taken | None:
+    def take(self) -> PacketBatch | None:
         """See Tap: a block."""
         if self._held:
             self._give_back()
@@ -144,9 +145,9 @@ class PacketRing:
         if not count:
             return None
         self._taken += count
-        times, rows = made_into_blocks(self._octets, self._places(base, count), self._layout)
+        times, rows = encode_blocks(self._octets, self._places(base, count), self._layout)
         ends = rows[:, 1].cumsum(dtype=np.int64)
-        return Taken(count, int(ends[-1]), int(times[-1]), Pieces(rows, self), ends, times)
+        return PacketBatch(count, int(ends[-1]), int(times[-1]), MemoryPieces(rows, self), ends, times)
 
     def _places(self, base: int, count: int) -> list[int]:
         """Where packets of a block begin, in words: each tells where the next one does."""
@@ -190,7 +191,7 @@ class PacketRing:
         self._socket.close()
 
     def _attach(self, program: Program) -> None:
-        code = np.frombuffer(classic_filter.packed(program), np.uint8)
+        code = np.frombuffer(classic_filter.encode_program(program), np.uint8)
         self._socket.setsockopt(
             socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HxxxxxxP", len(program), code.ctypes.data)
         )
@@ -229,7 +230,7 @@ def _index(interface: str) -> int:
         return 0
 
 
-def hardware_type(interface: str) -> int:
+def read_hardware_type(interface: str) -> int:
     """What kind of link an interface has, as Linux numbers them. Raises CaptureError when it is not there."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         try:

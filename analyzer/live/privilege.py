@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import analyzer
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 
 SUDO_USER, SUDO_GROUP = "SUDO_UID", "SUDO_GID"
 ROOT = 0
@@ -63,7 +63,7 @@ class Identity:
         return os.getgrouplist(self.name, self.gid) if self.home is not None else [self.gid]
 
 
-def identity(user: str) -> Identity:
+def choose_identity(user: str) -> Identity:
     """Who to be: the user that is named; else, behind sudo, who called sudo; else who we are.
 
     Raises CaptureError for a user that there is not, one that we can't become, and for root that was not named.
@@ -87,7 +87,7 @@ def give_up(user: str) -> None:
     or take its open interface): it holds the traffic of all, and a right to more. Raises CaptureError, also where
     anything is left.
     """
-    become(_behind_sudo() or identity(user))
+    become(_behind_sudo() or choose_identity(user))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if _linux():
         _prctl(SET_DUMPABLE, 0)
@@ -115,7 +115,7 @@ def become(who: Identity) -> None:
 
 
 @contextmanager
-def as_who_called_sudo() -> Iterator[None]:
+def impersonate_sudo_caller() -> Iterator[None]:
     """For a look at files, before this process has become anybody: behind sudo that is one of who called it, with whose
     home, or a rule of sudoers that allows this program would let its arguments read what only root may.
 

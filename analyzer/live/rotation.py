@@ -23,12 +23,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.pcapng_writer import Description, header, statistics
-from analyzer.live.asked import Bounds
-from analyzer.live.channel import Began, Gone, Line
-from analyzer.live.pieces import write_all
-from analyzer.live.taps import Taken
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_statistics
+from analyzer.errors import CaptureError
+from analyzer.live.capture_request import CaptureBounds
+from analyzer.live.channel import ChannelMessage, FileBegunMessage, FileRemovedMessage
+from analyzer.live.taps import PacketBatch, write_all
 
 STATISTICS = 10.0
 """Seconds after which counters are written in the middle of a file, too, when more packets were dropped meanwhile."""
@@ -42,7 +41,7 @@ SWAPPED = 1_000_000
 Counters = Callable[[], Sequence[tuple[int, int]]]
 
 
-class Rotation:
+class FileRotation:
     """Files named `path`, or in a ring as dumpcap names its own: trace_00001_20261122124225.pcapng.
 
     interfaces: in the order of their numbers. ring, until: see Asked; bounds of `until` other than packets, size and
@@ -55,14 +54,14 @@ class Rotation:
     def __init__(
         self,
         path: str,
-        interfaces: Sequence[Description],
-        ring: Bounds,
-        until: Bounds,
-        tell: Callable[[Line], None],
+        interfaces: Sequence[InterfaceDescription],
+        ring: CaptureBounds,
+        until: CaptureBounds,
+        tell: Callable[[ChannelMessage], None],
         counters: Counters,
     ) -> None:
         self._path, self._ring, self._until = path, ring, until
-        self._head = header(interfaces)
+        self._head = encode_header(interfaces)
         self._tell, self._counters = tell, counters
         self._since = time.time_ns()
         self._files: deque[str] = deque()
@@ -74,7 +73,7 @@ class Rotation:
         self.over = False
         self._next()
 
-    def write(self, taken: Taken) -> None:
+    def write(self, taken: PacketBatch) -> None:
         """As much of it as the bounds allow."""
         ends = np.asarray(taken.ends, np.int64)
         begin = 0
@@ -91,11 +90,11 @@ class Rotation:
             fits = min(some, max(self._ring.packets - self._packets, 0)) if self._ring.packets else some
             if self._ring.size:
                 fits = min(fits, _fitting(ends, begin, self._ring.size - self._size + before))
-            if not fits and self._packets and not (fits := self._belated(taken.part(begin, begin + some))):
+            if not fits and self._packets and not (fits := self._belated(taken.slice(begin, begin + some))):
                 self._rotate()
                 continue
             some = max(fits, 1)
-            self._append(taken.part(begin, begin + some))
+            self._append(taken.slice(begin, begin + some))
             begin += some
         self.over |= bool(self._until.packets) and self.packets >= self._until.packets
 
@@ -139,7 +138,7 @@ class Rotation:
     def _next(self) -> None:
         """Begins a file."""
         self._begun += 1
-        path = numbered(self._path, self._begun, time.time()) if self._ring else self._path
+        path = make_ring_name(self._path, self._begun, time.time()) if self._ring else self._path
         try:
             self._out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -148,7 +147,7 @@ class Rotation:
         self._size = self._packets = self._latest = 0
         self._count_again = time.monotonic() + STATISTICS
         self._add(self._head)
-        self._tell(Began(path))
+        self._tell(FileBegunMessage(path))
         if self._ring.files and len(self._files) > self._ring.files:
             self._surplus.append((time.monotonic() + GRACE, self._files.popleft()))
         self._drop_surplus(time.monotonic())
@@ -159,16 +158,16 @@ class Rotation:
             _, oldest = self._surplus.popleft()
             with suppress(OSError):
                 os.unlink(oldest)
-            self._tell(Gone(oldest))
+            self._tell(FileRemovedMessage(oldest))
 
-    def _belated(self, following: Taken) -> int:
+    def _belated(self, following: PacketBatch) -> int:
         """How many of the packets that come next belong to this file for their time."""
         if (times := following.times) is None:
             return 0
         late = np.flatnonzero((times < self._latest) & (times > self._latest - SWAPPED))
         return int(late[-1]) + 1 if len(late) else 0
 
-    def _append(self, taken: Taken) -> None:
+    def _append(self, taken: PacketBatch) -> None:
         if not self._packets:
             self._old = time.monotonic() + self._ring.seconds
         try:
@@ -192,7 +191,7 @@ class Rotation:
             return
         self._dropped = dropped
         now = time.time_ns()
-        self._add(b"".join(statistics(number, now, *each, self._since) for number, each in enumerate(found)))
+        self._add(b"".join(encode_statistics(number, now, *each, self._since) for number, each in enumerate(found)))
 
     def _add(self, data: bytes) -> None:
         try:
@@ -219,7 +218,7 @@ class Rotation:
         self._out = -1
 
 
-def numbered(path: str, number: int, moment: float) -> str:
+def make_ring_name(path: str, number: int, moment: float) -> str:
     """The name of a ring's file, begun at a moment (seconds since 1970)."""
     name, begun = Path(path), time.strftime("%Y%m%d%H%M%S", time.localtime(moment))
     return str(name.with_name(f"{name.stem}_{number:05}_{begun}{name.suffix}"))

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.pcapng_writer import Description, packet
-from analyzer.live.classic_filter import LONGEST, reason
-from analyzer.live.interfaces import Interface
-from analyzer.live.taps import Taken
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_packet
+from analyzer.errors import CaptureError
+from analyzer.live.classic_filter import LONGEST, extract_reason
+from analyzer.live.interfaces import NetworkInterface
+from analyzer.live.taps import PacketBatch
 
 BATCH = 256
 """Packets that are taken before others get their turn."""
@@ -39,21 +39,21 @@ class ScapyTap:
     """A Tap; number: of the interface in the file. buffer: bytes. Raises CaptureError."""
 
     def __init__(
-        self, number: int, interface: Interface, expression: str, snaplen: int, buffer: int, promiscuous: bool
+        self, number: int, interface: NetworkInterface, expression: str, snaplen: int, buffer: int, promiscuous: bool
     ) -> None:
         self._number, self._snaplen = number, snaplen
-        self.description = Description(interface.name, interface.link, snaplen, expression)
+        self.description = InterfaceDescription(interface.name, interface.link, snaplen, expression)
         self.problem: str | None = None
-        self._socket = opened(interface, expression, promiscuous)
+        self._socket = open_socket(interface, expression, promiscuous)
         if LINUX:
-            enlarge(self._socket.ins, buffer)
+            enlarge_buffer(self._socket.ins, buffer)
         self._error: str | None = None
         self._since = self._received = self._dropped = 0
         self._batches = LAST_BATCHES
         self._halted = True
 
     @property
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """See Tap. Nothing, once there was nothing."""
         return False
 
@@ -61,7 +61,7 @@ class ScapyTap:
         """See Tap."""
         return int(self._socket.fileno())
 
-    def take(self) -> Taken | None:
+    def take(self) -> PacketBatch | None:
         """See Tap.
 
         Times have passed through a float (scapy's), so they are rounded to microseconds, of which it is sure.
@@ -76,13 +76,13 @@ class ScapyTap:
                 break
             moment, data = found
             if moment >= self._since:
-                blocks.append(packet(self._number, moment, data[: self._snaplen or None], len(data)))
+                blocks.append(encode_packet(self._number, moment, data[: self._snaplen or None], len(data)))
                 times.append(moment)
         if not blocks:
             return None
         self._received += len(blocks)
         ends = np.cumsum([len(each) for each in blocks], dtype=np.int64)
-        return Taken(len(blocks), int(ends[-1]), times[-1], b"".join(blocks), ends, np.array(times, np.int64))
+        return PacketBatch(len(blocks), int(ends[-1]), times[-1], b"".join(blocks), ends, np.array(times, np.int64))
 
     def _one(self) -> tuple[int, bytes] | None:
         """A packet that is there now, and its time in ns."""
@@ -128,7 +128,7 @@ class ScapyTap:
         self._socket.close()
 
 
-def opened(interface: Interface, expression: str, promiscuous: bool) -> Any:
+def open_socket(interface: NetworkInterface, expression: str, promiscuous: bool) -> Any:
     """A socket of scapy's behind a filter. Raises CaptureError."""
     logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it would warn of link types that we know
     import scapy.arch  # noqa: F401 (fills conf with what this system has)
@@ -145,12 +145,12 @@ def opened(interface: Interface, expression: str, promiscuous: bool) -> Any:
     except PermissionError:
         raise CaptureError(f"capturing on {interface.name} needs a right that this user lacks") from None
     except (Scapy_Exception, ImportError) as error:
-        raise CaptureError(f"-f {expression}: {reason(str(error))}") from None
+        raise CaptureError(f"-f {expression}: {extract_reason(str(error))}") from None
     except OSError as error:
         raise CaptureError(f"cannot capture on {interface.name}: {error.strerror or error}") from None
 
 
-def enlarge(opened: socket.socket, size: int) -> None:
+def enlarge_buffer(opened: socket.socket, size: int) -> None:
     """What the kernel may keep for us, where it lets us have that much."""
     for option in (SO_RCVBUFFORCE, socket.SO_RCVBUF):
         try:

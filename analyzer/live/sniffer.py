@@ -19,14 +19,22 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
+from typing import Literal, get_args
 
-from analyzer.capture.errors import CaptureError
-from analyzer.live.asked import Asked
-from analyzer.live.channel import Failed, Ready, Start, Stop, Stopped
-from analyzer.live.opening import open_taps
-from analyzer.live.run import Run
+from analyzer.errors import CaptureError
+from analyzer.live.capture_request import CaptureRequest
+from analyzer.live.capture_run import CaptureRun
+from analyzer.live.channel import (
+    ChannelReader,
+    ChannelWriter,
+    FailureMessage,
+    ReadyMessage,
+    RunEndMessage,
+    StartCommand,
+    StopCommand,
+)
+from analyzer.live.interfaces import ANY, choose_interfaces
 from analyzer.live.taps import Tap
-from analyzer.live.telling import Hearing, Telling
 
 PATIENCE = 1.0
 """Seconds for the last lines to be taken, when whoever reads them does not."""
@@ -43,9 +51,11 @@ OF_THE_TERMINAL = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGHUP")
 class Sniffer:
     """Takes packets when it is told to, until its standard input ends, or it is told to end."""
 
-    def __init__(self, taps: Sequence[Tap], asked: Asked, hearing: Hearing, telling: Telling) -> None:
+    def __init__(
+        self, taps: Sequence[Tap], asked: CaptureRequest, hearing: ChannelReader, telling: ChannelWriter
+    ) -> None:
         self._taps, self._asked, self._hearing, self._telling = taps, asked, hearing, telling
-        self._run: Run | None = None
+        self._run: CaptureRun | None = None
         self._ended = False
         self._spool: list[str] = []
         self._poll = select.poll()
@@ -85,42 +95,42 @@ class Sniffer:
 
     def _hear(self) -> None:
         for line in self._hearing.lines():
-            if isinstance(line, Start) and self._run is None:
+            if isinstance(line, StartCommand) and self._run is None:
                 self._start(line)
-            elif isinstance(line, Stop) and self._run is not None:
+            elif isinstance(line, StopCommand) and self._run is not None:
                 self._stop(self._run)
         self._ended |= self._hearing.ended
 
-    def _start(self, line: Start) -> None:
+    def _start(self, line: StartCommand) -> None:
         try:
-            run = Run(line.path, self._taps, self._asked, self._telling, self._spool if line.spool else None)
+            run = CaptureRun(line.path, self._taps, self._asked, self._telling, self._spool if line.spool else None)
         except CaptureError as error:
-            self._telling(Stopped(0, 0, 0, str(error)))
+            self._telling(RunEndMessage(0, 0, 0, str(error)))
             return
         for tap in self._taps:
             self._poll.register(tap, select.POLLIN)
         self._run = run
-        if run.over:
+        if run.is_over:
             self._stop(run)
 
-    def _turn(self, run: Run, ready: set[int]) -> None:
+    def _turn(self, run: CaptureRun, ready: set[int]) -> None:
         """What there is to take and to do now; ends the run where that is the end of it."""
         try:
             for tap in [tap for tap in run.taps if tap.fileno() in ready]:
                 for _ in range(AT_ONCE):
-                    if run.over or not run.take(tap):
+                    if run.is_over or not run.take(tap):
                         break
                 if tap.problem is not None:
                     self._poll.unregister(tap)
-                    run.lose(tap)
+                    run.drop_tap(tap)
             run.tick(time.monotonic())
         except CaptureError as error:
             self._finish(run, str(error))
             return
-        if run.over or not run.taps:
+        if run.is_over or not run.taps:
             self._stop(run)
 
-    def _stop(self, run: Run) -> None:
+    def _stop(self, run: CaptureRun) -> None:
         """Writes what the kernel holds at this moment, and ends the run."""
         run.halt()
         end = time.monotonic() + LAST
@@ -133,11 +143,11 @@ class Sniffer:
             return
         self._finish(run, run.problem)
 
-    def _finish(self, run: Run, problem: str | None) -> None:
+    def _finish(self, run: CaptureRun, problem: str | None) -> None:
         run.halt()
         for tap in run.taps:
             self._poll.unregister(tap)
-        self._telling(run.stopped(problem))
+        self._telling(run.make_end_message(problem))
         self._run = None
 
     def _remove_spool(self) -> None:
@@ -154,23 +164,23 @@ def main(arguments: Sequence[str]) -> int:
     """arguments: Asked as JSON and, perhaps, where packets come from (see open_taps). Returns an exit status."""
     for name in OF_THE_TERMINAL:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
-    telling = Telling(sys.stdout.fileno())
+    telling = ChannelWriter(sys.stdout.fileno())
     try:
-        taps, notes = open_taps(Asked.from_json(arguments[0]), *arguments[1:])
+        taps, notes = open_taps(CaptureRequest.from_json(arguments[0]), *arguments[1:])
     except CaptureError as error:
         return _fail(telling, str(error))
     except (ValueError, KeyError, TypeError, IndexError) as error:
         return _fail(telling, f"what is asked for cannot be read: {error}")
-    return _sniff(Asked.from_json(arguments[0]), taps, notes, telling)
+    return _sniff(CaptureRequest.from_json(arguments[0]), taps, notes, telling)
 
 
-def _sniff(asked: Asked, taps: Sequence[Tap], notes: Sequence[str], telling: Telling) -> int:
-    sniffer = Sniffer(taps, asked, Hearing(sys.stdin.fileno()), telling)
+def _sniff(asked: CaptureRequest, taps: Sequence[Tap], notes: Sequence[str], telling: ChannelWriter) -> int:
+    sniffer = Sniffer(taps, asked, ChannelReader(sys.stdin.fileno()), telling)
     awake, waking = os.pipe()
     os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
     signal.signal(signal.SIGTERM, sniffer.end)
-    telling(Ready(tuple(tap.description.name for tap in taps), tuple(notes)))
+    telling(ReadyMessage(tuple(tap.description.name for tap in taps), tuple(notes)))
     sniffer.work(awake)
     for tap in taps:
         tap.close()
@@ -178,10 +188,71 @@ def _sniff(asked: Asked, taps: Sequence[Tap], notes: Sequence[str], telling: Tel
     return 0
 
 
-def _fail(telling: Telling, text: str) -> int:
-    telling(Failed(text))
+def _fail(telling: ChannelWriter, text: str) -> int:
+    telling(FailureMessage(text))
     telling.finish(PATIENCE)
     return 1
+
+
+TOGETHER = 2 << 30
+"""Bytes of buffer that all interfaces may have: it is memory that the kernel can't take back."""
+
+Source = Literal["ring", "scapy", "dumpcap"]
+
+
+def open_taps(asked: CaptureRequest, source: str = "ring") -> tuple[list[Tap], list[str]]:
+    """Taps that are open, without the privilege that it took, and sentences for the user.
+
+    source: another than Linux's ring; where there is none, scapy's sockets. Raises CaptureError.
+    """
+    from analyzer.live.privilege import give_up
+
+    if source not in get_args(Source):
+        raise CaptureError(f"packets come from {', '.join(get_args(Source))}, not from {source}")
+    notes: list[str] = []
+    if source == "dumpcap":
+        taps = _dumpcaps(asked)  # first: the kernel lets nobody who has given up all gain dumpcap's right
+    else:
+        taps = _rings(asked, notes) if source == "ring" and sys.platform.startswith("linux") else _sockets(asked)
+    if not taps:
+        raise CaptureError("no interface is up")
+    give_up(asked.user)
+    return taps, notes
+
+
+def _rings(asked: CaptureRequest, notes: list[str]) -> list[Tap]:
+    from analyzer.live.packet_ring import PacketRing
+
+    taps: list[Tap] = []
+    found = choose_interfaces(asked.interfaces)
+    buffer = min(asked.buffer, TOGETHER // max(len(found), 1))
+    if buffer < asked.buffer:
+        notes.append(f"{len(found)} interfaces have {buffer >> 20} MiB of buffer each, not {asked.buffer >> 20}")
+    for number, each in enumerate(found):
+        name = None if each.name == ANY else each.name
+        tap = PacketRing(number, name, asked.filter, asked.snaplen, buffer, asked.promiscuous)
+        taps.append(tap)
+        if tap.granted < buffer >> 20 << 20:
+            notes.append(f"{each.name}: the kernel gave {tap.granted >> 20} MiB of buffer, not {buffer >> 20}")
+    return taps
+
+
+def _sockets(asked: CaptureRequest) -> list[Tap]:
+    from analyzer.live.scapy_tap import ScapyTap
+
+    return [
+        ScapyTap(number, each, asked.filter, asked.snaplen, asked.buffer, asked.promiscuous)
+        for number, each in enumerate(choose_interfaces(asked.interfaces))
+    ]
+
+
+def _dumpcaps(asked: CaptureRequest) -> list[Tap]:
+    from analyzer.live.dumpcap import DumpcapTap
+
+    return [
+        DumpcapTap(number, each.name, asked.filter, asked.snaplen, asked.buffer, asked.promiscuous)
+        for number, each in enumerate(choose_interfaces(asked.interfaces))
+    ]
 
 
 if __name__ == "__main__":

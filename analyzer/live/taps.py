@@ -7,6 +7,9 @@ that is not ours (the ring's), which is why it holds only until the tap is asked
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,12 +17,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.pcapng_writer import Description
-from analyzer.live.pieces import Pieces, write_all
+from analyzer.capture.pcapng_format import InterfaceDescription
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class PacketBatch:
     """Some packets, in the order in which they came; good until the tap is asked for the next.
 
     size: bytes of all blocks. last: time of the last packet, ns since 1970. blocks: pcapng packet blocks, in one buffer
@@ -30,26 +32,28 @@ class Taken:
     packets: int
     size: int
     last: int
-    blocks: bytes | memoryview | Pieces
+    blocks: bytes | memoryview | MemoryPieces
     ends: Sequence[int] | NDArray[np.int64]
     times: NDArray[np.int64] | None = None
 
-    def part(self, begin: int, end: int) -> Taken:
+    def slice(self, begin: int, end: int) -> PacketBatch:
         """The packets from `begin` (counted from 0) up to, and without, `end`, of which there is at least one."""
         if (begin, end) == (0, self.packets):
             return self
         before = int(self.ends[begin - 1]) if begin else 0
         behind = int(self.ends[end - 1])
         blocks = (
-            self.blocks.part(begin, end) if isinstance(self.blocks, Pieces) else memoryview(self.blocks)[before:behind]
+            self.blocks.slice(begin, end)
+            if isinstance(self.blocks, MemoryPieces)
+            else memoryview(self.blocks)[before:behind]
         )
         times = None if self.times is None else self.times[begin:end]
         last = self.last if times is None else int(times[-1])
-        return Taken(end - begin, behind - before, last, blocks, np.asarray(self.ends[begin:end]) - before, times)
+        return PacketBatch(end - begin, behind - before, last, blocks, np.asarray(self.ends[begin:end]) - before, times)
 
     def write(self, out: int) -> None:
         """Writes all blocks to a descriptor. Raises OSError, when some of the bytes may have been written."""
-        if isinstance(self.blocks, Pieces):
+        if isinstance(self.blocks, MemoryPieces):
             self.blocks.write(out)
         else:
             write_all(out, self.blocks)
@@ -63,7 +67,7 @@ class Tap(Protocol):
     """
 
     @property
-    def description(self) -> Description:
+    def description(self) -> InterfaceDescription:
         """What the file says of it."""
 
     @property
@@ -71,13 +75,13 @@ class Tap(Protocol):
         """See the class."""
 
     @property
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """See the class."""
 
     def fileno(self) -> int:
         """A descriptor to poll for reading."""
 
-    def take(self) -> Taken | None:
+    def take(self) -> PacketBatch | None:
         """What is at hand, at most about a MiB; never waits."""
 
     def counters(self) -> tuple[int, int]:
@@ -91,3 +95,50 @@ class Tap(Protocol):
 
     def close(self) -> None:
         """For good."""
+
+
+MOST = os.sysconf("SC_IOV_MAX")
+"""Pieces that one call takes."""
+
+_writev = ctypes.CDLL(None, use_errno=True).writev
+_writev.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+_writev.restype = ctypes.c_ssize_t
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPieces:
+    """rows: n x 2 of uintp, address and length of each. owner: keeps the memory that they lie in."""
+
+    rows: NDArray[np.uintp]
+    owner: object
+
+    def slice(self, begin: int, end: int) -> MemoryPieces:
+        """Some of them, in order."""
+        return MemoryPieces(self.rows[begin:end], self.owner)
+
+    def write(self, out: int) -> None:
+        """All of them, whole. Raises OSError; some of the bytes may have been written then."""
+        rows = np.ascontiguousarray(self.rows)
+        while len(rows):
+            some = rows[:MOST]
+            done = _writev(out, some.ctypes.data, len(some))
+            if done < 0:
+                code = ctypes.get_errno()
+                if code == errno.EINTR:
+                    continue
+                raise OSError(code, os.strerror(code))
+            ends = some[:, 1].cumsum()
+            whole = int(np.searchsorted(ends, done, side="right"))
+            rows = rows[whole:]
+            begun = done - (int(ends[whole - 1]) if whole else 0)
+            if begun:
+                rows = rows.copy()
+                rows[0] += np.array((begun, 0), np.uintp)
+                rows[0, 1] -= np.uintp(begun)
+
+
+def write_all(out: int, data: bytes | memoryview) -> None:
+    """All of it; a full disk is an OSError."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(out, view) :]

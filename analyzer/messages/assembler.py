@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import chain
 
-from analyzer.messages.connection import Connection, Row
-from analyzer.messages.framing import Frame, Framer, Reader
-from analyzer.messages.index import Mark, marks_of
-from analyzer.messages.recognise import Seen, recognise
+from analyzer.messages.connection import Connection, PendingRow
+from analyzer.messages.framing import ByteReader, FramedBytes, Framer
+from analyzer.messages.index import RowMark, collect_marks
+from analyzer.messages.recognise import ConnectionEvidence, recognise_protocol
 from analyzer.tcp.reassembly import GAP, Piece
 from dissectors.api import HEADLESS, PREFIX, SURE, Outcome, Role, State
 from dissectors.registry import Ports
@@ -24,21 +24,21 @@ RAW = Outcome(HEADLESS)
 class MessageAssembler:
     """Takes the pieces of a connection's half-streams. `serial` numbers the messages as they are cut out."""
 
-    def __init__(self, reader: Reader, known: Ports, serial: Callable[[], int]) -> None:
+    def __init__(self, reader: ByteReader, known: Ports, serial: Callable[[], int]) -> None:
         self._reader = reader
         self._known = known
         self._serial = serial
 
-    def flush(self, connection: Connection, side: int, closed: int) -> list[Row]:
+    def flush(self, connection: Connection, side: int, closed: int) -> list[PendingRow]:
         """A side has ended: what no message has claimed becomes rows."""
         if connection.framers is None:
             return []
         frames = connection.framers[side].flush(connection.dissector, self._reader)
         return [self._row(connection, side, frame, closed) for frame in frames]
 
-    def take(self, connection: Connection, side: int, pieces: list[Piece], closed: int) -> list[Row]:
+    def add_pieces(self, connection: Connection, side: int, pieces: list[Piece], closed: int) -> list[PendingRow]:
         """The next pieces of a side, in order; `closed` is the packet that made them ready."""
-        rows: list[Row] = []
+        rows: list[PendingRow] = []
         for piece in pieces:
             if connection.framers is None:
                 connection.undecided.append((side, piece))
@@ -47,14 +47,14 @@ class MessageAssembler:
                 rows += self._frame(connection, side, piece, closed)
         return rows
 
-    def _frame(self, connection: Connection, side: int, piece: Piece, closed: int) -> list[Row]:
+    def _frame(self, connection: Connection, side: int, piece: Piece, closed: int) -> list[PendingRow]:
         assert connection.framers is not None
         if piece.lost and connection.conversation is not None:
             connection.conversation.lost(side == connection.client)
         frames = connection.framers[side].feed(piece, connection.dissector, self._reader)
         return [self._row(connection, side, frame, closed) for frame in frames]
 
-    def decide(self, connection: Connection, closed: int, final: bool) -> list[Row]:
+    def decide(self, connection: Connection, closed: int, final: bool) -> list[PendingRow]:
         """Finds out the protocol, if what is kept is enough or no more will come; then what was kept becomes rows."""
         if connection.framers is not None or not connection.undecided:
             return []
@@ -63,8 +63,10 @@ class MessageAssembler:
         prefixes = (self._beginning(first), self._beginning(second))
         late = not any(half.by_syn for half in connection.halves)
         later = (self._later(first), self._later(second))
-        seen = Seen(prefixes, len(held), connection.ports, connection.client, final, late, connection.order, later)
-        decision = recognise(seen, self._known)
+        seen = ConnectionEvidence(
+            prefixes, len(held), connection.ports, connection.client, final, late, connection.rule, later
+        )
+        decision = recognise_protocol(seen, self._known)
         if decision is None:
             return []
         connection.decision, connection.dissector = decision, decision.dissector
@@ -106,9 +108,9 @@ class MessageAssembler:
         preamble = connection.decision.preamble if connection.decision is not None and from_client else 0
         return Framer(from_client, synced, measure, preamble, connection.conversation)
 
-    def _row(self, connection: Connection, side: int, frame: Frame, closed: int) -> Row:
+    def _row(self, connection: Connection, side: int, frame: FramedBytes, closed: int) -> PendingRow:
         serial = self._serial()
-        marks = marks_of(frame.pieces)
+        marks = collect_marks(frame.pieces)
         brought = ((piece.packet, piece.time) for piece in frame.pieces if piece.at != GAP)
         latest = max(chain((connection.latest[side],), brought))
         connection.latest[side] = latest
@@ -119,12 +121,12 @@ class MessageAssembler:
             outcome = conversation.step(serial, self._first_bytes(frame.pieces, dissector.prefix), from_client)
             ours = outcome.header.role is not Role.RAW or outcome.header.state is State.COMPLETE
             if frame.cut or marks:
-                outcome, ours = partial(outcome, from_client), True
+                outcome, ours = mark_partial(outcome, from_client), True
         if conversation is not None:
-            outcome = named(outcome, conversation.client)
+            outcome = fill_in_client(outcome, conversation.client)
         if not outcome.owed:
-            marks |= Mark.NOTHING_OWED
-        return Row(serial, side, frame, outcome, ours, marks, *latest, closed)
+            marks |= RowMark.NOTHING_OWED
+        return PendingRow(serial, side, frame, outcome, ours, marks, *latest, closed)
 
     def _first_bytes(self, pieces: Iterable[Piece], left: int) -> bytes:
         """The first `left` bytes, as far as they are unbroken."""
@@ -132,19 +134,19 @@ class MessageAssembler:
         for piece in pieces:
             if piece.lost or left <= 0:
                 break
-            parts.append(self._reader.read(piece.at, min(piece.length, left)))
+            parts.append(self._reader.read_bytes(piece.at, min(piece.length, left)))
             left -= len(parts[-1])
         return b"".join(parts)
 
 
-def named(outcome: Outcome, client: str | None) -> Outcome:
+def fill_in_client(outcome: Outcome, client: str | None) -> Outcome:
     """A message that names no client has that of its conversation."""
     if client is None or outcome.header.client is not None:
         return outcome
     return replace(outcome, header=replace(outcome.header, client=client))
 
 
-def partial(outcome: Outcome, from_client: bool) -> Outcome:
+def mark_partial(outcome: Outcome, from_client: bool) -> Outcome:
     """A message of which bytes are missing; the header may be too short to tell the role."""
     header = outcome.header
     role = header.role

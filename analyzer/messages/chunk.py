@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints, stored, stored64
-from analyzer.messages.connection import Connection, Row
-from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Messages, Pieces
+from analyzer.columns.arrays import Array, Ints, encode_null, encode_null64
+from analyzer.messages.connection import Connection, PendingRow
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, MessageTable, PieceTable
 from analyzer.tcp.reassembly import Piece
 from dissectors.api import Dissector
 from dissectors.slotted import field, slotted
@@ -24,16 +24,16 @@ EXTRA = ("closed", "serial", "ask")
 """Columns that only sorting and translating need: closing packet, serial, the partner's serial or -1."""
 
 
-class Numbers(Protocol):
+class RowNumbering(Protocol):
     """What turns names into the numbers that columns hold: the engine."""
 
-    def name(self, text: str | None) -> int:
+    def number_name(self, text: str | None) -> int:
         """Of an operation's or client's name."""
 
-    def extra(self, extra: Mapping[str, str] | None) -> int:
+    def number_extra(self, extra: Mapping[str, str] | None) -> int:
         """Of an extra context."""
 
-    def protocol(self, dissector: Dissector | None) -> int:
+    def number_protocol(self, dissector: Dissector | None) -> int:
         """Of a dissector."""
 
 
@@ -42,41 +42,41 @@ ORDERING = ("offset", "side", "stream", "last", "closed")
 
 
 @slotted(frozen=False)
-class Chunk:
+class RowBatch:
     """Column parts of one block: `parts` of Messages (with EXTRA, without `partner`), `pieces` of Pieces, in step."""
 
-    numbers: Numbers
+    numbers: RowNumbering
     parts: list[dict[str, Array]] = field(default_factory=list)
     pieces: list[dict[str, Array]] = field(default_factory=list)
     piece_count: int = 0
-    plain: list[tuple[Connection, Row]] = field(default_factory=list)
+    scalar_rows: list[tuple[Connection, PendingRow]] = field(default_factory=list)
 
     def add(self, rows: Mapping[str, Array], count: Ints, *pieces: Ints) -> None:
         """n rows whose `count` (int, n) pieces stand in order in the columns `pieces`: those of Pieces."""
         first = self.piece_count + np.cumsum(count) - count
         self.parts.append({**rows, "pieces": first, "count": count})
-        self.pieces.append(dict(zip(Pieces.TYPES, pieces, strict=True)))
+        self.pieces.append(dict(zip(PieceTable.TYPES, pieces, strict=True)))
         self.piece_count += len(pieces[0])
 
-    def add_plain(self) -> None:
+    def add_scalar_rows(self) -> None:
         """Rows of the plain road, `plain`, become columns all at once."""
-        if not self.plain:
+        if not self.scalar_rows:
             return
-        columns = np.array([_cells(connection, row, self.numbers) for connection, row in self.plain], np.int64).T
-        count = np.array([len(row.frame.pieces) for _, row in self.plain], np.int64)
+        columns = np.array([_cells(connection, row, self.numbers) for connection, row in self.scalar_rows], np.int64).T
+        count = np.array([len(row.frame.pieces) for _, row in self.scalar_rows], np.int64)
         # A snapshot has more pieces than a block has packets: no object is made for each.
-        pieces = [row.frame.pieces for _, row in self.plain]
+        pieces = [row.frame.pieces for _, row in self.scalar_rows]
         columns_of = (map(take, chain.from_iterable(pieces)) for take in _OF_PIECE)
         places = [np.fromiter(column, np.int64, int(count.sum())) for column in columns_of]
         typed = {name: column.astype(TYPES[name]) for name, column in zip(CELLS, columns, strict=True)}
         self.add(typed, count, *places)
-        self.plain.clear()
+        self.scalar_rows.clear()
 
     def append_to(
-        self, messages: Messages, pieces: Pieces, serials: Callable[[Ints, Ints], None]
+        self, messages: MessageTable, pieces: PieceTable, serials: Callable[[Ints, Ints], None]
     ) -> tuple[Ints, range]:
         """Sorts and appends; `serials(serial, row)` learns the numbers. Returns partners' serials by row (-1: none)."""
-        self.add_plain()
+        self.add_scalar_rows()
         if not self.parts:
             return np.empty(0, np.int64), range(len(messages), len(messages))
         order = _closing_order({name: _joined([part[name] for part in self.parts]) for name in ORDERING})
@@ -113,28 +113,28 @@ CELLS = (
 )
 
 
-TYPES = {**Messages.TYPES, **dict.fromkeys(EXTRA, np.int64)}
+TYPES = {**MessageTable.TYPES, **dict.fromkeys(EXTRA, np.int64)}
 
 
-_OF_PIECE = [itemgetter(Piece._fields.index(name)) for name in Pieces.TYPES]
+_OF_PIECE = [itemgetter(Piece._fields.index(name)) for name in PieceTable.TYPES]
 
 
-def _cells(connection: Connection, row: Row, numbers: Numbers) -> tuple[int, ...]:
+def _cells(connection: Connection, row: PendingRow, numbers: RowNumbering) -> tuple[int, ...]:
     header = row.outcome.header
     return (
         connection.number,
         FROM_CLIENT if row.side == connection.client else FROM_SERVER,
         header.role,
         header.state,
-        numbers.protocol(connection.dissector) if row.ours else NO_PROTOCOL,
+        numbers.number_protocol(connection.dissector) if row.ours else NO_PROTOCOL,
         row.marks,
-        numbers.name(header.operation),
-        stored(header.code),
-        stored(header.version),
-        stored64(header.correlation, scoped=header.scope is not None),
-        numbers.name(header.scope),
-        numbers.name(header.client),
-        numbers.extra(row.outcome.extra),
+        numbers.number_name(header.operation),
+        encode_null(header.code),
+        encode_null(header.version),
+        encode_null64(header.correlation, scoped=header.scope is not None),
+        numbers.number_name(header.scope),
+        numbers.number_name(header.client),
+        numbers.number_extra(row.outcome.extra),
         row.frame.offset,
         row.frame.length,
         min(piece.packet for piece in row.frame.pieces),

@@ -11,61 +11,61 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analyzer.capture.comments import PacketComments
-from analyzer.columns.arrays import Bools, Ints, ranks
-from analyzer.messages.index import Messages, Pieces
+from analyzer.capture.packet_comments import PacketComments
+from analyzer.columns.arrays import Bools, Ints, rank_in_runs
+from analyzer.messages.index import MessageTable, PieceTable
 
 
-class Comments:
+class MessageComments:
     """Comments by row and by packet. `packets`: None where nobody knows of any (a partition of Spark's)."""
 
-    def __init__(self, packets: PacketComments | None, rows: Messages, pieces: Pieces) -> None:
+    def __init__(self, packets: PacketComments | None, rows: MessageTable, pieces: PieceTable) -> None:
         self._packets, self._rows, self._pieces = packets, rows, pieces
 
     @property
-    def any(self) -> bool:
+    def has_comments(self) -> bool:
         """Whether there are comments, as far as the input has been read."""
         return self._packets is not None and len(self._packets) > 0
 
     def mask(self, rows: Ints) -> Bools:
         """Which of `rows` have comments; looks at columns alone."""
         found = np.zeros(len(rows), bool)
-        if self.any and len(rows):
+        if self.has_comments and len(rows):
             found[self._commented(rows)[0]] = True
         return found
 
-    def of_rows(self, rows: Ints) -> tuple[Ints, list[str]]:
+    def read_rows(self, rows: Ints) -> tuple[Ints, list[str]]:
         """Where comments are: rising indexes into `rows`, one for each comment; and the comments."""
         places, comments = self._found(rows)
-        return places, [] if self._packets is None else self._packets.texts(comments)
+        return places, [] if self._packets is None else self._packets.read_texts(comments)
 
-    def of(self, row: int) -> list[str]:
+    def read_row(self, row: int) -> list[str]:
         """The comments of one row."""
-        return self.of_rows(np.array([row]))[1]
+        return self.read_rows(np.array([row]))[1]
 
-    def of_message(self, packets: Sequence[Mapping[str, int | str | bool]]) -> list[tuple[int, str]]:
+    def read_message(self, packets: Sequence[Mapping[str, int | str | bool]]) -> list[tuple[int, str]]:
         """(packet, comment) of all that brought a message, also what came again (analyzer.decode.packets)."""
-        numbers = dict.fromkeys(int(packet["number"]) for packet in packets) if self.any else ()
-        return [(number, text) for number in numbers for text in self.of_packet(number)]
+        numbers = dict.fromkeys(int(packet["number"]) for packet in packets) if self.has_comments else ()
+        return [(number, text) for number in numbers for text in self.read_packet(number)]
 
-    def first(self, most: int) -> list[tuple[int, str]]:
+    def read_first(self, most: int) -> list[tuple[int, str]]:
         """(packet, comment) of the first comments in the input."""
         if self._packets is None:
             return []
         numbers = self._packets.column("packet")[:most].tolist()
-        return list(zip(numbers, self._packets.texts(np.arange(len(numbers))), strict=True))
+        return list(zip(numbers, self._packets.read_texts(np.arange(len(numbers))), strict=True))
 
-    def of_packet(self, number: int) -> list[str]:
+    def read_packet(self, number: int) -> list[str]:
         """The comments on one packet, by its number in the timeline."""
         if self._packets is None:
             return []
         first, last = np.searchsorted(self._packets.column("packet"), [number, number + 1]).tolist()
-        return self._packets.texts(np.arange(first, last))
+        return self._packets.read_texts(np.arange(first, last))
 
     def _found(self, rows: Ints) -> tuple[Ints, Ints]:
         """(index into `rows`, number of a comment) for each comment of a row; each comment once for a row."""
         nothing = np.empty(0, np.int64)
-        if self._packets is None or not self.any or not len(rows):
+        if self._packets is None or not self.has_comments or not len(rows):
             return nothing, nothing
         place, packet = self._commented(rows)
         _, once = np.unique(place * (int(packet.max(initial=0)) + 1) + packet, return_index=True)
@@ -74,7 +74,7 @@ class Comments:
         commented = self._packets.column("packet")
         first = np.searchsorted(commented, packet)
         several = np.searchsorted(commented, packet, "right") - first
-        return np.repeat(place, several), np.repeat(first, several) + ranks(several)
+        return np.repeat(place, several), np.repeat(first, several) + rank_in_runs(several)
 
     def _commented(self, rows: Ints) -> tuple[Ints, Ints]:
         """(index into `rows`, packet) of each piece that a packet with comments brought; at least one row."""
@@ -83,7 +83,7 @@ class Comments:
         if bool((count == 1).all()):
             place, piece = np.arange(len(rows)), first
         else:
-            place, piece = np.repeat(np.arange(len(rows)), count), np.repeat(first, count) + ranks(count)
+            place, piece = np.repeat(np.arange(len(rows)), count), np.repeat(first, count) + rank_in_runs(count)
         packet = self._pieces.column("packet")[piece].astype(np.int64)
         least = int(packet.min())
         kept = self._flags(least, int(packet.max()))[packet - least] & (self._pieces.column("at")[piece] >= 0)

@@ -10,10 +10,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from analyzer.messages.decode_as import Order
-from analyzer.messages.framing import Frame, Framer
-from analyzer.messages.index import Mark
-from analyzer.messages.recognise import Decision
+from analyzer.messages.decode_as import ConnectionRule
+from analyzer.messages.framing import FramedBytes, Framer
+from analyzer.messages.index import RowMark
+from analyzer.messages.recognise import ProtocolDecision
 from analyzer.tcp.reassembly import HalfStream, Piece
 from dissectors.api import Conversation, Dissector, Outcome
 
@@ -23,7 +23,7 @@ AT_END = 1 << 62
 NO_FIN = [None, None]
 
 
-class Packet(NamedTuple):
+class ConnectionPacket(NamedTuple):
     """One packet of the connection; columns of PacketBlock."""
 
     number: int
@@ -37,21 +37,21 @@ class Packet(NamedTuple):
     captured: int
 
 
-class Row(NamedTuple):
+class PendingRow(NamedTuple):
     """One message on its way into the index. `closed` is the packet that closed it; `partner` a serial or None."""
 
     serial: int
     side: int
-    frame: Frame
+    frame: FramedBytes
     outcome: Outcome
     ours: bool
-    marks: Mark
+    marks: RowMark
     last: int
     time: int
     closed: int
 
 
-class Early(NamedTuple):
+class EarlyPiece(NamedTuple):
     """A piece whose packet acknowledged the other side up to `needed`; ready at `time`, which was tick `tick`."""
 
     needed: int
@@ -64,7 +64,7 @@ class Early(NamedTuple):
 class Connection:
     """Carried from block to block; plain data, except `dissector`, which pickles as a reference to its class.
 
-    order: what the user says of this connection. heard: of which sides packets have come. alone: whether the capture
+    rule: what the user says of this connection. heard: of which sides packets have come. alone: whether the capture
     has one direction only, so that nothing waits for what it acknowledges of the other one.
     """
 
@@ -74,21 +74,21 @@ class Connection:
     halves: tuple[HalfStream, HalfStream] = field(default_factory=lambda: (HalfStream(), HalfStream()))
     framers: tuple[Framer, Framer] | None = None
     dissector: Dissector | None = None
-    order: Order | None = None
-    decision: Decision | None = None
+    rule: ConnectionRule | None = None
+    decision: ProtocolDecision | None = None
     conversation: Conversation | None = None
     undecided: list[tuple[int, Piece]] = field(default_factory=list)
     fin: list[int | None] = field(default_factory=lambda: [None, None])
     fin_seen: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
     latest: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0), (0, 0)])
-    early: tuple[deque[Early], deque[Early]] = field(default_factory=lambda: (deque(), deque()))
+    early: tuple[deque[EarlyPiece], deque[EarlyPiece]] = field(default_factory=lambda: (deque(), deque()))
     needs: dict[int, int] = field(default_factory=dict)
     ticks: int = 0
     heard: list[bool] = field(default_factory=lambda: [False, False])
     alone: bool = False
 
     @property
-    def steady(self) -> bool:
+    def is_steady(self) -> bool:
         """Both directions open, in order, in step and not at their end: the bulk road may take over.
 
         A direction of which no packet came is, too, once nothing waits for it.
@@ -99,45 +99,45 @@ class Connection:
             and not self.early[1]
             and self.framers is not None
             and self.dissector is not None
-            and (self._in_step(0, self.framers[0]) or self.deaf_to(0))
-            and (self._in_step(1, self.framers[1]) or self.deaf_to(1))
+            and (self._in_step(0, self.framers[0]) or self.is_deaf_to(0))
+            and (self._in_step(1, self.framers[1]) or self.is_deaf_to(1))
         )
 
     def _in_step(self, side: int, framer: Framer) -> bool:
         return self.halves[side].in_order and framer.settled
 
-    def deaf_to(self, side: int) -> bool:
+    def is_deaf_to(self, side: int) -> bool:
         """Whether no packet of this side has come, and nothing waits for what it may have sent."""
         return not self.heard[side] and (self.alone or self.halves[side].base is None)
 
     @property
-    def over(self) -> bool:
+    def is_finished(self) -> bool:
         """Both sides have sent their FIN and all before it was handed on."""
-        return self.finished(0) and self.finished(1)
+        return self.has_finished(0) and self.has_finished(1)
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         """Nothing is unfinished: if no further packet came, nothing more would be said of it."""
         return (
             not self.undecided
-            and not any(half.held for half in self.halves)
+            and not any(half.has_pending for half in self.halves)
             and not any(self.early)
             and not any(framer.pieces for framer in self.framers or ())
             and all(fin is None or self.halves[side].next >= fin for side, fin in enumerate(self.fin))
         )
 
-    def finished(self, side: int) -> bool:
+    def has_finished(self, side: int) -> bool:
         """This side has sent its FIN, and all before it was handed on."""
         fin = self.fin[side]
         return fin is not None and self.halves[side].next >= fin and not self.early[side]
 
-    def reached(self, side: int, needed: int) -> bool:
+    def has_reached(self, side: int, needed: int) -> bool:
         """Whether all bytes of a side before offset `needed` were handed on, and read; its FIN counts as one."""
         early = self.early[side]
         came = (early[0].piece.offset if early else self.halves[side].next) >= needed
-        return (came and not self.hunting_before(side, needed)) or self.finished(side)
+        return (came and not self.is_hunting_before(side, needed)) or self.has_finished(side)
 
-    def hunting_before(self, side: int, needed: int) -> bool:
+    def is_hunting_before(self, side: int, needed: int) -> bool:
         """Whether a side's framer looks for the next message and has not passed offset `needed`."""
         framer = None if self.framers is None or self.dissector is None else self.framers[side]
         return framer is not None and not framer.synced and bool(framer.pieces) and framer.position < needed

@@ -17,7 +17,7 @@ from dissectors.registry import BUILT_IN, UNDECODED, Ports, by_name
 from dissectors.slotted import slotted
 
 HIGHEST_PORT = 0xFFFF
-FORMS = "PORT=PROTOCOL, FIRST-LAST=PROTOCOL, stream==NUMBER,PROTOCOL or CLIENT>SERVER=PROTOCOL"
+SYNTAX = "PORT=PROTOCOL, FIRST-LAST=PROTOCOL, stream==NUMBER,PROTOCOL or CLIENT>SERVER=PROTOCOL"
 
 _ORDER = r"(?s)(.*)\s*[=,]\s*([\w.-]+)"
 _PORTS = r"(?:tcp\.port\s*==\s*)?(\d{1,5})(?:([-:])(\d{1,5}))?"
@@ -54,34 +54,34 @@ class StreamEnds:
         return f"{self.client}>{self.server}" + (f"#{self.reuse}" if self.reuse else "")
 
     @property
-    def turned(self) -> StreamEnds:
+    def reverse(self) -> StreamEnds:
         """The same connection, named the other way round."""
         return StreamEnds(self.server, self.client, self.reuse)
 
 
-Where: TypeAlias = "int | PortRange | StreamNumber | StreamEnds"
-Told: TypeAlias = "tuple[tuple[Where, str], ...]"
+DecodeAsTarget: TypeAlias = "int | PortRange | StreamNumber | StreamEnds"
+DecodeAsRules: TypeAlias = "tuple[tuple[DecodeAsTarget, str], ...]"
 """Whom the user means (an int is a port), and the protocol's name, one of UNDECODED for none; the last word counts."""
 
 
-class Order(NamedTuple):
+class ConnectionRule(NamedTuple):
     """The protocol of a connection, None to leave it undecoded; `client`: the flow's side that the user says it is."""
 
     dissector: Dissector | None
     client: int = -1
 
 
-def parse(text: str) -> tuple[Where, str]:
+def parse_rule(text: str) -> tuple[DecodeAsTarget, str]:
     """One word of the user's, as after -d. Raises ValueError with a sentence that says what is wrong with it."""
     match = re.fullmatch(_ORDER, text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is not {FORMS}, for example 9092=kafka")
-    where = parse_where(match[1].rstrip())
+        raise ValueError(f"{text!r} is not {SYNTAX}, for example 9092=kafka")
+    where = parse_target(match[1].rstrip())
     check_protocol(match[2])
     return where, match[2]
 
 
-def parse_where(text: str) -> Where:
+def parse_target(text: str) -> DecodeAsTarget:
     """The same without the protocol."""
     if match := re.fullmatch(_PORTS, text):
         first, last = int(match[1]), int(match[3] or match[1])
@@ -94,7 +94,7 @@ def parse_where(text: str) -> Where:
         client, server = _end(match[1]), _end(match[2])
         if client is not None and server is not None:
             return StreamEnds(client, server, int(match[3] or 0))
-    raise ValueError(f"{text!r} names no port and no stream; give {FORMS}")
+    raise ValueError(f"{text!r} names no port and no stream; give {SYNTAX}")
 
 
 def check_protocol(name: str) -> None:
@@ -106,16 +106,16 @@ def check_protocol(name: str) -> None:
             raise ValueError(f"{error.args[0]}, or none to leave it undecoded") from error
 
 
-def together(told: Iterable[tuple[Where, str]]) -> dict[Where, str]:
+def merge_rules(told: Iterable[tuple[DecodeAsTarget, str]]) -> dict[DecodeAsTarget, str]:
     """Several words in the order in which they count: the last one of the same whom stands where it was said."""
-    found: dict[Where, str] = {}
+    found: dict[DecodeAsTarget, str] = {}
     for where, name in told:
         found.pop(where, None)
         found[where] = name
     return found
 
 
-def ports_of(told: Iterable[tuple[Where, str]]) -> dict[int, str]:
+def collect_ports(told: Iterable[tuple[DecodeAsTarget, str]]) -> dict[int, str]:
     """What was said of ports, one by one."""
     found: dict[int, str] = {}
     for where, name in told:
@@ -126,32 +126,32 @@ def ports_of(told: Iterable[tuple[Where, str]]) -> dict[int, str]:
     return found
 
 
-class Orders:
+class ConnectionRules:
     """What was said of single connections; false where that is nothing. Raises KeyError for an unknown protocol."""
 
-    def __init__(self, told: Iterable[tuple[Where, str]], known: Ports) -> None:
-        self._by_number: dict[int, Order] = {}
-        self._by_ends: dict[tuple[str, str, int], Order] = {}
+    def __init__(self, told: Iterable[tuple[DecodeAsTarget, str]], known: Ports) -> None:
+        self._by_number: dict[int, ConnectionRule] = {}
+        self._by_ends: dict[tuple[str, str, int], ConnectionRule] = {}
         for where, name in told:
             if isinstance(where, StreamNumber):
-                self._by_number[where.number] = Order(known.called(name))
+                self._by_number[where.number] = ConnectionRule(known.called(name))
             elif isinstance(where, StreamEnds):
-                for client, each in enumerate((where, where.turned)):
-                    self._by_ends[each.client, each.server, each.reuse] = Order(known.called(name), client)
+                for client, each in enumerate((where, where.reverse)):
+                    self._by_ends[each.client, each.server, each.reuse] = ConnectionRule(known.called(name), client)
 
     def __bool__(self) -> bool:
         return bool(self._by_number or self._by_ends)
 
-    def of(self, number: int, ends: tuple[str, str], reuse: int) -> Order | None:
+    def find_rule(self, number: int, ends: tuple[str, str], reuse: int) -> ConnectionRule | None:
         """What was said of stream `number`, between the flow's sides `ends`, the `reuse`-th of its like (from 0)."""
         return self._by_number.get(number) or self._by_ends.get((*ends, reuse))
 
 
-def known_of(told: Mapping[int, str] | Mapping[Where, str] | None) -> tuple[Ports, Orders]:
+def make_rules(told: Mapping[int, str] | Mapping[DecodeAsTarget, str] | None) -> tuple[Ports, ConnectionRules]:
     """What an analysis needs. Raises KeyError for an unknown protocol."""
-    pairs: list[tuple[Where, str]] = [] if told is None else [(where, name) for where, name in told.items()]
-    known = Ports(ports_of(pairs))
-    return known, Orders(pairs, known)
+    pairs: list[tuple[DecodeAsTarget, str]] = [] if told is None else [(where, name) for where, name in told.items()]
+    known = Ports(collect_ports(pairs))
+    return known, ConnectionRules(pairs, known)
 
 
 def _end(text: str) -> str | None:

@@ -24,19 +24,27 @@ import numpy as np
 
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import Store
-from analyzer.columns.arrays import Array, Columns, Ints, Names, runs
+from analyzer.columns.arrays import Array, ColumnTable, Ints, NameTable, find_runs
 from analyzer.errors import UserError
 from analyzer.messages import fast_path
-from analyzer.messages.chunk import Chunk
-from analyzer.messages.connection import Connection, Packet, Row
-from analyzer.messages.decode_as import Orders
-from analyzer.messages.fast_path import Work
-from analyzer.messages.fast_rows import FastRows
-from analyzer.messages.index import MOST_ROWS, NO_PROTOCOL, Mark, Messages, Pieces, Repeats, Serials
-from analyzer.messages.lengths import lengths_of
+from analyzer.messages.chunk import RowBatch
+from analyzer.messages.connection import Connection, ConnectionPacket, PendingRow
+from analyzer.messages.decode_as import ConnectionRules
+from analyzer.messages.fast_path import ConnectionWork
+from analyzer.messages.fast_rows import FastRowBuilder
+from analyzer.messages.index import (
+    MOST_ROWS,
+    NO_PROTOCOL,
+    MessageTable,
+    PieceTable,
+    RetransmissionTable,
+    RowMark,
+    SerialTable,
+)
+from analyzer.messages.lengths import make_length_reader
 from analyzer.messages.slow_path import SlowPath
 from analyzer.messages.stream_findings import StreamFindings
-from analyzer.tcp.streams import SPARSE, Memory, StreamAssigner, Streams
+from analyzer.tcp.streams import SPARSE, FlowMemory, StreamAssigner, StreamTable
 from dissectors.api import Dissector
 from dissectors.registry import Ports
 from dissectors.wire.bulk import NULL, twin_of
@@ -58,7 +66,7 @@ MOST_PLAIN = 4096
 """Rows that stay objects before they become columns."""
 
 
-class Over(Columns):
+class FinishedStreams(ColumnTable):
     """For each stream up to the last one that is over, whether it is: what still comes of it is nothing new."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"over": np.bool_}
@@ -70,7 +78,7 @@ class Over(Columns):
             self.append(stream + 1 - len(self), {"over": False})
         self.column("over")[stream] = True
 
-    def of(self, streams: Ints) -> list[bool]:
+    def look_up(self, streams: Ints) -> list[bool]:
         """Whether each is over."""
         over = self.column("over")
         known = streams < len(over)
@@ -86,18 +94,29 @@ class Engine:
     """
 
     def __init__(
-        self, store: Store, flows: FlowTable, known: Ports, *, orders: Orders | None = None, use_bulk: bool = True
+        self,
+        store: Store,
+        flows: FlowTable,
+        known: Ports,
+        *,
+        orders: ConnectionRules | None = None,
+        use_bulk: bool = True,
     ) -> None:
         self._orders = orders
         self.store, self.flows, self.known = store, flows, known
-        self.streams, self.rows, self.pieces, self.repeats = Streams(), Messages(), Pieces(), Repeats()
-        self.names = Names()
+        self.streams, self.rows, self.pieces, self.repeats = (
+            StreamTable(),
+            MessageTable(),
+            PieceTable(),
+            RetransmissionTable(),
+        )
+        self.names = NameTable()
         self.extras: list[Mapping[str, str]] = []
         self.stream_findings = StreamFindings(store, self.repeats)
         self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self.assigner = StreamAssigner(self.streams)
-        self.over = Over()
-        self.serial_rows = Serials()
+        self.finished = FinishedStreams()
+        self.serial_rows = SerialTable()
         self.packet = self.time = 0
         """Of the last packet that was taken."""
         self._connections: dict[int, Connection] = {}
@@ -111,16 +130,16 @@ class Engine:
         stream, order = self.assigner.assign(block)
         if len(block):
             self.packet, self.time = int(block.number[-1]), int(block.time[-1])
-        begin, end = runs(stream[order])
+        begin, end = find_runs(stream[order])
         numbers = stream[order[begin]]
         works = [
-            Work(self._connection(number), order[first:last])
+            ConnectionWork(self._connection(number), order[first:last])
             for number, first, last, over in zip(
-                numbers.tolist(), begin.tolist(), end.tolist(), self.over.of(numbers), strict=True
+                numbers.tolist(), begin.tolist(), end.tolist(), self.finished.look_up(numbers), strict=True
             )
             if not over
         ]
-        chunk = Chunk(self)
+        chunk = RowBatch(self)
         todo = works
         while todo := [work for work in todo if work.left]:
             if steady := self._walk_round(block, todo, chunk):
@@ -130,14 +149,14 @@ class Engine:
 
     def finish(self, streams: Iterable[int] | None = None) -> range:
         """The input has ended, or these streams have: what is unfinished becomes rows."""
-        chunk = Chunk(self)
+        chunk = RowBatch(self)
         known = self._connections
         for connection in known.values() if streams is None else [known[each] for each in streams if each in known]:
             self._keep(connection, self._slow_path.end(connection), chunk)
         self._describe([*known.values()])
         return self._append(chunk)
 
-    def current(self, flow: int) -> tuple[int, Memory]:
+    def current(self, flow: int) -> tuple[int, FlowMemory]:
         """A flow's current stream, and what is remembered of the flow."""
         return self.assigner.current(flow), self.assigner.memory(flow)
 
@@ -145,11 +164,13 @@ class Engine:
         """The state of a stream; None where it is over."""
         return self._connections.get(stream)
 
-    def rows_of(self, serials: Sequence[int]) -> Ints:
+    def find_rows(self, serials: Sequence[int]) -> Ints:
         """The rows of messages by their serials, of none that has left."""
         return self.serial_rows.column("row")[np.array(serials, np.int64)].astype(np.int64) - 1
 
-    def resume(self, flow: int, memory: Memory, cells: Mapping[str, int] | None, connection: Connection | None) -> int:
+    def resume(
+        self, flow: int, memory: FlowMemory, cells: Mapping[str, int] | None, connection: Connection | None
+    ) -> int:
         """Goes on where another engine left a flow; before its first packet. Returns its stream, -1 where it is closed.
 
         cells: see StreamAssigner.resume. connection: None where the stream is over.
@@ -159,7 +180,7 @@ class Engine:
             connection.number = stream
             self._connections[stream] = connection
         elif stream >= 0:
-            self.over.add(stream)
+            self.finished.add(stream)
         return stream
 
     @property
@@ -171,7 +192,9 @@ class Engine:
         """Forgets the state of a stream; what is unfinished in it is lost."""
         del self._connections[stream]
 
-    def take_back(self, rows: Mapping[str, Array], pieces: Mapping[str, Array], asked: Ints) -> tuple[int, list[int]]:
+    def restore_rows(
+        self, rows: Mapping[str, Array], pieces: Mapping[str, Array], asked: Ints
+    ) -> tuple[int, list[int]]:
         """Rows that another engine made, with their pieces; returns the first one's number, and serials.
 
         In `rows`, `partner` (NULL for none) and `pieces` count from 0 here. asked: rows that get a serial, rising.
@@ -183,7 +206,7 @@ class Engine:
         }
         self.pieces.append(len(pieces["at"]), pieces)
         first = self.rows.append(len(partner), {**rows, **shifted})
-        serials = self.serials(len(asked))
+        serials = self.reserve_serials(len(asked))
         if len(asked):
             self._learn(serials, asked + first)
         return first, serials.tolist()
@@ -200,19 +223,19 @@ class Engine:
             found = self._connections[number] = Connection(number, ports, self.streams.cell("client", number))
             if self._orders:
                 ends = (self.flows.endpoint(flow, 0), self.flows.endpoint(flow, 1))
-                found.order = self._orders.of(number, ends, self.streams.cell("reuse", number))
+                found.rule = self._orders.find_rule(number, ends, self.streams.cell("reuse", number))
         return found
 
     def _settle(self, connections: Sequence[Connection]) -> None:
         """At the end of a block: what the streams' rows should say, and what has to be carried on."""
         self._describe(connections)
         for connection in connections:
-            if connection.over:
-                self.over.add(connection.number)
+            if connection.is_finished:
+                self.finished.add(connection.number)
                 self.drop(connection.number)
         for stream in self.assigner.superseded:
             left = self._connections.get(stream)
-            if left is not None and left.idle:
+            if left is not None and left.is_idle:
                 self.drop(stream)
 
     def _describe(self, connections: Sequence[Connection]) -> None:
@@ -220,17 +243,17 @@ class Engine:
         client, protocol = self.streams.column("client"), self.streams.column("protocol")
         for connection in connections:
             client[connection.number] = connection.client
-            protocol[connection.number] = self.protocol(connection.dissector)
+            protocol[connection.number] = self.number_protocol(connection.dissector)
 
-    def name(self, text: str | None) -> int:
+    def number_name(self, text: str | None) -> int:
         """The number of an operation's or client's name."""
-        return self.names.number(text)
+        return self.names.intern(text)
 
     def text(self, number: int) -> str | None:
         """The name of a number."""
         return self.names.text(number)
 
-    def extra(self, extra: Mapping[str, str] | None) -> int:
+    def number_extra(self, extra: Mapping[str, str] | None) -> int:
         """The number of an extra context; there are few different ones."""
         if not extra:
             return NULL
@@ -239,11 +262,11 @@ class Engine:
             self.extras.append(dict(extra))
         return number
 
-    def protocol(self, dissector: Dissector | None) -> int:
+    def number_protocol(self, dissector: Dissector | None) -> int:
         """The number of a dissector."""
         return NO_PROTOCOL if dissector is None else self._protocols[dissector.name]
 
-    def serials(self, count: int) -> Ints:
+    def reserve_serials(self, count: int) -> Ints:
         """Takes `count` serials at once."""
         first, self._serial = self._serial, self._serial + count
         return np.arange(first, self._serial)
@@ -252,7 +275,7 @@ class Engine:
         self._serial += 1
         return self._serial - 1
 
-    def _walk_round(self, block: PacketBlock, todo: Sequence[Work], chunk: Chunk) -> list[Work]:
+    def _walk_round(self, block: PacketBlock, todo: Sequence[ConnectionWork], chunk: RowBatch) -> list[ConnectionWork]:
         """Takes the next packets of what is not steady one by one; returns what is steady then.
 
         The packets of all connections are taken out of the columns together: many have only a few to be walked.
@@ -265,16 +288,16 @@ class Engine:
             )
             columns = (block.number, block.time, block.direction, block.seq, block.ack, block.flags, block.at)
             lists = (column[some].tolist() for column in (*columns, block.length, block.captured))
-            packets = map(Packet._make, zip(*lists, strict=True))
+            packets = map(ConnectionPacket._make, zip(*lists, strict=True))
             for work, count in zip(restless, counts, strict=True):
                 self._walk(work, list(islice(packets, count)), chunk)
         return [work for work in todo if work.left and work.patience <= 0 and self._steady(work.connection)]
 
-    def _walk(self, work: Work, packets: Sequence[Packet], chunk: Chunk) -> None:
+    def _walk(self, work: ConnectionWork, packets: Sequence[ConnectionPacket], chunk: RowBatch) -> None:
         """Takes packets until patience is used up and the connection is steady."""
         connection, rows = work.connection, []
         for packet in packets:
-            rows += self._slow_path.packet(connection, packet)
+            rows += self._slow_path.process_packet(connection, packet)
             work.at += 1
             work.patience -= 1
             if len(rows) > MOST_PLAIN:
@@ -284,25 +307,25 @@ class Engine:
                 break
         self._keep(connection, rows, chunk)
 
-    def _keep(self, connection: Connection, rows: list[Row], chunk: Chunk) -> None:
-        chunk.plain += [(connection, row) for row in rows]
-        if len(chunk.plain) > MOST_PLAIN:
-            chunk.add_plain()
-        self.stream_findings.of(connection, rows)
+    def _keep(self, connection: Connection, rows: list[PendingRow], chunk: RowBatch) -> None:
+        chunk.scalar_rows += [(connection, row) for row in rows]
+        if len(chunk.scalar_rows) > MOST_PLAIN:
+            chunk.add_scalar_rows()
+        self.stream_findings.collect(connection, rows)
 
     def _steady(self, connection: Connection) -> bool:
         return (
             self._use_bulk
-            and connection.steady
+            and connection.is_steady
             and connection.dissector is not None
             and bool(connection.dissector.bulk)
             and not (connection.conversation is not None and connection.conversation.beginning)
         )
 
-    def _bulk_round(self, block: PacketBlock, todo: Sequence[Work], chunk: Chunk) -> None:
+    def _bulk_round(self, block: PacketBlock, todo: Sequence[ConnectionWork], chunk: RowBatch) -> None:
         """Takes what is clean through the bulk road; what is not gets the patience to be walked."""
-        by_protocol: dict[str, list[tuple[Work, int]]] = {}
-        for work, length in zip(todo, fast_path.clean_runs(block, todo), strict=True):
+        by_protocol: dict[str, list[tuple[ConnectionWork, int]]] = {}
+        for work, length in zip(todo, fast_path.count_clean_packets(block, todo), strict=True):
             work.patience = length + 1
             if length >= WORTH_A_RUN and work.connection.dissector is not None:
                 by_protocol.setdefault(work.connection.dissector.name, []).append((work, length))
@@ -315,15 +338,17 @@ class Engine:
                 work.patience = 1
             self._take(block, taken, chunk)
 
-    def _take(self, block: PacketBlock, taken: list[tuple[Work, int]], chunk: Chunk) -> None:
+    def _take(self, block: PacketBlock, taken: list[tuple[ConnectionWork, int]], chunk: RowBatch) -> None:
         """The bulk road for connections of one protocol."""
         dissector = taken[0][0].connection.dissector
         assert dissector is not None
         twin = twin_of(dissector)
         assert twin is not None
-        parts = fast_path.segments(block, taken)
+        parts = fast_path.collect_segments(block, taken)
         clients = [work.connection.client for work, _ in taken]
-        cutting, refused = fast_path.cut(parts, lengths_of(dissector, twin, self.store), self.store, clients)
+        cutting, refused = fast_path.cut_messages(
+            parts, make_length_reader(dissector, twin, self.store), self.store, clients
+        )
         if refused:
             for half in refused:
                 taken[half // 2][0].patience = taken[half // 2][1]
@@ -331,14 +356,14 @@ class Engine:
             if good:
                 self._take(block, good, chunk)
             return
-        FastRows(self, dissector, twin, taken, parts, cutting).add_to(chunk)
-        fast_path.settle(block, taken, parts, cutting)
+        FastRowBuilder(self, dissector, twin, taken, parts, cutting).add_to(chunk)
+        fast_path.update_connections(block, taken, parts, cutting)
         for work, count in taken:
             work.at += count
             if work.repeats is not None:
-                self.stream_findings.of(work.connection, [])
+                self.stream_findings.collect(work.connection, [])
 
-    def _append(self, chunk: Chunk) -> range:
+    def _append(self, chunk: RowBatch) -> range:
         asked, rows = chunk.append_to(self.rows, self.pieces, self._learn)
         if len(self.rows) > MOST_ROWS:
             raise UserError(
@@ -349,7 +374,7 @@ class Engine:
         request = self.serial_rows.column("row")[asked[pairs]] - 1
         here = request >= self.rows.first
         if not here.all():
-            self.rows.column("marks")[pairs[~here] + rows.start] |= np.uint8(Mark.PARTNER_LEFT)
+            self.rows.column("marks")[pairs[~here] + rows.start] |= np.uint8(RowMark.PARTNER_LEFT)
             pairs, request = pairs[here], request[here]
         answer = pairs + rows.start
         partner = self.rows.column("partner")
@@ -364,7 +389,7 @@ class Engine:
         client, marks = self.rows.column("client"), self.rows.column("marks")
         told = (client[request] == NULL) & (client[answer] != NULL)
         client[request[told]] = client[answer[told]]
-        marks[request[told]] |= np.uint8(Mark.CLIENT_TOLD_LATER)
+        marks[request[told]] |= np.uint8(RowMark.CLIENT_TOLD_LATER)
 
     def _learn(self, serial: Ints, row: Ints) -> None:
         missing = int(serial.max()) + 1 - len(self.serial_rows)

@@ -23,12 +23,12 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.capture.packets import Blocks
+from analyzer.capture.packets import PacketSource
 from analyzer.columns.arrays import Array, Bools
 from analyzer.messages.connection import Connection
 from analyzer.messages.engine import Engine
 from analyzer.messages.framing import Framer
-from analyzer.messages.index import Mark
+from analyzer.messages.index import RowMark
 from analyzer.tcp.reassembly import Piece
 from analyzer.tcp.streams import SILENCE_NS
 from dissectors.finding import Finding, Severity
@@ -50,10 +50,10 @@ _PIECE, _NAME, _CONNECTION = 240, 180, 4000
 """Bytes that each takes, about."""
 
 
-class Follower(Protocol):
+class EvictionListener(Protocol):
     """What keeps something of rows beside the index."""
 
-    def leave(self, before: int, streams: Bools) -> None:
+    def evict(self, before: int, streams: Bools) -> None:
         """Rows before one are about to leave. streams: which of them stay."""
 
 
@@ -65,9 +65,9 @@ class Eviction:
     once more behind it whether they were still there. followers: who is told before rows leave, by what they are.
     """
 
-    def __init__(self, engine: Engine, source: Blocks) -> None:
+    def __init__(self, engine: Engine, source: PacketSource) -> None:
         self._engine, self._source, self._store = engine, source, source.store
-        self.followers: dict[type[Follower], Follower] = {}
+        self.listeners: dict[type[EvictionListener], EvictionListener] = {}
         self._follows = False
         self._gone = 1
         self._silence_looked = self._unread_looked = 0
@@ -79,23 +79,23 @@ class Eviction:
         """Bytes that nobody reads and that were forgotten before their connection ended."""
 
     @property
-    def held(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes that is all takes: tables and, as far as that can be told, names and connections."""
         engine = self._engine
-        tables = (engine.streams, engine.over, engine.assigner, engine.flows)
+        tables = (engine.streams, engine.finished, engine.assigner, engine.flows)
         names = len(engine.names) * _NAME + len(engine.names.texts) * 8
         carried = len(engine.connections) * _CONNECTION + self._unread * _PIECE
-        return self._of_rows() + sum(each.held for each in tables) + names + carried
+        return self._of_rows() + sum(each.memory_bytes for each in tables) + names + carried
 
     def _of_rows(self) -> int:
         """The part of it that goes with rows."""
         engine = self._engine
         return sum(
-            each.held
+            each.memory_bytes
             for each in (engine.rows, engine.pieces, engine.serial_rows, engine.repeats, engine.stream_findings)
         )
 
-    def due(self, limit: int | None) -> int:
+    def find_due_row(self, limit: int | None) -> int:
         """The row before which rows should leave, at least the first that is there.
 
         That is: so many that at most seven eighths of `limit` (bytes) are `held` again, if it is more than that; and
@@ -105,17 +105,17 @@ class Eviction:
         self._follows = True
         rows = self._engine.rows
         first = before = rows.first
-        if self._source.gone > self._gone:
-            here = rows.column("last")[first:] >= self._source.gone
+        if self._source.removed_before > self._gone:
+            here = rows.column("last")[first:] >= self._source.removed_before
             before += int(here.argmax()) if here.any() else len(here)
-        held = 0 if limit is None else self.held
+        held = 0 if limit is None else self.memory_bytes
         if limit is not None and held > limit:
             each = max(self._of_rows() // max(len(rows) - first, 1), 1)
             some = max(-((limit * 7 // 8 - held) // each), LEAST)
             before = max(before, min(first + some, len(rows) - LEAST))
         return max(before, first)
 
-    def leave(self, before: int) -> None:
+    def evict(self, before: int) -> None:
         """Rows before a number leave. Nothing, if they have left.
 
         Of an exchange of which one half has left the other has no partner, and no latency.
@@ -124,10 +124,10 @@ class Eviction:
             self._leave(before)
 
     def _leave(self, before: int) -> None:
-        for each in self.followers.values():
-            each.leave(before, self._staying(before))
+        for each in self.listeners.values():
+            each.evict(before, self._staying(before))
         engine, rows = self._engine, self._engine.rows
-        self._gone = max(self._source.gone, self._gone)
+        self._gone = max(self._source.removed_before, self._gone)
         needed = self._needed(before)
         self._unpair(before)  # first: whoever paints a row of which the partner leaves must not look for it
         rows.forget(before)
@@ -137,14 +137,14 @@ class Eviction:
         engine.serial_rows.forget(_until(row_of, engine.serial_rows.first, before + 1))
         packet = engine.repeats.column("packet")
         engine.repeats.forget(_until(packet, engine.repeats.first, needed))
-        engine.stream_findings.leave(needed)
+        engine.stream_findings.evict(needed)
         self._leave_connections(before, needed)
         self._move_rows(before, needed)
         self._leave_names(before)
         self._leave_streams(before)
         self._source.release(needed)
 
-    def age(self) -> None:
+    def evict_silent(self) -> None:
         """If somebody follows: what is silent is forgotten, and what nobody reads shortened. Behind each block."""
         engine = self._engine
         if not self._follows:
@@ -155,7 +155,7 @@ class Eviction:
         if engine.packet - self._unread_looked >= LOOK_PACKETS:
             self._unread_looked = engine.packet
             self._shorten()
-        gone = self._source.gone
+        gone = self._source.removed_before
         if gone > self._gone and not (engine.rows.column("last")[engine.rows.first :] < gone).any():
             self._leave(engine.rows.first)  # files have gone of which no row is left, so nobody is told
 
@@ -190,7 +190,7 @@ class Eviction:
         partner, marks = (self._engine.rows.column(name)[before:] for name in ("partner", "marks"))
         alone = np.flatnonzero((partner != NULL) & (partner < before))
         partner[alone] = NULL
-        marks[alone] |= np.uint8(Mark.PARTNER_LEFT)
+        marks[alone] |= np.uint8(RowMark.PARTNER_LEFT)
 
     def _move_rows(self, before: int, needed: int) -> None:
         """Bytes of kept rows that lie before what is needed otherwise: those of messages that took that long."""
@@ -199,7 +199,7 @@ class Eviction:
             return
         at, length, packet = (pieces.column(name)[pieces.first :] for name in ("at", "length", "packet"))
         for place in np.flatnonzero((packet < needed) & (at >= 0)).tolist():
-            at[place] = self._store.append(self._store.read(int(at[place]), int(length[place])))
+            at[place] = self._store.append(self._store.read_bytes(int(at[place]), int(length[place])))
 
     def _leave_names(self, before: int) -> None:
         """Names that no row has any more, when there are twice as many as last time."""
@@ -221,7 +221,7 @@ class Eviction:
         self._streams = len(engine.streams)
         kept = np.flatnonzero(self._staying(before))
         engine.streams.keep_only(kept)
-        engine.over.keep_only(kept)
+        engine.finished.keep_only(kept)
 
     def _staying(self, before: int) -> Bools:
         """The streams that have rows from one on, or to which something can come."""
@@ -229,7 +229,7 @@ class Eviction:
         used = np.zeros(len(engine.streams), bool)
         used[engine.rows.column("stream")[before:]] = True
         used[list(engine.connections)] = True
-        used[engine.assigner.open] = True
+        used[engine.assigner.open_streams] = True
         return used
 
     # ---- connections
@@ -239,7 +239,7 @@ class Eviction:
         engine, long_ago = self._engine, self._engine.time - SILENCE_NS
         numbers = np.fromiter(engine.connections, np.int64, len(engine.connections))
         for stream in numbers[engine.streams.column("end")[numbers] < long_ago].tolist():
-            if engine.connections[stream].idle:
+            if engine.connections[stream].is_idle:
                 engine.drop(stream)
         left = np.fromiter(engine.connections, np.int64, len(engine.connections))
         engine.assigner.close_silent(long_ago, left)
@@ -256,7 +256,7 @@ class Eviction:
         for stream, over in zip(numbers.tolist(), done.tolist(), strict=True):
             connection = engine.connections[stream]
             if over:
-                self.forgotten += not connection.idle
+                self.forgotten += not connection.is_idle
                 engine.drop(stream)
             else:
                 self._relieve(connection, needed)
@@ -274,7 +274,7 @@ class Eviction:
         def place(at: int, length: int, packet: int) -> int:
             if at < 0 or packet >= needed:
                 return at
-            return self._store.append(self._store.read(at, length))
+            return self._store.append(self._store.read_bytes(at, length))
 
         def moved(piece: Piece) -> Piece:
             return piece._replace(at=place(piece.at, piece.length, piece.packet))

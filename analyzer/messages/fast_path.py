@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.capture.packets import PacketBlock
-from analyzer.columns.arrays import Array, Bools, Ints, order_by, ranks, runs
+from analyzer.columns.arrays import Array, Bools, Ints, argsort_stable, find_runs, rank_in_runs
 from analyzer.messages.connection import Connection
 from analyzer.messages.framing import Framer
-from analyzer.messages.lengths import Bytes, Lengths
+from analyzer.messages.lengths import ByteStore, LengthReader
 from analyzer.tcp.reassembly import REMEMBERED, WINDOW, Piece
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
 from dissectors.slotted import slotted
@@ -38,7 +38,7 @@ WORTH_A_LOOK = 16
 
 
 @slotted(frozen=False)
-class Work:
+class ConnectionWork:
     """Packets of one connection in this block: `packets[at:]` are still to do, `patience` of them one by one.
 
     unlooked: how many are walked next where the fast path is not worth it, before that is looked at again. repeats: of
@@ -75,7 +75,7 @@ class Segments(NamedTuple):
         return self.line + self.length
 
 
-class Messages(NamedTuple):
+class MessageSpans(NamedTuple):
     """m messages in order of half-stream and offset: where on the line, and which segments hold them (inclusive)."""
 
     line: Ints
@@ -84,7 +84,7 @@ class Messages(NamedTuple):
     last: Ints
 
 
-def clean_runs(block: PacketBlock, works: Sequence[Work]) -> list[int]:
+def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> list[int]:
     """For each work how many packets from its `at` on are dull: in order, complete, without SYN, FIN or RST.
 
     Nor may one with payload acknowledge more of the other side than has come, if all before it is clean. What has come
@@ -122,12 +122,12 @@ def clean_runs(block: PacketBlock, works: Sequence[Work]) -> list[int]:
     return clean
 
 
-def _deaf(works: Sequence[Work]) -> Bools:
+def _deaf(works: Sequence[ConnectionWork]) -> Bools:
     """For each work and side whether nothing of it is expected, so that any packet of it is news; (n, 2)."""
-    return np.array([[work.connection.deaf_to(side) for side in (0, 1)] for work in works], bool).reshape(-1, 2)
+    return np.array([[work.connection.is_deaf_to(side) for side in (0, 1)] for work in works], bool).reshape(-1, 2)
 
 
-def _with_repeats(block: PacketBlock, work: Work) -> tuple[int, Ints]:
+def _with_repeats(block: PacketBlock, work: ConnectionWork) -> tuple[int, Ints]:
     """How many packets of a work are dull, and which of them only bring what has come before."""
     packets = work.packets[work.at :]
     length = block.length[packets].astype(np.int64)
@@ -165,7 +165,7 @@ def _next_seq(connection: Connection, side: int) -> int:
     return (half.base or 0) + half.next & MASK
 
 
-def segments(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> Segments:
+def collect_segments(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]]) -> Segments:
     """The payload of the next packets of each work, behind what its framers have not claimed yet."""
     packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
     owner = np.repeat(np.arange(len(taken)), [count for _, count in taken])
@@ -186,12 +186,12 @@ def segments(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> Segments:
         half = np.concatenate((old[0], half))
         packets = np.concatenate((np.arange(len(held)), packets + len(held)))
         columns = [np.concatenate((before, column)) for before, column in zip(old[2:], columns, strict=True)]
-    by_half = order_by(half)
+    by_half = argsort_stable(half)
     half, chosen = half[by_half], packets[by_half]
     at, length, packet, time = (column[chosen] for column in columns)
     length = length.astype(np.int64)
     line = np.cumsum(length) - length
-    begin, end = runs(half)
+    begin, end = find_runs(half)
     origin = np.array([_origin(work.connection, side) for work, _ in taken for side in (0, 1)], np.int64)
     offset = line - np.repeat(line[begin], end - begin) + origin[half]
     return Segments(half, line, offset, at, length, packet, time)
@@ -208,12 +208,14 @@ def _origin(connection: Connection, side: int) -> int:
     return framer.position if framer.pieces else connection.halves[side].next
 
 
-def cut(parts: Segments, lengths: Lengths, store: Bytes, clients: Sequence[int]) -> tuple[Messages, set[int]]:
+def cut_messages(
+    parts: Segments, lengths: LengthReader, store: ByteStore, clients: Sequence[int]
+) -> tuple[MessageSpans, set[int]]:
     """Cuts all half-streams into messages; returns also the half-streams where a length made no sense.
 
     clients: for each connection the side that opened it.
     """
-    begin, end = runs(parts.half)
+    begin, end = find_runs(parts.half)
     from_client = np.array([side == client for client in clients for side in (0, 1)], bool)
     guess = _guess(parts, lengths, from_client)
     unlike = guess.end != parts.line_end
@@ -230,7 +232,7 @@ def cut(parts: Segments, lengths: Lengths, store: Bytes, clients: Sequence[int])
     last = first.copy()
     long = np.flatnonzero(line + length > parts.line_end[first])
     last[long] = np.searchsorted(parts.line, line[long] + length[long] - 1, "right") - 1
-    return Messages(line, length, first, last), refused
+    return MessageSpans(line, length, first, last), refused
 
 
 class _Guess(NamedTuple):
@@ -244,7 +246,7 @@ class _Guess(NamedTuple):
     found: list[tuple[Ints, Ints, Ints]]
 
 
-def _guess(parts: Segments, lengths: Lengths, from_client: Bools) -> _Guess:
+def _guess(parts: Segments, lengths: LengthReader, from_client: Bools) -> _Guess:
     """Reads the first message of all segments, then the second one of those that hold two, and so on."""
     end, wrong = parts.line.copy(), np.zeros(len(parts.line), bool)
     found: list[tuple[Ints, Ints, Ints]] = []
@@ -252,7 +254,7 @@ def _guess(parts: Segments, lengths: Lengths, from_client: Bools) -> _Guess:
     some = np.flatnonzero(parts.length >= lengths.width)
     while len(some) >= (WORTH_A_LOOK if found else 1):
         here = end[some]
-        length = lengths.many(
+        length = lengths.read_many(
             parts.at[some] + here - parts.line[some], line_end[some] - here, from_client[parts.half[some]]
         )
         told = length > 0
@@ -268,7 +270,7 @@ def _guess(parts: Segments, lengths: Lengths, from_client: Bools) -> _Guess:
 class _OnLine:
     """A Window on the line, from `here` in segment `index` to before `stop`."""
 
-    def __init__(self, parts: Segments, store: Bytes, index: int, here: int, stop: int) -> None:
+    def __init__(self, parts: Segments, store: ByteStore, index: int, here: int, stop: int) -> None:
         self._parts, self._store, self._index, self._here, self._stop = parts, store, index, here, stop
 
     def __len__(self) -> int:
@@ -283,7 +285,7 @@ class _OnLine:
         while here < stop:
             inside = here - int(parts.line[index])
             part = min(int(parts.length[index]) - inside, stop - here)
-            found += self._store.read(int(parts.at[index]) + inside, part)
+            found += self._store.read_bytes(int(parts.at[index]) + inside, part)
             here, index = here + part, index + 1
         return found
 
@@ -295,7 +297,9 @@ class _LineWalker:
     `passed_to`. odd: those whose messages do not end where they end.
     """
 
-    def __init__(self, parts: Segments, lengths: Lengths, store: Bytes, guess: _Guess, used: Bools, odd: Ints) -> None:
+    def __init__(
+        self, parts: Segments, lengths: LengthReader, store: ByteStore, guess: _Guess, used: Bools, odd: Ints
+    ) -> None:
         self._parts, self._tell, self._store, self._guess, self._used = parts, lengths, store, guess, used
         end = guess.end[odd]
         next_one = np.searchsorted(parts.line, end)
@@ -333,7 +337,7 @@ class _LineWalker:
         line = self._parts.line
         index = int(np.searchsorted(line, here, "right")) - 1
         while here < stop:
-            length = self._tell.one(_OnLine(self._parts, self._store, index, here, stop), from_client)
+            length = self._tell.read_one(_OnLine(self._parts, self._store, index, here, stop), from_client)
             if not length:
                 return -1
             if not 0 < length <= stop - here:
@@ -350,7 +354,7 @@ class _LineWalker:
         """Line and length of all messages, in order; `stop`: where the half-stream of each segment ends."""
         passed, passed_to = np.array((self._passed, self._passed_to), np.int64)
         count = passed_to - passed
-        self._used[np.repeat(passed, count) + ranks(count)] = False
+        self._used[np.repeat(passed, count) + rank_in_runs(count)] = False
         lines, lengths = [], []
         for segment, line, length in self._guess.found:
             whole = self._used[segment] & (line + length <= stop[segment])
@@ -365,7 +369,9 @@ class _LineWalker:
         return line[order], length[order]
 
 
-def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segments, cutting: Messages) -> None:
+def update_connections(
+    block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]], parts: Segments, cutting: MessageSpans
+) -> None:
     """Leaves each connection as the plain road would have: what is expected next, what no message has claimed yet."""
     acknowledged = _acknowledged(block, taken)
     halves = np.arange(2 * len(taken))
@@ -397,7 +403,7 @@ def settle(block: PacketBlock, taken: Sequence[tuple[Work, int]], parts: Segment
         stream.acknowledged = max(stream.acknowledged, acknowledged[half])
 
 
-def _remember_repeats(block: PacketBlock, work: Work, side: int, new: Sequence[Piece]) -> None:
+def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: Sequence[Piece]) -> None:
     """Holds what came again in one direction against what had come until then; `new`: all that came in this round."""
     assert work.repeats is not None
     stream = work.connection.halves[side]
@@ -412,10 +418,10 @@ def _remember_repeats(block: PacketBlock, work: Work, side: int, new: Sequence[P
         offset = come - (expected + come - stream.next - int(block.seq[index]) & MASK)
         if offset == come - 1 and length == 1:
             continue  # a keep-alive, as in HalfStream.accept
-        stream.repeat(Piece(offset, int(block.at[index]), length, number, int(block.time[index])), known)
+        stream.note_retransmission(Piece(offset, int(block.at[index]), length, number, int(block.time[index])), known)
 
 
-def _claimed(parts: Segments, cutting: Messages, begin: list[int]) -> tuple[Ints, Ints]:
+def _claimed(parts: Segments, cutting: MessageSpans, begin: list[int]) -> tuple[Ints, Ints]:
     """For each half-stream the place on the line where its last message ends, or its begin without any.
 
     And the segment in which that message ends, or -1.
@@ -424,14 +430,14 @@ def _claimed(parts: Segments, cutting: Messages, begin: list[int]) -> tuple[Ints
     closing = np.full(len(begin), -1, np.int64)
     if len(cutting.line):
         message_half = parts.half[cutting.first]
-        _, stop = runs(message_half)
+        _, stop = find_runs(message_half)
         last, halves = stop - 1, message_half[stop - 1]
         claimed[halves] = cutting.line[last] + cutting.length[last]
         closing[halves] = cutting.last[last]
     return claimed, closing
 
 
-def _acknowledged(block: PacketBlock, taken: Sequence[tuple[Work, int]]) -> list[int]:
+def _acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]]) -> list[int]:
     """For each half-stream the highest offset that its other side acknowledged, -1 for none. Before it is settled."""
     packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
     counts = np.array([count for _, count in taken], np.int64)
@@ -459,16 +465,16 @@ def _pieces(parts: Segments, begin: Sequence[int] | Ints, end: Sequence[int] | I
     """The segments of several runs, each from `begin` to before `end`."""
     first = np.asarray(begin, np.int64)
     count = np.asarray(end, np.int64) - first
-    places = np.repeat(first, count) + ranks(count)
+    places = np.repeat(first, count) + rank_in_runs(count)
     columns = (parts.offset, parts.at, parts.length, parts.packet, parts.time)
     found = map(Piece, *(column[places].tolist() for column in columns))
     return (list(islice(found, each)) for each in count.tolist())
 
 
-def pieces_of(parts: Segments, cutting: Messages) -> tuple[Ints, ...]:
+def list_pieces(parts: Segments, cutting: MessageSpans) -> tuple[Ints, ...]:
     """The pieces of all messages in order: count for each message, then the columns of Pieces."""
     count = cutting.last - cutting.first + 1
-    segment = np.repeat(cutting.first, count) + ranks(count)
+    segment = np.repeat(cutting.first, count) + rank_in_runs(count)
     begin = np.maximum(parts.line[segment], np.repeat(cutting.line, count))
     end = np.minimum(parts.line_end[segment], np.repeat(cutting.line + cutting.length, count))
     return (

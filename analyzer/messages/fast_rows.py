@@ -8,41 +8,41 @@ from typing import Protocol
 import numpy as np
 
 from analyzer.columns.arrays import Array, Ints
-from analyzer.messages.assembler import named
-from analyzer.messages.chunk import Chunk, Numbers
-from analyzer.messages.fast_path import Messages, Segments, Work, pieces_of
-from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Mark
-from analyzer.messages.lengths import Bytes
-from analyzer.messages.pairing import Headers, pair
+from analyzer.messages.assembler import fill_in_client
+from analyzer.messages.chunk import RowBatch, RowNumbering
+from analyzer.messages.fast_path import ConnectionWork, MessageSpans, Segments, list_pieces
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, RowMark
+from analyzer.messages.lengths import ByteStore
+from analyzer.messages.pairing import PairingHeaders, pair_messages
 from dissectors.api import Dissector, Role, State
 from dissectors.wire.bulk import NULL, Named, Twin, Wire
 
 
-class Desk(Numbers, Protocol):
+class RowServices(RowNumbering, Protocol):
     """What the engine lends: bytes, names, serials."""
 
     @property
-    def store(self) -> Bytes:
+    def store(self) -> ByteStore:
         """Where bytes are read."""
 
     def text(self, number: int) -> str | None:
         """The name of a number."""
 
-    def serials(self, count: int) -> Ints:
+    def reserve_serials(self, count: int) -> Ints:
         """`count` new serials."""
 
 
-class FastRows:
+class FastRowBuilder:
     """From messages on the line to rows of the index: headers, pairing, columns."""
 
     def __init__(
         self,
-        desk: Desk,
+        desk: RowServices,
         dissector: Dissector,
         twin: Twin,
-        taken: Sequence[tuple[Work, int]],
+        taken: Sequence[tuple[ConnectionWork, int]],
         parts: Segments,
-        cutting: Messages,
+        cutting: MessageSpans,
     ) -> None:
         self._desk, self._dissector, self._twin = desk, dissector, twin
         self._connections = [work.connection for work, _ in taken]
@@ -51,33 +51,33 @@ class FastRows:
         # Each half-stream is in order already, and a packet completes messages of one of them alone.
         order = np.argsort((half // 2) * (int(packet.max(initial=0)) + 1) + packet, kind="stable")
         self._parts = parts
-        self._cutting = Messages(*(column[order] for column in cutting))
+        self._cutting = MessageSpans(*(column[order] for column in cutting))
         half = half[order]
         self._owner = half // 2
         client = np.array([connection.client for connection in self._connections], np.int64)
         self._from_client = half % 2 == client[self._owner]
         self._inside = self._cutting.line - parts.line[self._cutting.first]
 
-    def add_to(self, chunk: Chunk) -> None:
+    def add_to(self, chunk: RowBatch) -> None:
         """Leaves the rows in the chunk, and each conversation with what is still unanswered."""
         if not len(self._owner):
             return
         desk, parts, cutting = self._desk, self._parts, self._cutting
         headers, stepped = self._headers()
-        odd = pair(headers, self._connections, self._twin, desk.name, desk.text, stepped)
+        odd = pair_messages(headers, self._connections, self._twin, desk.number_name, desk.text, stepped)
         for owner in odd.tolist():
             self._step(headers, owner)
         self._note(headers, odd)
         extra = np.full(len(self._owner), NULL, np.int32)
         if headers.extras:
-            extra[list(headers.extras)] = [desk.extra(found) for found in headers.extras.values()]
+            extra[list(headers.extras)] = [desk.number_extra(found) for found in headers.extras.values()]
         marks = np.zeros(len(self._owner), np.uint8)
-        marks[headers.unowed] = Mark.NOTHING_OWED
+        marks[headers.unowed] = RowMark.NOTHING_OWED
         raw = (headers.role == Role.RAW) & (headers.state != State.COMPLETE)
         numbers = np.array([connection.number for connection in self._connections], np.int64)
-        protocol = desk.protocol(self._dissector)
+        protocol = desk.number_protocol(self._dissector)
         last = parts.packet[cutting.last]
-        count, *pieces = pieces_of(parts, cutting)
+        count, *pieces = list_pieces(parts, cutting)
         rows = {
             "stream": numbers[headers.owner],
             "side": np.where(self._from_client, np.int8(FROM_CLIENT), np.int8(FROM_SERVER)),
@@ -103,7 +103,7 @@ class FastRows:
         }
         chunk.add(rows, count, *pieces)
 
-    def _headers(self) -> tuple[Headers, Array]:
+    def _headers(self) -> tuple[PairingHeaders, Array]:
         parts, cutting, desk = self._parts, self._cutting, self._desk
         at = parts.at[cutting.first] + self._inside
         available = np.minimum(parts.length[cutting.first] - self._inside, cutting.length)
@@ -115,10 +115,10 @@ class FastRows:
         found = self._twin.headers(Wire(view, available, self._from_client, gather))
         none = np.full(len(at), NULL, np.int32)
         scope = none if found.scope is None else self._numbers(found.scope)
-        headers = Headers(
+        headers = PairingHeaders(
             owner=self._owner,
             from_client=self._from_client,
-            serial=int(desk.serials(len(at))[0]),
+            serial=int(desk.reserve_serials(len(at))[0]),
             role=found.role,
             state=found.state,
             operation=self._numbers(found.operation),
@@ -135,21 +135,21 @@ class FastRows:
         )
         for row in np.flatnonzero(found.unsure).tolist():
             look = self._twin.look(self._prefix(row), bool(self._from_client[row]))
-            headers.put_look(row, look, desk.name)
+            headers.set_look(row, look, desk.number_name)
             found.stepped[row] = look.stepped
         self._name_clients(headers)
         return headers, found.stepped
 
     def _numbers(self, column: Named) -> Array:
         """The engine's numbers of a column of names."""
-        numbers = np.array([*map(self._desk.name, column.names), NULL], np.int32)
+        numbers = np.array([*map(self._desk.number_name, column.names), NULL], np.int32)
         return numbers[np.where(column.number == NULL, -1, column.number)]
 
-    def _name_clients(self, headers: Headers) -> None:
+    def _name_clients(self, headers: PairingHeaders) -> None:
         """The clients that conversations know, in all rows that name none."""
         known = [None if each.conversation is None else each.conversation.client for each in self._connections]
         if any(name is not None for name in known):
-            numbers = np.array([self._desk.name(name) for name in known], np.int32)
+            numbers = np.array([self._desk.number_name(name) for name in known], np.int32)
             unnamed = headers.client == NULL
             headers.client[unnamed] = numbers[headers.owner[unnamed]]
 
@@ -161,20 +161,20 @@ class FastRows:
         for segment in range(int(cutting.first[row]), int(cutting.last[row]) + 1):
             inside = max(begin - int(parts.line[segment]), 0)
             part = min(int(parts.length[segment]) - inside, left - len(found))
-            found += self._desk.store.read(int(parts.at[segment]) + inside, part)
+            found += self._desk.store.read_bytes(int(parts.at[segment]) + inside, part)
             if len(found) == left:
                 break
         return found
 
-    def _step(self, headers: Headers, owner: int) -> None:
+    def _step(self, headers: PairingHeaders, owner: int) -> None:
         conversation = self._connections[owner].conversation
         assert conversation is not None
         first, last = np.searchsorted(headers.owner, [owner, owner + 1]).tolist()
         for row in range(first, last):
             outcome = conversation.step(headers.serial + row, self._prefix(row), bool(self._from_client[row]))
-            headers.put_outcome(row, named(outcome, conversation.client), self._desk.name)
+            headers.set_outcome(row, fill_in_client(outcome, conversation.client), self._desk.number_name)
 
-    def _note(self, headers: Headers, stepped: Ints) -> None:
+    def _note(self, headers: PairingHeaders, stepped: Ints) -> None:
         """Lets the conversations that were paired in bulk see what decoding will need of their messages."""
         if not self._twin.NOTED:
             return

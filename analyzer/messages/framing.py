@@ -44,14 +44,14 @@ LEAST_EVIDENCE = 10
 """What each plausible message adds to a proof: so that a proof is short."""
 
 
-class Reader(Protocol):
+class ByteReader(Protocol):
     """Where bytes are read from: the capture room's Store."""
 
-    def read(self, location: int, length: int) -> bytes:
+    def read_bytes(self, location: int, length: int) -> bytes:
         """`length` bytes at a location."""
 
 
-class Frame(NamedTuple):
+class FramedBytes(NamedTuple):
     """One message or raw run; `pieces` cover it, gaps included. `raw`: without framing, `cut`: its end is missing."""
 
     offset: int
@@ -103,7 +103,7 @@ class Framer:
         """Stream offset behind the last unclaimed byte."""
         return self.pieces[-1].end
 
-    def feed(self, piece: Piece, dissector: Dissector | None, reader: Reader) -> Iterator[Frame]:
+    def feed(self, piece: Piece, dissector: Dissector | None, reader: ByteReader) -> Iterator[FramedBytes]:
         """Takes the next bytes or gap of the half-stream; yields what is complete now."""
         if not self.pieces:
             self.wanted = piece.offset
@@ -117,7 +117,7 @@ class Framer:
         elif piece.lost:
             yield from self.flush(None, reader)
 
-    def _ready(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
+    def _ready(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
         """What is complete now."""
         while self.pieces:
             if self.preamble:
@@ -129,7 +129,7 @@ class Framer:
             if frame.length:
                 yield frame
 
-    def flush(self, dissector: Dissector | None, reader: Reader) -> Iterator[Frame]:
+    def flush(self, dissector: Dissector | None, reader: ByteReader) -> Iterator[FramedBytes]:
         """The half-stream ends here, or nobody will frame it: what is left, one frame for each unbroken run."""
         if dissector is not None and self.synced and self.measure is not None:
             yield from self._last_measured(dissector, reader)
@@ -144,7 +144,7 @@ class Framer:
             else:
                 yield self._until_gap() or self._claim(self.end, raw=True)
 
-    def _in_step(self, dissector: Dissector, reader: Reader) -> Frame | None:
+    def _in_step(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
         """The next message, an empty frame when only the state changed, or None when more bytes are needed."""
         if self.pieces[0].lost:
             return self._fall_out()
@@ -160,10 +160,10 @@ class Framer:
         self.wanted = self.position + size
         return self._claim(self.wanted) if self.end >= self.wanted else None
 
-    def _size(self, dissector: Dissector, reader: Reader, ended: bool = False) -> int:
+    def _size(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
         """Length of the message at the front: 0 if none can be there, negative if more bytes are needed to tell."""
         if self.measure is not None:
-            size = self.measure.length(Unclaimed(self, self.position, reader), ended)
+            size = self.measure.length(UnclaimedBytes(self, self.position, reader), ended)
             if size is not None:
                 return size
             self.measure = None
@@ -173,13 +173,13 @@ class Framer:
         head = self.peek(self.position, framing.width, reader)
         return framing.size(head) if len(head) == framing.width else -framing.width
 
-    def _across(self, dissector: Dissector, reader: Reader, ended: bool = False) -> int:
+    def _across(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
         """The same of a message that a gap has broken: 0 where nobody knows, or what follows it speaks against that."""
         if self.measure is None:
             return 0
         gap = next(piece for piece in self.pieces if piece.lost)
         lost = range(gap.offset - self.position, gap.end - self.position)
-        size = self.measure.across(Across(self, self.position, reader), lost, ended)
+        size = self.measure.across(ZeroFilledBytes(self, self.position, reader), lost, ended)
         behind = self.position + size
         if size > 0 and self.end >= behind + JUDGED_BYTES:
             prefix = self.peek(behind, PREFIX, reader)
@@ -187,17 +187,17 @@ class Framer:
                 return 0
         return size
 
-    def _behind_preamble(self) -> Frame | None:
+    def _behind_preamble(self) -> FramedBytes | None:
         """What a proxy put first, as a raw run; None while it is not whole. A gap in it leaves nothing to go by."""
         if self.gaps:
             self.preamble, self.synced = 0, False
-            return self._fall_out() if self.pieces[0].lost else Frame(self.position, 0, ())
+            return self._fall_out() if self.pieces[0].lost else FramedBytes(self.position, 0, ())
         if self.end - self.position < self.preamble:
             return None
         size, self.preamble = self.preamble, 0
         return self._claim(self.position + size, raw=True)
 
-    def _last_measured(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
+    def _last_measured(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
         """At the end of the half-stream: messages that its end makes whole."""
         while self.measure is not None and self.pieces and not self.pieces[0].lost and not self.preamble:
             size = self._size(dissector, reader, ended=not self.gaps)
@@ -212,11 +212,11 @@ class Framer:
                 break
             yield self._claim(self.position + size)
 
-    def _fall_out(self) -> Frame:
+    def _fall_out(self) -> FramedBytes:
         """Out of step from here on; a gap at the front is passed over."""
         self.opening = self.measure is not None and not self.position and not self.pieces[0].lost
         self.synced, self.measure = False, None
-        empty = Frame(self.position, 0, ())
+        empty = FramedBytes(self.position, 0, ())
         while self.pieces and self.pieces[0].lost:
             self._claim(self.pieces[0].end)
         self._look_from(self.position if self.pieces else 0)
@@ -227,7 +227,7 @@ class Framer:
         self.open.clear()
         self.due.clear()
 
-    def _hunt(self, dissector: Dissector, reader: Reader) -> Frame | None:
+    def _hunt(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
         """Looks for a place to be in step again: the raw run before it, an empty frame, or None for more bytes."""
         if self.pieces[0].lost:
             return self._fall_out()
@@ -241,7 +241,7 @@ class Framer:
                 heappush(self.due, (needed, place))
         return self._given_up(dissector, reader) if ended else None
 
-    def _candidates(self, dissector: Dissector, reader: Reader) -> Iterator[int]:
+    def _candidates(self, dissector: Dissector, reader: ByteReader) -> Iterator[int]:
         """Places that have not been looked at, or that have what they waited for."""
         ready = []
         while self.due and self.due[0][0] <= self.end:
@@ -254,7 +254,7 @@ class Framer:
         width = JUDGED_BYTES if dissector.framing is None else dissector.framing.width
         self.tried = max(self.tried, last - width + 1)
 
-    def _given_up(self, dissector: Dissector, reader: Reader) -> Frame | None:
+    def _given_up(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
         """Nothing more will come before the gap: the first place that needs nothing more, or all is a raw run."""
         waiting = sorted(place for _, place in self.due)
         self._look_from(self.tried)
@@ -264,7 +264,7 @@ class Framer:
                     return self._sync(place, dissector, reader)
         return self._until_gap()
 
-    def _last_hunt(self, dissector: Dissector, reader: Reader) -> Iterator[Frame]:
+    def _last_hunt(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
         """At the end of the half-stream."""
         while self.pieces and not self.pieces[0].lost and not self.synced:
             frame = self._given_up(dissector, reader)
@@ -276,16 +276,16 @@ class Framer:
             if frame.length:
                 yield frame
 
-    def _sync(self, place: int, dissector: Dissector, reader: Reader) -> Frame:
+    def _sync(self, place: int, dissector: Dissector, reader: ByteReader) -> FramedBytes:
         begin, framing = self.position, dissector.framing
         self.synced = True
         measured = framing is None or not framing.size(self.peek(place, framing.width, reader))
         self.measure = dissector.measure(self.from_client, self.opening) if measured else None
         self.wanted = place
         self._look_from(place)
-        return self._claim(place, raw=True) if place > begin else Frame(begin, 0, ())
+        return self._claim(place, raw=True) if place > begin else FramedBytes(begin, 0, ())
 
-    def _until_gap(self, raw: bool = True) -> Frame | None:
+    def _until_gap(self, raw: bool = True) -> FramedBytes | None:
         """What a gap has ended can't grow any more: a raw run, or a message of which not even the length is there."""
         if not self.gaps:
             return None
@@ -296,7 +296,7 @@ class Framer:
         """Which unclaimed piece holds a stream offset."""
         return max(bisect_right(self.pieces, (offset + 1,)) - 1, 0)
 
-    def _places(self, reader: Reader) -> Iterator[int]:
+    def _places(self, reader: ByteReader) -> Iterator[int]:
         """Where a message might begin, from `tried` to the next gap, in order."""
         for index in range(self._index(self.tried), len(self.pieces)):
             piece = self.pieces[index]
@@ -308,13 +308,13 @@ class Framer:
             last = min(piece.end, self.position + HUNT_BYTES)
             if first >= last:
                 continue
-            data = reader.read(piece.at + first - piece.offset, last - first)
+            data = reader.read_bytes(piece.at + first - piece.offset, last - first)
             found = data.find(0)
             while found >= 0:
                 yield first + found
                 found = data.find(0, found + 1)
 
-    def _needed(self, place: int, dissector: Dissector, reader: Reader, proof: int = PROOF) -> int:
+    def _needed(self, place: int, dissector: Dissector, reader: ByteReader, proof: int = PROOF) -> int:
         """Whether a message begins at `place`: 0 yes, -1 no, else up to which offset bytes must come to tell."""
         rival = bool(self.open) and self.open[0] < place
         evidence, messages, at = 0, 0, place
@@ -350,7 +350,7 @@ class Framer:
     def _at_gap(self, offset: int) -> bool:
         return self.gaps > 0 and self.pieces[self._index(offset)].lost
 
-    def _message(self, at: int, prefix: bytes, dissector: Dissector, reader: Reader) -> int:
+    def _message(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
         """Length of the message at `at`, -1 if none can be there, or minus the bytes (at least 2) that would tell."""
         framing = dissector.framing
         if framing is None:
@@ -366,10 +366,10 @@ class Framer:
             enough = framing.width
         return -enough if self._may_grow(at, enough) else -1
 
-    def _measured(self, at: int, prefix: bytes, dissector: Dissector, reader: Reader) -> int:
+    def _measured(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
         """The same where only a measure can tell."""
         measure = dissector.measure(self.from_client, self.opening)
-        size = measure.length(Unclaimed(self, at, reader), False) if measure is not None else None
+        size = measure.length(UnclaimedBytes(self, at, reader), False) if measure is not None else None
         if not size:
             return -1
         if size > 0:
@@ -386,7 +386,7 @@ class Framer:
             return self.end
         return next((piece.offset for piece in self.pieces[self._index(offset) :] if piece.lost), self.end)
 
-    def peek(self, offset: int, length: int, reader: Reader, zeros: bool = False) -> bytes:
+    def peek(self, offset: int, length: int, reader: ByteReader, zeros: bool = False) -> bytes:
         """Up to `length` bytes from a stream offset on, ending at the first gap; with `zeros` it reads as such."""
         parts: list[bytes] = []
         for index in range(self._index(offset), len(self.pieces)):
@@ -395,13 +395,13 @@ class Framer:
                 break
             begin = offset - piece.offset
             size = min(length, piece.length - begin)
-            part = bytes(size) if piece.lost else reader.read(piece.at + begin, size)
+            part = bytes(size) if piece.lost else reader.read_bytes(piece.at + begin, size)
             parts.append(part)
             offset += len(part)
             length -= len(part)
         return b"".join(parts)
 
-    def _claim(self, end: int, raw: bool = False, cut: bool = False) -> Frame:
+    def _claim(self, end: int, raw: bool = False, cut: bool = False) -> FramedBytes:
         """Takes the bytes up to stream offset `end` out of the unclaimed ones."""
         begin = self.position
         count = self._index(end - 1) + 1
@@ -412,13 +412,13 @@ class Framer:
             taken[-1] = taken[-1].cut(taken[-1].offset, end)
         if self.gaps:
             self.gaps = sum(piece.lost for piece in self.pieces)
-        return Frame(begin, end - begin, tuple(taken), raw, cut)
+        return FramedBytes(begin, end - begin, tuple(taken), raw, cut)
 
 
-class Unclaimed:
+class UnclaimedBytes:
     """A Window on what no message has claimed yet, from stream offset `begin` to the next gap."""
 
-    def __init__(self, framer: Framer, begin: int, reader: Reader) -> None:
+    def __init__(self, framer: Framer, begin: int, reader: ByteReader) -> None:
         self._framer, self._begin, self._reader = framer, begin, reader
 
     def __len__(self) -> int:
@@ -429,7 +429,7 @@ class Unclaimed:
         return self._framer.peek(self._begin + offset, length, self._reader)
 
 
-class Across(Unclaimed):
+class ZeroFilledBytes(UnclaimedBytes):
     """The same on all of it: what is lost reads as zeros."""
 
     def __len__(self) -> int:

@@ -14,21 +14,23 @@ import numpy as np
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.records import CaptureInfo
 from analyzer.columns.arrays import Ints
-from analyzer.columns.values import Picked, Texts
-from analyzer.messages.index import FROM_CLIENT, Messages
-from analyzer.tcp.streams import Streams
+from analyzer.columns.values import TextColumn, TextTable
+from analyzer.messages.index import FROM_CLIENT, MessageTable
+from analyzer.tcp.streams import StreamTable
 
 
-class Hosts:
+class HostNames:
     """Names by address and by row. `files`: those that may tell names; none where names are not wanted."""
 
-    def __init__(self, files: Sequence[CaptureInfo], flows: FlowTable, streams: Streams, rows: Messages) -> None:
+    def __init__(
+        self, files: Sequence[CaptureInfo], flows: FlowTable, streams: StreamTable, rows: MessageTable
+    ) -> None:
         self._files, self._flows, self._streams, self._rows = files, flows, streams, rows
         self._edition = -1
-        self._names = self._ends = Texts(self._name_of)
+        self._names = self._ends = TextTable(self._name_of)
 
     @property
-    def any(self) -> bool:
+    def has_names(self) -> bool:
         """Whether there are names, as far as the input has been read."""
         return self.edition > 0
 
@@ -37,41 +39,41 @@ class Hosts:
         """Rises when more names were told: what was made of them before may be stale."""
         return sum(info.told for info in self._files)
 
-    def name(self, address: str) -> str | None:
+    def find_name(self, address: str) -> str | None:
         """What the input calls an address (`10.0.0.1`, `fd00::1`)."""
-        names = self.all(address)
+        names = self.list_names(address)
         return names[-1] if names else None
 
-    def all(self, address: str) -> list[str]:
+    def list_names(self, address: str) -> list[str]:
         """All names of an address; the one that was told last stands at the end."""
         found = [name for info in reversed(self._files) for name in reversed(info.names.get(address, ()))]
         return list(dict.fromkeys(found))[::-1]
 
-    def every(self) -> Iterator[tuple[str, list[str]]]:
+    def iterate_names(self) -> Iterator[tuple[str, list[str]]]:
         """Each address that has names, with all of them."""
         for address in dict.fromkeys(address for info in self._files for address in tuple(info.names)):
-            yield address, self.all(address)
+            yield address, self.list_names(address)
 
-    def endpoint(self, endpoint: str) -> str | None:
+    def find_endpoint(self, endpoint: str) -> str | None:
         """`broker-1:9092` for `10.0.0.1:9092`; None for an address without a name."""
         address, port = _address(endpoint)
-        name = self.name(address)
+        name = self.find_name(address)
         return None if name is None else f"{name}:{port}"
 
-    def beside(self, endpoint: str) -> str:
+    def annotate_endpoint(self, endpoint: str) -> str:
         """`10.0.0.1:9092 (broker-1)`, for people who want to see both; as it is where there is no name."""
-        name = self.name(_address(endpoint)[0])
+        name = self.find_name(_address(endpoint)[0])
         return endpoint if name is None else f"{endpoint} ({name})"
 
-    def names(self, rows: Ints, sender: bool) -> Picked:
+    def name_column(self, rows: Ints, sender: bool) -> TextColumn:
         """The names of who sent each row, or of who received it; None where there is none."""
         self._refresh()
-        return Picked(self._names, self._sides(rows, sender))
+        return TextColumn(self._names, self._sides(rows, sender))
 
-    def endpoints(self, rows: Ints, sender: bool) -> Picked:
+    def endpoint_column(self, rows: Ints, sender: bool) -> TextColumn:
         """The same with the port, and with the address where there is no name: `broker-1:9092`, `[::1]:2181`."""
         self._refresh()
-        return Picked(self._ends, self._sides(rows, sender))
+        return TextColumn(self._ends, self._sides(rows, sender))
 
     def _sides(self, rows: Ints, sender: bool) -> Ints:
         """A number for each stream and side."""
@@ -82,7 +84,7 @@ class Hosts:
     def _refresh(self) -> None:
         if self._edition != self.edition:
             self._edition = self.edition
-            self._names, self._ends = Texts(self._name_of), Texts(self._end_of)
+            self._names, self._ends = TextTable(self._name_of), TextTable(self._end_of)
 
     def _place(self, number: int) -> tuple[int, int]:
         """Flow, and side of it, of a number of _sides."""
@@ -91,11 +93,11 @@ class Hosts:
         return self._streams.cell("flow", stream), client if side == FROM_CLIENT else 1 - client
 
     def _name_of(self, number: int) -> str | None:
-        return self.name(_address(self._flows.endpoint(*self._place(number)))[0])
+        return self.find_name(_address(self._flows.endpoint(*self._place(number)))[0])
 
     def _end_of(self, number: int) -> str | None:
         endpoint = self._flows.endpoint(*self._place(number))
-        return self.endpoint(endpoint) or endpoint
+        return self.find_endpoint(endpoint) or endpoint
 
 
 def _address(endpoint: str) -> tuple[str, str]:

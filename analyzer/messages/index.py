@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, Columns
+from analyzer.columns.arrays import Array, Bools, ColumnTable
 from analyzer.tcp.reassembly import SNAPPED, Piece
 from dissectors.api import State
 from dissectors.wire.bulk import NULL
@@ -20,7 +20,7 @@ NO_PROTOCOL = -1
 FROM_CLIENT, FROM_SERVER = 0, 1
 
 
-class Mark(IntFlag):
+class RowMark(IntFlag):
     """What the index knows of a row beyond its state."""
 
     GAP = 1
@@ -37,7 +37,7 @@ MOST_ROWS = (1 << 31) - 2
 """What `partner` and Serials can count to: five days at five thousand messages a second."""
 
 
-class Messages(Columns):
+class MessageTable(ColumnTable):
     """`first`, `last` are packet numbers, `time` is that of `last` (ns), `partner` a row; NULL and NULL64 stand for
     null.
 
@@ -73,7 +73,7 @@ class Messages(Columns):
     USUAL: ClassVar[Mapping[str, int]] = {"scope": NULL, "extra": NULL, "count": 1, "state": State.COMPLETE}
 
 
-class Pieces(Columns):
+class PieceTable(ColumnTable):
     """Where a message's bytes lie: `length` bytes at location `at` (negative: lost), brought by `packet` at `time`."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
@@ -85,13 +85,13 @@ class Pieces(Columns):
     NARROW: ClassVar[frozenset[str]] = frozenset({"packet"})
 
 
-class Serials(Columns):
+class SerialTable(ColumnTable):
     """The row of each message, by serial, counted from 1: 0 where there is none yet, and where it has left."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"row": np.int32}
 
 
-class Repeats(Columns):
+class RetransmissionTable(ColumnTable):
     """Retransmitted bytes: what came again at `offset` of a stream's direction (a flow's side) in `packet`."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
@@ -104,22 +104,22 @@ class Repeats(Columns):
     }
 
 
-def unpaired(partner: Array, marks: Array) -> Bools:
+def find_unpaired(partner: Array, marks: Array) -> Bools:
     """Which rows never had a partner, by these two columns: one that has left memory was one."""
-    found: Bools = (partner == NULL) & (marks & Mark.PARTNER_LEFT == 0)
+    found: Bools = (partner == NULL) & (marks & RowMark.PARTNER_LEFT == 0)
     return found
 
 
-def deprived(partner: Array, marks: Array) -> Bools:
+def find_missing_partners(partner: Array, marks: Array) -> Bools:
     """Those of them that should have had one, where they are requests or responses."""
-    found: Bools = unpaired(partner, marks) & (marks & Mark.NOTHING_OWED == 0)
+    found: Bools = find_unpaired(partner, marks) & (marks & RowMark.NOTHING_OWED == 0)
     return found
 
 
-def marks_of(pieces: tuple[Piece, ...]) -> Mark:
+def collect_marks(pieces: tuple[Piece, ...]) -> RowMark:
     """Whether bytes are missing, and why."""
-    marks = Mark(0)
+    marks = RowMark(0)
     for piece in pieces:
         if piece.lost:
-            marks |= Mark.SNAPPED if piece.at == SNAPPED else Mark.GAP
+            marks |= RowMark.SNAPPED if piece.at == SNAPPED else RowMark.GAP
     return marks

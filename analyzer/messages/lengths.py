@@ -14,54 +14,54 @@ from typing import Protocol
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
-from analyzer.messages.framing import Reader
+from analyzer.messages.framing import ByteReader
 from dissectors.api import Dissector, LengthPrefixed, VarintPrefixed, Window
 from dissectors.wire.bulk import Twin, Wire
 
 
-class Bytes(Reader, Protocol):
+class ByteStore(ByteReader, Protocol):
     """The capture room's Store, as far as it is needed here."""
 
     def gather(self, locations: Ints, width: int) -> Array:
         """Rows of `width` bytes at many places."""
 
 
-class Lengths(ABC):
+class LengthReader(ABC):
     """Of the messages of a protocol. width: the bytes of a message below which nobody can tell."""
 
     width: int
 
     @abstractmethod
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """Of messages at locations, of which the first `room` bytes are at hand: at least `width`, and no gap in them.
 
         0: no message begins so, or one that only the plain road knows. Negative: this is not enough to tell.
         """
 
     @abstractmethod
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """The same of one message, of which more is at hand."""
 
 
-def lengths_of(dissector: Dissector, twin: Twin, store: Bytes) -> Lengths:
+def make_length_reader(dissector: Dissector, twin: Twin, store: ByteStore) -> LengthReader:
     """Those of a protocol that has a twin."""
     measure = dissector.measure(True, False)
     if isinstance(measure, VarintPrefixed):
-        return Varints(measure, store)
+        return VarintLengths(measure, store)
     if dissector.framing is None:
-        return Measured(dissector, twin, store)
-    return Prefixed(dissector.framing, store)
+        return FramerLengths(dissector, twin, store)
+    return PrefixLengths(dissector.framing, store)
 
 
-class Prefixed(Lengths):
+class PrefixLengths(LengthReader):
     """A big-endian number in front says it."""
 
-    def __init__(self, framing: LengthPrefixed, store: Bytes) -> None:
+    def __init__(self, framing: LengthPrefixed, store: ByteStore) -> None:
         """By this framing, from bytes of this store."""
         self._framing, self._store = framing, store
         self.width = framing.width
 
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """See Lengths.many."""
         size = np.zeros(len(at), np.int64)
         for column in self._store.gather(at, self.width).T:
@@ -71,7 +71,7 @@ class Prefixed(Lengths):
         sound = (size >= max(self._framing.minimum, 1)) & (size <= self._framing.maximum)
         return np.where(sound, size + self.width, 0)
 
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """See Lengths.one."""
         head = message.read(0, self.width)
         if len(head) < self.width:
@@ -80,15 +80,15 @@ class Prefixed(Lengths):
         return size + self.width if self._framing.minimum <= size <= self._framing.maximum else 0
 
 
-class Varints(Lengths):
+class VarintLengths(LengthReader):
     """A varint behind the first bytes says it."""
 
-    def __init__(self, framing: VarintPrefixed, store: Bytes) -> None:
+    def __init__(self, framing: VarintPrefixed, store: ByteStore) -> None:
         """By this framing, from bytes of this store."""
         self._framing, self._store = framing, store
         self.width = framing.offset + 1
 
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """See Lengths.many."""
         offset, width = self._framing.offset, self._framing.width
         there = self._store.gather(at + offset, width).astype(np.int64)
@@ -100,20 +100,20 @@ class Varints(Lengths):
         found = np.where(whole <= self._framing.maximum, whole, 0)
         return np.where(ended.any(axis=1), found, np.where(room < offset + width, -1, 0))
 
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """See Lengths.one."""
         return self._framing.length(message, False)
 
 
-class Measured(Lengths):
+class FramerLengths(LengthReader):
     """Only a measure says it, or the twin in its place."""
 
-    def __init__(self, dissector: Dissector, twin: Twin, store: Bytes) -> None:
+    def __init__(self, dissector: Dissector, twin: Twin, store: ByteStore) -> None:
         """By this dissector and its twin, from bytes of this store."""
         self._dissector, self._twin, self._store = dissector, twin, store
         self.width = twin.WIDTH
 
-    def many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """See Lengths.many."""
 
         def gather(rows: Array, offset: Array, width: int) -> Array:
@@ -121,7 +121,7 @@ class Measured(Lengths):
 
         return self._twin.lengths(Wire(self._store.gather(at, self.width), room, from_client, gather))
 
-    def one(self, message: Window, from_client: bool) -> int:
+    def read_one(self, message: Window, from_client: bool) -> int:
         """See Lengths.one; what a message leaves to be remembered is the plain road's."""
         measure = self._dissector.measure(from_client, False)
         length = 0 if measure is None else measure.length(message, False) or 0

@@ -32,4 +32,4 @@ class PagedMessage:
         at[0] += before
         size[0] -= before
         size[-1] -= int(self._ends[last]) - stop
-        return self._store.joined(at, size)
+        return self._store.read_joined(at, size)

@@ -17,7 +17,16 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, Ints, given, given64, runs, stored, stored64
+from analyzer.columns.arrays import (
+    Array,
+    Bools,
+    Ints,
+    decode_null,
+    decode_null64,
+    encode_null,
+    encode_null64,
+    find_runs,
+)
 from analyzer.messages.connection import Connection
 from dissectors.api import MessageHeader, Outcome, Role, State
 from dissectors.pairing import MOST_WAITING, Key, Waiting
@@ -29,7 +38,7 @@ Text = Callable[[int], str | None]
 
 
 @slotted(frozen=False)
-class Headers:
+class PairingHeaders:
     """What the index keeps of n messages, sorted by connection (`owner`) and then by completion.
 
     `operation`, `scope`, `client` and `kind` are numbers of Names; `serial` is the first row's, the others count on;
@@ -54,30 +63,30 @@ class Headers:
     extras: dict[int, Mapping[str, str]]
     unowed: list[int]
 
-    def put(self, row: int, header: MessageHeader, number: Number) -> None:
+    def set_header(self, row: int, header: MessageHeader, number: Number) -> None:
         """Overwrites one row with a header that the plain road has read."""
         self.role[row], self.state[row] = header.role, header.state
         self.operation[row], self.client[row] = number(header.operation), number(header.client)
-        self.code[row] = stored(header.code)
-        self.version[row] = stored(header.version)
+        self.code[row] = encode_null(header.code)
+        self.version[row] = encode_null(header.version)
         self.scope[row] = number(header.scope)
-        self.correlation[row] = stored64(header.correlation, scoped=header.scope is not None)
+        self.correlation[row] = encode_null64(header.correlation, scoped=header.scope is not None)
 
-    def put_look(self, row: int, look: Look, number: Number) -> None:
+    def set_look(self, row: int, look: Look, number: Number) -> None:
         """The same with the queue that a row belongs to."""
-        self.put(row, look.header, number)
-        self.key[row], self.kind[row] = stored64(look.key, scoped=True), number(look.kind)
+        self.set_header(row, look.header, number)
+        self.key[row], self.kind[row] = encode_null64(look.key, scoped=True), number(look.kind)
 
-    def put_outcome(self, row: int, outcome: Outcome, number: Number) -> None:
+    def set_outcome(self, row: int, outcome: Outcome, number: Number) -> None:
         """The same with what the conversation says."""
-        self.put(row, outcome.header, number)
+        self.set_header(row, outcome.header, number)
         self.partner[row] = -1 if outcome.partner is None else outcome.partner
         if outcome.extra:
             self.extras[row] = outcome.extra
         if not outcome.owed:
             self.unowed.append(row)
 
-    def requests(self, rows: Ints, text: Text) -> Iterator[Carried]:
+    def list_requests(self, rows: Ints, text: Text) -> Iterator[Carried]:
         """Rows that wait for their answers, as their conversations remember them."""
         numbers = (self.operation, self.code, self.version, self.scope, self.client, self.state, self.kind)
         columns = (self.correlation, self.key, self.from_client, rows + self.serial)
@@ -89,7 +98,7 @@ class Headers:
             if known is None:
                 known = alike[same] = _alike(same, text)
             operation, code, version, client, state, scope, kind = known
-            number = given64(correlation, scoped=scope is not None)
+            number = decode_null64(correlation, scoped=scope is not None)
             header = MessageHeader(Role.REQUEST, operation, code, version, number, client, state, scope)
             yield (side, kind, key if kind is None else key % (1 << 64)), Waiting(handle, header)
 
@@ -100,7 +109,7 @@ _Alike: TypeAlias = tuple[str | None, int | None, int | None, str | None, State,
 
 def _alike(numbers: Sequence[int], text: Text) -> _Alike:
     operation, code, version, scope, client, state, kind = numbers
-    return text(operation), given(code), given(version), text(client), State(state), text(scope), text(kind)
+    return text(operation), decode_null(code), decode_null(version), text(client), State(state), text(scope), text(kind)
 
 
 class _Table(NamedTuple):
@@ -134,8 +143,8 @@ class _Pairs(NamedTuple):
     contested: Bools
 
 
-def pair(
-    headers: Headers, connections: Sequence[Connection], twin: Twin, number: Number, text: Text, stepped: Bools
+def pair_messages(
+    headers: PairingHeaders, connections: Sequence[Connection], twin: Twin, number: Number, text: Text, stepped: Bools
 ) -> Ints:
     """Fills in partners and what responses take over; returns the owners that must be stepped instead (sorted).
 
@@ -172,7 +181,7 @@ def pair(
     waits = pairs.waits[_latest(table.owner[pairs.waits], table.place[pairs.waits])]
     waits = waits[~odd[table.owner[waits]]]
     place = table.place[waits]
-    asking = headers.requests(place[place >= 0], text)
+    asking = headers.list_requests(place[place >= 0], text)
     for each, where in zip(table.owner[waits].tolist(), place.tolist(), strict=True):
         left.setdefault(each, []).append(carried[where][1:] if where < 0 else next(asking))
     for each, first, last in _slices(owner, np.flatnonzero(~odd)):
@@ -191,7 +200,7 @@ def _slices(owner: Ints, owners: Ints) -> Iterator[tuple[int, int, int]]:
 
 def _latest(owner: Ints, place: Ints) -> Ints:
     """Of what waits the rows that are remembered: of each owner (sorted) so many of the latest."""
-    begin, end = runs(owner)
+    begin, end = find_runs(owner)
     if not (end - begin > MOST_WAITING).any():
         return np.arange(len(owner))
     order = np.lexsort((place, owner))
@@ -205,14 +214,14 @@ def _handle(carried: Carried) -> int:
 class _Known:
     """What is known of requests by their place: of rows, and of those `carried` from earlier blocks."""
 
-    def __init__(self, headers: Headers, carried: Sequence[tuple[int, Key, Waiting]], number: Number) -> None:
+    def __init__(self, headers: PairingHeaders, carried: Sequence[tuple[int, Key, Waiting]], number: Number) -> None:
         self._headers = headers
         waiting = [each.header for _, _, each in carried]
         self._handles = np.array([each.handle for _, _, each in carried], np.int64)
         self._carried = {
             "operation": [number(each.operation) for each in waiting],
-            "code": [stored(each.code) for each in waiting],
-            "version": [stored(each.version) for each in waiting],
+            "code": [encode_null(each.code) for each in waiting],
+            "version": [encode_null(each.version) for each in waiting],
             "client": [number(each.client) for each in waiting],
             "state": [each.state for each in waiting],
         }
@@ -232,7 +241,9 @@ class _Known:
         return found
 
 
-def _table(headers: Headers, carried: Sequence[tuple[int, Key, Waiting]], rules: Rules, number: Number) -> _Table:
+def _table(
+    headers: PairingHeaders, carried: Sequence[tuple[int, Key, Waiting]], rules: Rules, number: Number
+) -> _Table:
     """All that takes part, by queue, and by time within each."""
     asks = headers.role == Role.REQUEST
     place = np.flatnonzero((asks | (headers.role == Role.RESPONSE)) & (headers.key != NULL64))
@@ -240,7 +251,7 @@ def _table(headers: Headers, carried: Sequence[tuple[int, Key, Waiting]], rules:
     owner, key, kind = headers.owner[place], headers.key[place], headers.kind[place]
     side = headers.from_client[place] == asks
     if carried:
-        rows = [(owner, side, number(kind), stored64(key, scoped=True)) for owner, (side, kind, key), _ in carried]
+        rows = [(owner, side, number(kind), encode_null64(key, scoped=True)) for owner, (side, kind, key), _ in carried]
         old = np.array(rows, np.int64).T
         owner, side, kind, key = (np.concatenate(each) for each in zip(old, (owner, side, kind, key), strict=True))
         place = np.concatenate((np.arange(-len(rows), 0), place))
@@ -281,7 +292,7 @@ def _ranked(table: _Table, rules: Rules) -> _Pairs:
     return _Pairs(answer[paired], request[rank[paired]], answer[~paired], request[waits], contested)
 
 
-def _find_odd(headers: Headers, table: _Table, pairs: _Pairs, known: _Known, twin: Twin, odd: Bools) -> None:
+def _find_odd(headers: PairingHeaders, table: _Table, pairs: _Pairs, known: _Known, twin: Twin, odd: Bools) -> None:
     """Marks the owners whose conversations may have done otherwise."""
     request, answer = table.place[pairs.request], table.place[pairs.answer]
     wrong = request > answer
@@ -306,7 +317,7 @@ def _overtaken(request: Ints, answer: Ints) -> Bools:
     return found
 
 
-def _crowded(headers: Headers, table: _Table, pairs: _Pairs) -> Ints:
+def _crowded(headers: PairingHeaders, table: _Table, pairs: _Pairs) -> Ints:
     """Owners where more requests wait at once than conversations remember."""
     change = np.zeros(len(headers.role), np.int64)
     own = table.place[table.asks & (table.place >= 0)]
@@ -314,7 +325,7 @@ def _crowded(headers: Headers, table: _Table, pairs: _Pairs) -> Ints:
     change[table.place[pairs.answer]] = -1
     answered = np.zeros(int(headers.owner[-1]) + 1, bool)
     answered[table.owner[pairs.answer]] = True
-    begin, _ = runs(headers.owner)
+    begin, _ = find_runs(headers.owner)
     total = np.cumsum(change)
     most = np.maximum.reduceat(total, begin) - (total - change)[begin]
     owners = headers.owner[begin]

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from analyzer.messages.decode_as import Order
+from analyzer.messages.decode_as import ConnectionRule
 from dissectors.api import SURE, WEAK, Dissector
 from dissectors.foreign import Foreign, foreign
 from dissectors.registry import Ports
@@ -32,7 +32,7 @@ ENOUGH_BYTES = 256
 ENOUGH_SEGMENTS = 64
 
 
-class Decision(NamedTuple):
+class ProtocolDecision(NamedTuple):
     """`dissector` None: of no protocol of ours, `other` says which if that is known. `client`: the flow's side.
 
     preamble: bytes that a proxy put before the client's first message. expected: the protocol that the server's port
@@ -47,7 +47,7 @@ class Decision(NamedTuple):
     against: str | None = None
 
 
-class Seen(NamedTuple):
+class ConnectionEvidence(NamedTuple):
     """What is known of a connection: the first bytes of both directions (by flow side), in `segments` segments.
 
     `client` is -1 while nobody knows; `final` when no more bytes will come; `late` when the beginnings of both
@@ -61,11 +61,11 @@ class Seen(NamedTuple):
     client: int
     final: bool
     late: bool
-    order: Order | None = None
+    rule: ConnectionRule | None = None
     later: tuple[Sequence[bytes], Sequence[bytes]] = ((), ())
 
 
-def recognise(seen: Seen, known: Ports) -> Decision | None:
+def recognise_protocol(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
     """Decides, or None: wait for more. A proxy's preamble is looked behind."""
     first, second = seen.prefixes
     for side, prefix in enumerate(seen.prefixes):
@@ -79,15 +79,15 @@ def recognise(seen: Seen, known: Ports) -> Decision | None:
     return decision and _expecting(decision, seen, known)
 
 
-def _expecting(decision: Decision, seen: Seen, known: Ports) -> Decision:
+def _expecting(decision: ProtocolDecision, seen: ConnectionEvidence, known: Ports) -> ProtocolDecision:
     by_port = known.by_port(seen.ports[1 - decision.client])
     nobody = decision.dissector is None and decision.other is None
-    if by_port is None or nobody or by_port is decision.dissector or seen.order is not None:
+    if by_port is None or nobody or by_port is decision.dissector or seen.rule is not None:
         return decision
     return decision._replace(expected=by_port.name)
 
 
-def _decide(seen: Seen, known: Ports) -> Decision | None:
+def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
     prefixes, segments, ports, client, final, late, order, _ = seen
     likely = _by_port(ports, known) if client < 0 else client
     orientations = (likely, 1 - likely) if client < 0 else (client,)
@@ -96,30 +96,30 @@ def _decide(seen: Seen, known: Ports) -> Decision | None:
     for each in orientations:
         if known.is_told(ports[1 - each]):
             told = known.told(ports[1 - each])
-            return Decision(told, each, against=_against(told, prefixes, each, known))
+            return ProtocolDecision(told, each, against=_against(told, prefixes, each, known))
     own = known.by_port(ports[1 - likely])
     best, score, side = _best(prefixes, orientations, _first(own, known.dissectors))
     sure = score >= SURE and (side == likely or all(prefixes))
     other = None if sure else next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
     if own is not None and best is not own and (contest := _contest(seen, own, best if sure else None, likely)) <= 0:
-        return Decision(own, likely) if contest < 0 else None
+        return ProtocolDecision(own, likely) if contest < 0 else None
     if sure:
-        return Decision(best, side)
+        return ProtocolDecision(best, side)
     if other is not None:
-        return Decision(None, likely, other)
+        return ProtocolDecision(None, likely, other)
     enough = _enough(seen)
     for each in orientations:
         by_port = known.by_port(ports[1 - each])
         if by_port is not None and enough and _score(by_port, prefixes, each) > 0:
-            return Decision(by_port, each)
+            return ProtocolDecision(by_port, each)
     if not enough:
         return None
     # Both directions may begin inside a message: then the port says what to hunt for, and weak signs say nothing.
     by_port = own if late else None
     if score < WEAK or (by_port is not None and score < SURE):
-        return Decision(by_port, likely)
+        return ProtocolDecision(by_port, likely)
     if side == likely or all(prefixes) or final or segments >= ENOUGH_SEGMENTS:
-        return Decision(best, side)
+        return ProtocolDecision(best, side)
     return None
 
 
@@ -128,7 +128,7 @@ def _first(own: Dissector | None, dissectors: tuple[Dissector, ...]) -> tuple[Di
     return dissectors if own is None else (own, *dissectors)
 
 
-def _contest(seen: Seen, own: Dissector, rival: Dissector | None, client: int) -> int:
+def _contest(seen: ConnectionEvidence, own: Dissector, rival: Dissector | None, client: int) -> int:
     """Whether the bytes speak for the port's own protocol (negative) or not (positive); 0: wait for more.
 
     rival: the protocol that the first message speaks for; None: none of ours.
@@ -143,7 +143,7 @@ def _contest(seen: Seen, own: Dissector, rival: Dissector | None, client: int) -
     return int(answered and rival is None)
 
 
-def _votes(seen: Seen, dissector: Dissector, client: int) -> int:
+def _votes(seen: ConnectionEvidence, dissector: Dissector, client: int) -> int:
     """How many segments surely begin with a message of a protocol."""
     return sum(
         dissector.probe(prefix, side == client) >= SURE
@@ -152,13 +152,15 @@ def _votes(seen: Seen, dissector: Dissector, client: int) -> int:
     )
 
 
-def _enough(seen: Seen) -> bool:
+def _enough(seen: ConnectionEvidence) -> bool:
     """Whether it is no use to wait for more bytes."""
     telling = seen.prefixes if seen.client < 0 else (seen.prefixes[seen.client],)
     return seen.final or seen.segments >= ENOUGH_SEGMENTS or max(map(len, telling)) >= ENOUGH_BYTES
 
 
-def _obey(order: Order, seen: Seen, orientations: tuple[int, ...], known: Ports) -> Decision | None:
+def _obey(
+    order: ConnectionRule, seen: ConnectionEvidence, orientations: tuple[int, ...], known: Ports
+) -> ProtocolDecision | None:
     """What the user says of this connection, when there is enough to say whether its bytes speak for it.
 
     Who is the client may be left to find out.
@@ -166,12 +168,12 @@ def _obey(order: Order, seen: Seen, orientations: tuple[int, ...], known: Ports)
     if len(orientations) > 1 and order.client >= 0:
         orientations = (order.client,)
     if order.dissector is None:
-        return Decision(None, orientations[0])
+        return ProtocolDecision(None, orientations[0])
     _, score, side = _best(seen.prefixes, orientations, (order.dissector,))
     told = len(orientations) == 1 and max(map(len, seen.prefixes)) >= TELLING_BYTES
     if score < SURE and not told and not _enough(seen):
         return None
-    return Decision(order.dissector, side, against=_against(order.dissector, seen.prefixes, side, known))
+    return ProtocolDecision(order.dissector, side, against=_against(order.dissector, seen.prefixes, side, known))
 
 
 def _against(told: Dissector | None, prefixes: tuple[bytes, bytes], client: int, known: Ports) -> str | None:

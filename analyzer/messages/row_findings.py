@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
-from analyzer.messages.index import FROM_CLIENT, Mark, Messages, unpaired
-from analyzer.tcp.streams import UNKNOWN_SIDE, Streams
+from analyzer.messages.index import FROM_CLIENT, MessageTable, RowMark, find_unpaired
+from analyzer.tcp.streams import UNKNOWN_SIDE, StreamTable
 from dissectors.api import Role, State
 from dissectors.finding import Finding, Severity
 from dissectors.wire.bulk import NULL
 
 
-class Facts(NamedTuple):
+class RowFacts(NamedTuple):
     """Columns of n rows. `paired`: the partner is known, though it may have left; `latency`: ns of responses with one
     that is there, else 0.
 
@@ -38,12 +38,12 @@ class Facts(NamedTuple):
     deserted: Bools
 
     @classmethod
-    def of(cls, index: Messages, streams: Streams, rows: Ints) -> Facts:
+    def read(cls, index: MessageTable, streams: StreamTable, rows: Ints) -> RowFacts:
         """The facts about some rows."""
         names = ("marks", "state", "role", "partner", "time", "stream", "side")
         take = {name: index.column(name)[rows] for name in names}
         there = take["partner"] != NULL
-        paired = ~unpaired(take["partner"], take["marks"])
+        paired = ~find_unpaired(take["partner"], take["marks"])
         answers = there & (take["role"] == Role.RESPONSE)
         asked = index.column("time")[take["partner"][answers]]
         latency = np.zeros(len(rows), np.int64)
@@ -59,19 +59,19 @@ class Facts(NamedTuple):
     @property
     def unanswered(self) -> Bools:
         """Requests without the answer in the capture that they should have."""
-        owed = self.marks & Mark.NOTHING_OWED == 0
+        owed = self.marks & RowMark.NOTHING_OWED == 0
         found: Bools = self.asking & ~self.paired & owed & (self.state != State.PARTIAL)
         return found
 
 
-class Remark(NamedTuple):
+class RowFinding(NamedTuple):
     """A finding of the rows for which the condition holds.
 
     late: only what comes behind a row can tell. alone: such rows are not written together with others, for their
     latency is negative.
     """
 
-    condition: Callable[[Facts], Bools]
+    condition: Callable[[RowFacts], Bools]
     finding: Finding
     late: bool = False
     alone: bool = False
@@ -79,41 +79,41 @@ class Remark(NamedTuple):
 
 _LEFT = "no answer is in the capture, the side that asked closed the connection first"
 
-ROW_FINDINGS: tuple[Remark, ...] = (
-    Remark(
-        lambda facts: facts.marks & Mark.SNAPPED != 0,
+ROW_FINDINGS: tuple[RowFinding, ...] = (
+    RowFinding(
+        lambda facts: facts.marks & RowMark.SNAPPED != 0,
         Finding(Severity.WARNING, "cut-by-snaplen", "the capture kept only the beginning of packets"),
     ),
-    Remark(
-        lambda facts: facts.marks & Mark.GAP != 0,
+    RowFinding(
+        lambda facts: facts.marks & RowMark.GAP != 0,
         Finding(Severity.WARNING, "gap", "bytes of this message are missing from the capture"),
     ),
-    Remark(
+    RowFinding(
         lambda facts: (facts.role == Role.RESPONSE) & ~facts.paired,
         Finding(Severity.NOTE, "orphan-response", "its request is not in the capture"),
     ),
-    Remark(
-        lambda facts: (facts.state == State.PARTIAL) & (facts.marks & (Mark.SNAPPED | Mark.GAP) == 0),
+    RowFinding(
+        lambda facts: (facts.state == State.PARTIAL) & (facts.marks & (RowMark.SNAPPED | RowMark.GAP) == 0),
         Finding(Severity.WARNING, "unfinished", "the stream ends before this message does"),
     ),
-    Remark(
+    RowFinding(
         lambda facts: facts.latency < 0,
         Finding(Severity.WARNING, "clock-went-back", "the clock went back since its request"),
         alone=True,
     ),
-    Remark(
+    RowFinding(
         lambda facts: facts.unanswered & facts.deserted,
         Finding(
             Severity.WARNING, "closed-unanswered", "the other side closed the connection, no answer is in the capture"
         ),
         late=True,
     ),
-    Remark(
+    RowFinding(
         lambda facts: facts.unanswered & facts.left,
         Finding(Severity.NOTE, "unanswered", _LEFT),
         late=True,
     ),
-    Remark(
+    RowFinding(
         lambda facts: facts.unanswered & ~facts.deserted & ~facts.left,
         Finding(Severity.NOTE, "unanswered", "no answer is in the capture"),
         late=True,
@@ -121,9 +121,9 @@ ROW_FINDINGS: tuple[Remark, ...] = (
 )
 
 
-def remarks(index: Messages, streams: Streams, rows: Ints, *, late: bool) -> Ints:
+def flag_findings(index: MessageTable, streams: StreamTable, rows: Ints, *, late: bool) -> Ints:
     """For each of `rows` the findings of the table, as bits; of what only later packets can tell, where `late`."""
-    facts = Facts.of(index, streams, rows)
+    facts = RowFacts.read(index, streams, rows)
     found = np.zeros(len(rows), np.int64)
     for bit, remark in enumerate(ROW_FINDINGS):
         if late or not remark.late:
@@ -139,6 +139,6 @@ ALONE = sum(1 << bit for bit, remark in enumerate(ROW_FINDINGS) if remark.alone)
 
 
 @lru_cache(maxsize=256)
-def findings_of(bits: int) -> tuple[Finding, ...]:
+def decode_findings(bits: int) -> tuple[Finding, ...]:
     """The findings that remarks() gave as bits."""
     return tuple(remark.finding for bit, remark in enumerate(ROW_FINDINGS) if bits >> bit & 1)

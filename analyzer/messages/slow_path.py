@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from analyzer.messages.assembler import MessageAssembler
-from analyzer.messages.connection import AT_END, NO_FIN, Connection, Early, Packet, Row
-from analyzer.messages.framing import Reader
+from analyzer.messages.connection import AT_END, NO_FIN, Connection, ConnectionPacket, EarlyPiece, PendingRow
+from analyzer.messages.framing import ByteReader
 from analyzer.tcp.reassembly import GAP, HALF, HOLE_AGE_NS, HOLE_AGE_PACKETS, WINDOW, Piece
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
 from dissectors.registry import Ports
@@ -26,13 +26,13 @@ from dissectors.registry import Ports
 class SlowPath:
     """Drives connections packet by packet. `serial` numbers the messages of the whole input as they are cut out."""
 
-    def __init__(self, reader: Reader, known: Ports, serial: Callable[[], int]) -> None:
+    def __init__(self, reader: ByteReader, known: Ports, serial: Callable[[], int]) -> None:
         self._maker = MessageAssembler(reader, known, serial)
 
-    def packet(self, connection: Connection, packet: Packet) -> list[Row]:
+    def process_packet(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
         """Takes the next packet; returns the rows that it closes."""
-        rows: list[Row] = []
-        if connection.fin != NO_FIN and connection.over:
+        rows: list[PendingRow] = []
+        if connection.fin != NO_FIN and connection.is_finished:
             return rows  # the engine forgets it at the end of the block; the rows may not depend on where that is
         side, other, seq = packet.side, 1 - packet.side, packet.seq
         half = connection.halves[side]
@@ -50,7 +50,7 @@ class SlowPath:
             ready = half.accept(seq, packet.at, packet.length, packet.captured, packet.number, packet.time)
             rows += self._hand_on(connection, side, ready, packet)
         for each, waiting in enumerate(connection.halves):
-            if waiting.held and (ready := waiting.tick(packet.time)):
+            if waiting.has_pending and (ready := waiting.tick(packet.time)):
                 rows += self._hand_on(connection, each, ready, packet)
         if packet.flags & FIN and half.base is not None:
             ahead = (seq + packet.length - half.base - half.next + HALF & 0xFFFFFFFF) - HALF
@@ -64,7 +64,7 @@ class SlowPath:
             rows += self._finish_sides(connection, packet.number)
         return rows
 
-    def _open(self, connection: Connection, packet: Packet) -> None:
+    def _open(self, connection: Connection, packet: ConnectionPacket) -> None:
         """A SYN opens its side."""
         half = connection.halves[packet.side]
         if half.base is None:
@@ -77,57 +77,60 @@ class SlowPath:
         if connection.client < 0:
             connection.client = 1 - packet.side if packet.flags & ACK else packet.side
 
-    def _note_need(self, connection: Connection, packet: Packet) -> None:
+    def _note_need(self, connection: Connection, packet: ConnectionPacket) -> None:
         """Remembers what a packet with payload acknowledges, if that is not there yet."""
         other = connection.halves[1 - packet.side]
         if packet.flags & ACK and other.base is not None and not connection.alone:
             ahead = (packet.ack - other.base - other.next + HALF & 0xFFFFFFFF) - HALF
             needed = other.next + ahead
-            held = connection.early[1 - packet.side] or connection.hunting_before(1 - packet.side, needed)
+            held = connection.early[1 - packet.side] or connection.is_hunting_before(1 - packet.side, needed)
             if 0 < ahead <= WINDOW or held:
                 connection.needs[packet.number] = needed
 
-    def _open_by_ack(self, connection: Connection, packet: Packet) -> None:
+    def _open_by_ack(self, connection: Connection, packet: ConnectionPacket) -> None:
         """What a side acknowledges between its SYN and its first byte is the other side's SYN."""
         half, other = connection.halves[packet.side], connection.halves[1 - packet.side]
         if half.by_syn and not half.next and not half.waiting and not other.unopened:
             other.open(packet.ack - 1 & 0xFFFFFFFF)
 
-    def _hand_on(self, connection: Connection, side: int, ready: list[Piece], packet: Packet) -> list[Row]:
+    def _hand_on(
+        self, connection: Connection, side: int, ready: list[Piece], packet: ConnectionPacket
+    ) -> list[PendingRow]:
         """Takes what is ready, up to the first piece that is early."""
         early = connection.early[side]
         if not early and not connection.needs:
-            return self._maker.take(connection, side, ready, packet.number)
+            return self._maker.add_pieces(connection, side, ready, packet.number)
         for count, piece in enumerate(ready):
             needed = _need(connection, piece)
-            if early or not connection.reached(1 - side, needed):
-                early.append(Early(needed, piece, packet.time, connection.ticks))
+            if early or not connection.has_reached(1 - side, needed):
+                early.append(EarlyPiece(needed, piece, packet.time, connection.ticks))
                 early += [
-                    Early(_need(connection, each), each, packet.time, connection.ticks) for each in ready[count + 1 :]
+                    EarlyPiece(_need(connection, each), each, packet.time, connection.ticks)
+                    for each in ready[count + 1 :]
                 ]
-                return self._maker.take(connection, side, ready[:count], packet.number)
-        return self._maker.take(connection, side, ready, packet.number)
+                return self._maker.add_pieces(connection, side, ready[:count], packet.number)
+        return self._maker.add_pieces(connection, side, ready, packet.number)
 
-    def _release(self, connection: Connection, packet: Packet) -> list[Row]:
+    def _release(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
         """Takes what is early no longer, or has waited long enough.
 
         What has waited long enough goes piece by piece, and only where nothing is reached: each may be what the other
         side has waited for. The rest of a message that it acknowledged is lost then.
         """
-        rows: list[Row] = []
+        rows: list[PendingRow] = []
         connection.ticks += 1
         while (side := self._next_early(connection, packet)) is not None:
             if lost := _lost_rest(connection, 1 - side, connection.early[side][0]):
                 rows += self._hand_on(connection, 1 - side, lost, packet)
                 continue
-            rows += self._maker.take(connection, side, [connection.early[side].popleft().piece], packet.number)
+            rows += self._maker.add_pieces(connection, side, [connection.early[side].popleft().piece], packet.number)
         if not (
             connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting
         ):
             connection.needs.clear()  # of packets that brought nothing new
         return rows
 
-    def _next_early(self, connection: Connection, packet: Packet) -> int | None:
+    def _next_early(self, connection: Connection, packet: ConnectionPacket) -> int | None:
         """The side whose first early piece is to be taken now; None while all have to wait."""
         impatient = None
         for side in (0, 1):
@@ -135,7 +138,7 @@ class SlowPath:
             if not early:
                 continue
             needed, _, time, tick = early[0]
-            if connection.alone or connection.reached(1 - side, needed):
+            if connection.alone or connection.has_reached(1 - side, needed):
                 return side
             if packet.time - time > HOLE_AGE_NS or connection.ticks - tick > HOLE_AGE_PACKETS:
                 impatient = side if impatient is None else impatient
@@ -151,28 +154,28 @@ class SlowPath:
             return False
         return all(connection.halves[1 - side].next >= early[0].needed for side, early in enumerate(connection.early))
 
-    def end(self, connection: Connection, closed: int = AT_END) -> list[Row]:
+    def end(self, connection: Connection, closed: int = AT_END) -> list[PendingRow]:
         """RST or the end of the capture: everything that is held back becomes rows."""
-        rows: list[Row] = []
+        rows: list[PendingRow] = []
         left = [_arrivals(connection, side) for side in (0, 1)]
         while left[0] or left[1]:
             side = _next_left(connection, left)
             if not left[1 - side]:
                 lost = _lost_rest(connection, 1 - side, left[side][0])
-                rows += self._maker.take(connection, 1 - side, lost, closed)
-                if connection.hunting_before(1 - side, left[side][0].needed):
+                rows += self._maker.add_pieces(connection, 1 - side, lost, closed)
+                if connection.is_hunting_before(1 - side, left[side][0].needed):
                     rows += self._maker.flush(connection, 1 - side, closed)
-            rows += self._maker.take(connection, side, [left[side].popleft().piece], closed)
+            rows += self._maker.add_pieces(connection, side, [left[side].popleft().piece], closed)
         connection.needs.clear()
         rows += self._maker.decide(connection, closed, final=True)
         for side in (0, 1):
             rows += self._maker.flush(connection, side, closed)
         return rows
 
-    def _finish_sides(self, connection: Connection, closed: int) -> list[Row]:
-        rows: list[Row] = []
+    def _finish_sides(self, connection: Connection, closed: int) -> list[PendingRow]:
+        rows: list[PendingRow] = []
         for side in (0, 1):
-            if connection.finished(side):
+            if connection.has_finished(side):
                 if connection.framers is None and all(end is not None for end in connection.fin):
                     rows += self._maker.decide(connection, closed, final=True)
                 rows += self._maker.flush(connection, side, closed)
@@ -194,11 +197,11 @@ def _next_left(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
         return 0 if first else 1
     side = 0 if first[0].latest <= second[0].latest else 1
     own, other = left[side][0], left[1 - side][0]
-    waits = other.piece.offset < own.needed or connection.hunting_before(1 - side, own.needed)
+    waits = other.piece.offset < own.needed or connection.is_hunting_before(1 - side, own.needed)
     return 1 - side if waits and own.piece.offset >= other.needed else side
 
 
-def _lost_rest(connection: Connection, side: int, answer: Early | _Arrival) -> list[Piece]:
+def _lost_rest(connection: Connection, side: int, answer: EarlyPiece | _Arrival) -> list[Piece]:
     """What a side lost of a message that has begun, where `answer` acknowledges it, and what came behind it."""
     framer = None if connection.framers is None or connection.dissector is None else connection.framers[side]
     if framer is None or not framer.synced or not framer.pieces or connection.early[side]:
@@ -219,7 +222,7 @@ def _arrivals(connection: Connection, side: int) -> deque[_Arrival]:
     pieces = [(each.piece, each.needed) for each in early]
     pieces += [(piece, _need(connection, piece)) for piece in half.end()]
     if fin is not None:
-        pieces += [(piece, 0) for piece in half.lost_before(fin, *connection.fin_seen[side])]
+        pieces += [(piece, 0) for piece in half.lose_until(fin, *connection.fin_seen[side])]
     early.clear()
     latest = 0
     found: deque[_Arrival] = deque()

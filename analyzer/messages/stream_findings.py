@@ -15,12 +15,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Columns, Ints
+from analyzer.columns.arrays import ColumnTable, Ints
 from analyzer.messages import defects
-from analyzer.messages.connection import Connection, Row
-from analyzer.messages.framing import Reader
-from analyzer.messages.index import Repeats
-from analyzer.tcp.reassembly import Piece, Repeat
+from analyzer.messages.connection import Connection, PendingRow
+from analyzer.messages.framing import ByteReader
+from analyzer.messages.index import RetransmissionTable
+from analyzer.tcp.reassembly import Piece, Retransmission
 from dissectors.finding import Finding, Severity
 from dissectors.foreign import Foreign, foreign
 
@@ -34,7 +34,7 @@ _OF_STREAM = 200
 """Bytes of an entry that counts, about."""
 
 
-Located = tuple[Finding, int | None]
+LocatedFinding = tuple[Finding, int | None]
 """A finding without a row, and the stream that it is about; None where it is about none, or about several."""
 
 
@@ -85,7 +85,7 @@ def _foreign(connection: Connection, other: Foreign, expected: str) -> _Kind:
     return _kind("wrong-protocol", Severity.NOTE, text)
 
 
-class _Remarks(Columns):
+class _Remarks(ColumnTable):
     """`kind` is a number of the kinds met; `sender` 0 for the client; `other` a packet that is named, too."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
@@ -104,23 +104,23 @@ class _Remarks(Columns):
 class StreamFindings:
     """Collects findings and retransmissions as connections are walked."""
 
-    def __init__(self, reader: Reader, repeats: Repeats) -> None:
+    def __init__(self, reader: ByteReader, repeats: RetransmissionTable) -> None:
         self._reader, self._repeats = reader, repeats
         self._kept = _Remarks()
         self._kinds: dict[_Kind, int] = {}
         self._left: Counter[str] = Counter()
-        self.of_streams: Counter[tuple[str, int]] = Counter()
+        self.stream_counts: Counter[tuple[str, int]] = Counter()
         """How many there are of each code in each stream, of those that have not left."""
 
     def __len__(self) -> int:
         return len(self._kept)
 
     @property
-    def held(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes that they take."""
-        return self._kept.held + len(self.of_streams) * _OF_STREAM
+        return self._kept.memory_bytes + len(self.stream_counts) * _OF_STREAM
 
-    def leave(self, packet: int) -> None:
+    def evict(self, packet: int) -> None:
         """Those about what was before a packet leave; how many there were is still told."""
         here = self._kept.column("packet")[self._kept.first :] >= packet
         before = self._kept.first + (int(here.argmax()) if here.any() else len(here))
@@ -128,9 +128,9 @@ class StreamFindings:
         leaving = {name: self._kept.column(name)[self._kept.first : before].tolist() for name in ("kind", "stream")}
         for kind, stream in zip(leaving["kind"], leaving["stream"], strict=True):
             self._left[kinds[kind]] += 1
-            self.of_streams[kinds[kind], stream] -= 1
-            if not self.of_streams[kinds[kind], stream]:
-                del self.of_streams[kinds[kind], stream]
+            self.stream_counts[kinds[kind], stream] -= 1
+            if not self.stream_counts[kinds[kind], stream]:
+                del self.stream_counts[kinds[kind], stream]
         self._kept.forget(before)
 
     @property
@@ -139,13 +139,13 @@ class StreamFindings:
         return [finding for finding, _ in self.located]
 
     @property
-    def located(self) -> list[Located]:
+    def located(self) -> list[LocatedFinding]:
         """The same with the stream of each."""
         kinds = list(self._kinds)
         names = [kind.code for kind in kinds]
         codes = np.array([names.index(name) for name in names], np.int64)[self._kept.column("kind")[self._kept.first :]]
         order = self._in_order(kinds)
-        listed, more = [], list[Located]()
+        listed, more = [], list[LocatedFinding]()
         numbers = [names.index(code) for code in dict.fromkeys(names) if self._left[code]]
         for code in dict.fromkeys([*codes.tolist(), *numbers]):
             places = np.flatnonzero(codes[order] == code)
@@ -167,7 +167,7 @@ class StreamFindings:
         keys = [self._kept.column(name)[first:] for name in ("offset", "side", "stream", "packet")]
         return np.lexsort([rank[self._kept.column("kind")[first:]], *keys])
 
-    def said(self, places: Ints) -> tuple[Ints, list[Finding]]:
+    def describe(self, places: Ints) -> tuple[Ints, list[Finding]]:
         """Those at some places from 0 to len(self), as they came: their streams, and what is to be said of each."""
         kinds = list(self._kinds)
         stream = self._kept.column("stream")[places].astype(np.int64)
@@ -180,17 +180,17 @@ class StreamFindings:
         whose = f"stream {cell['stream']}, from the {sender}" if people else f"from the {sender}"
         return Finding(kind.severity, kind.code, f"{whose}: {text.format_map(cell)}")
 
-    def of(self, connection: Connection, rows: list[Row]) -> None:
+    def collect(self, connection: Connection, rows: list[PendingRow]) -> None:
         """Takes what a connection's walk left behind; its rows tell of raw runs."""
         if connection.framers is None:
             return  # whose bytes these are, and of which protocol, is not decided yet
         for side, half in enumerate(connection.halves):
             for gap in half.gaps:
                 self._gap(connection, side, gap)
-            for repeat in half.repeats:
+            for repeat in half.retransmissions:
                 self._repeat(connection, side, repeat)
             half.gaps.clear()
-            half.repeats.clear()
+            half.retransmissions.clear()
         ours = connection.dissector is not None
         if rows and ours and connection.decision is not None and connection.decision.expected is not None:
             self._unexpected(connection, rows[0], connection.decision.expected)
@@ -202,13 +202,13 @@ class StreamFindings:
             if row.frame.raw:
                 self._raw(connection, row)
 
-    def _unexpected(self, connection: Connection, row: Row, expected: str) -> None:
+    def _unexpected(self, connection: Connection, row: PendingRow, expected: str) -> None:
         assert connection.dissector is not None
         port = connection.ports[1 - connection.client]
         text = f"{connection.dissector.name} is spoken on port {port}, which usually is that of {expected}"
         self._add_row(_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
 
-    def _forced(self, connection: Connection, row: Row, against: str) -> None:
+    def _forced(self, connection: Connection, row: PendingRow, against: str) -> None:
         assert connection.dissector is not None
         text = f"read as {connection.dissector.name}, as was asked for; its first bytes are {against}"
         self._add_row(_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
@@ -216,7 +216,7 @@ class StreamFindings:
     def _gap(self, connection: Connection, side: int, gap: Piece) -> None:
         self._add(GAP, connection, side, gap)
 
-    def _repeat(self, connection: Connection, side: int, repeat: Repeat) -> None:
+    def _repeat(self, connection: Connection, side: int, repeat: Retransmission) -> None:
         new, old = repeat
         self._repeats.append(
             1,
@@ -232,10 +232,10 @@ class StreamFindings:
         if old is None or old.lost or new.lost:
             return
         length = min(new.length, COMPARED_BYTES)
-        if self._reader.read(new.at, length) != self._reader.read(old.at, length):
+        if self._reader.read_bytes(new.at, length) != self._reader.read_bytes(old.at, length):
             self._add(CONFLICT, connection, side, new, old.packet)
 
-    def _raw(self, connection: Connection, row: Row) -> None:
+    def _raw(self, connection: Connection, row: PendingRow) -> None:
         beginning, decision = self._beginning(row), connection.decision
         if foreign(beginning) is not None:
             return  # the row says so itself: see analyzer.decode.raw
@@ -244,24 +244,24 @@ class StreamFindings:
                 self._add_row(_foreign(connection, decision.other, decision.expected), connection, row)
         elif connection.dissector is not None:
             refused, from_client = connection.dissector.refused, row.side == connection.client
-            what = None if refused is None else defects.asked(partial(refused, beginning, from_client), None)
+            what = None if refused is None else defects.call_or_default(partial(refused, beginning, from_client), None)
             kind = SKIPPED if what is None else _refused(what)
             self._add_row(kind, connection, row)
 
-    def _beginning(self, row: Row) -> bytes:
+    def _beginning(self, row: PendingRow) -> bytes:
         """The first bytes of a raw run."""
         found = b""
         for piece in row.frame.pieces:
             if piece.lost or len(found) >= _BEGINNING:
                 break
-            found += self._reader.read(piece.at, min(piece.length, _BEGINNING - len(found)))
+            found += self._reader.read_bytes(piece.at, min(piece.length, _BEGINNING - len(found)))
         return found
 
-    def _add_row(self, kind: _Kind, connection: Connection, row: Row) -> None:
+    def _add_row(self, kind: _Kind, connection: Connection, row: PendingRow) -> None:
         self._add(kind, connection, row.side, _Place(row.frame.offset, row.frame.length, row.last))
 
     def _add(self, kind: _Kind, connection: Connection, side: int, place: Piece | _Place, other: int = 0) -> None:
-        self.of_streams[kind.code, connection.number] += 1
+        self.stream_counts[kind.code, connection.number] += 1
         self._kept.append(
             1,
             {

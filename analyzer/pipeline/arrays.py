@@ -14,30 +14,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.columns.arrays import Array, Bools, Ints
-from analyzer.columns.values import Column, Flags, Integers, Joined, Picked, Scoped
+from analyzer.columns.values import CellColumn, ConcatenatedColumn, FlagColumn, IntegerColumn, ScopedColumn, TextColumn
 from analyzer.pipeline.found import array_of
 from dissectors.wire.bulk import distinct
 
 
-def array(column: Column) -> pa.Array:
+def array(column: CellColumn) -> pa.Array:
     """The values of a column: numbers of its own width, flags, or texts."""
     match column:
-        case Picked(texts, numbers):
+        case TextColumn(texts, numbers):
             used, places = distinct(numbers)
             return array_of(texts.values(used), pa.string()).take(pa.array(places))
-        case Integers(numbers, null):
+        case IntegerColumn(numbers, null):
             return pa.array(numbers, mask=null)
-        case Flags(flags):
+        case FlagColumn(flags):
             return pa.array(flags)
-        case Joined(parts, null):
+        case ConcatenatedColumn(parts, null):
             return nothing_where(joined([array(part) for part in parts]), null)
-        case Scoped():
+        case ScopedColumn():
             return _scoped(column)
         case _:
             return array_of(column.values(), pa.string())
 
 
-def _scoped(column: Scoped) -> pa.Array:
+def _scoped(column: ScopedColumn) -> pa.Array:
     texts = joined([array(column.scope), array(column.unsigned)])
     return pc.if_else(pa.array(column.scoped), texts, array(column.signed).cast(pa.string()))
 

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.columns.arrays import Array, Ints
-from analyzer.columns.group_keys import packed
+from analyzer.columns.group_keys import make_group_keys
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import Rows, chunks
 from analyzer.pipeline import exchanges, findings, messages, names, streams
@@ -86,7 +86,7 @@ class Portions:
             rows = rows[len(some) :]
 
     def _kinds(self, rows: Ints) -> tuple[list[tuple[int, ...]], Ints]:
-        columns, keys = packed([self._session.rows.column(name)[rows] for name in _KIND])
+        columns, keys = make_group_keys([self._session.rows.column(name)[rows] for name in _KIND])
         return list(zip(*(column.tolist() for column in columns), strict=True)), keys
 
     def made(self, rows: Ints, sizes: Array) -> None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
-from analyzer.columns.text import one_line
+from analyzer.columns.text import escape_line_breaks
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS_IN_ORDER, Rows, chunks, said_error, said_findings
 from analyzer.decode.template_decoder import Group, Said, Shapes, TemplateDecoder
@@ -134,7 +134,7 @@ class Bodies:
     def _said(self, body: Body, dissector: Dissector, context: Context) -> Said:
         found: dict[str, Any] = {"error": said_error(body), "findings": said_findings(body), "fields": body.values}
         said = {slot: self._marking.dumps(found[slot]).decode() for slot in self._slots if slot in found}
-        return {**said, "info": one_line(dissector.info(body, context))} if "info" in self._slots else said
+        return {**said, "info": escape_line_breaks(dissector.info(body, context))} if "info" in self._slots else said
 
     def _add_group(self, draft: _Draft, group: Group, errors: Errors, findings: Findings) -> None:
         places = group.places
@@ -200,8 +200,8 @@ def _text(group: Group, slot: str) -> _Texts:
         else:
             runs[-1].append(part)
     if len(runs) == 1:
-        written = cells.beside(runs[0], count)
-        return _Texts([cells.text_of(written)], cells.sizes_of(written))
+        written = cells.join_cells(runs[0], count)
+        return _Texts([cells.flatten_cells(written)], cells.count_cell_bytes(written))
     columns, sizes = [], np.zeros(count, np.int64)
     longer = [_Texts.of(mark.write(values)) for mark, values in laid.splices[known:]]
     for run, nested in zip(runs, [*longer, None], strict=True):
@@ -220,8 +220,8 @@ def _each(run: list[bytes | Cells], count: int) -> tuple[Iterable[bytes], Ints |
     if len(constant) == len(run):
         text = b"".join(constant)
         return repeat(text), len(text)
-    written = cells.beside(run, count)
-    text, sizes = cells.text_of(written), cells.sizes_of(written)
+    written = cells.join_cells(run, count)
+    text, sizes = cells.flatten_cells(written), cells.count_cell_bytes(written)
     return map(text.__getitem__, starmap(slice, pairwise(accumulate(sizes.tolist(), initial=0)))), sizes
 
 

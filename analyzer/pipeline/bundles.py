@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzer.capture.rows import gather_rows
-from analyzer.columns.arrays import Ints, ranks
+from analyzer.capture.sources import gather_rows
+from analyzer.columns.arrays import Ints, rank_in_runs
 
 COUNT = np.dtype("<u4")
 
@@ -75,7 +75,7 @@ def offsets_of(column: pa.Array) -> Ints:
 
 def _places(begin: Ints, count: Ints, width: int) -> Ints:
     """Where the records of bundles are that begin there."""
-    return np.repeat(begin + COUNT.itemsize, count) + ranks(count) * width
+    return np.repeat(begin + COUNT.itemsize, count) + rank_in_runs(count) * width
 
 
 def _put(data: npt.NDArray[np.uint8], places: Ints, rows: npt.NDArray[Any]) -> None:

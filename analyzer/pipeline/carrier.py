@@ -24,7 +24,7 @@ from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode.endpoints import name_stream
 from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
-from analyzer.messages.row_findings import Facts
+from analyzer.messages.row_findings import RowFacts
 from analyzer.pipeline.chosen import Chosen
 from analyzer.pipeline.found import unicode
 from analyzer.pipeline.origins import Kept
@@ -144,7 +144,7 @@ class Carrier:
         index, streams = self.session.rows, self.session.engine.streams
         live = np.ones(len(streams), bool)
         live[self.ended()] = False
-        facts = Facts.of(index, streams, np.arange(len(index)))
+        facts = RowFacts.read(index, streams, np.arange(len(index)))
         new = np.ones(len(index), bool)
         new[self._written] = False
         going_on = np.array([self.session.engine.connection(each) is not None for each in range(len(streams))], bool)
@@ -237,7 +237,7 @@ class Carrier:
         index, found = self.session.rows, [np.empty(0, np.int64)]
         protocol, code, role = (index.column(name) for name in ("protocol", "code", "role"))
         for number, dissector in enumerate(self.session.engine.known.dissectors):
-            asked = {(each.code, each.role) for each in defects.teachers(dissector) if each.scoped}
+            asked = {(each.code, each.role) for each in defects.list_binding_sources(dissector) if each.scoped}
             for teaching, part in asked:
                 mine = (protocol == number) & (code == teaching) & (role == part)
                 mine &= live[index.column("stream")] & (index.column("state") == State.COMPLETE)

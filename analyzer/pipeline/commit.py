@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 
-from analyzer.capture.output import cannot_write
+from analyzer.capture.output import make_write_error
 from analyzer.errors import UserError
 
 STAGING, READY, BATCH, GONE, LOCK = "_staging-", "_ready", "_batch-", "_gone-", "_lock"
@@ -50,7 +50,7 @@ def locked(folder: str) -> Iterator[None]:
         os.makedirs(folder, exist_ok=True)
         descriptor = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise make_write_error(folder, error) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

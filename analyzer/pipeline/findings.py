@@ -13,12 +13,12 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from analyzer.capture.packets import Packets
-from analyzer.columns.arrays import Ints, ranks
-from analyzer.columns.group_keys import packed
+from analyzer.capture.packets import PacketReader
+from analyzer.columns.arrays import Ints, rank_in_runs
+from analyzer.columns.group_keys import make_group_keys
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.rows import Rows
-from analyzer.messages.row_findings import findings_of
+from analyzer.messages.row_findings import decode_findings
 from analyzer.pipeline.arrays import array, picked
 from analyzer.pipeline.bodies import Told
 from analyzer.pipeline.found import MOST, Columns, array_of, days
@@ -37,7 +37,7 @@ def of_rows(reader: Rows, told: Told) -> Columns | None:
     """The findings of rows, whose bodies have told theirs and those of the index at sight; None if there are none."""
     session, rows = reader.session, told.rows
     early, late = (flag_row_findings(session, rows, late=hindsight) for hindsight in (False, True))
-    (body, before, after), keys = packed([told.numbers["findings"], early, late])
+    (body, before, after), keys = make_group_keys([told.numbers["findings"], early, late])
     kinds = told.findings.values
     lists = [
         _with_hindsight(kinds[kind], *bits)
@@ -48,7 +48,7 @@ def of_rows(reader: Rows, told: Told) -> Columns | None:
     mine = np.repeat(rows, counts)
     if not len(mine):
         return None
-    places = np.repeat((np.cumsum(length) - length)[keys], counts) + ranks(counts)
+    places = np.repeat((np.cumsum(length) - length)[keys], counts) + rank_in_runs(counts)
     found: Columns = {key: array(reader.column(key, mine)) for key in _OF_ROW}
     flat = list(chain.from_iterable(lists))
     for index, name in enumerate(_NAMES):
@@ -64,8 +64,8 @@ def _numbers(session: Analysis, rows: Ints) -> pa.Array | None:
 
 def _with_hindsight(said: Sequence[Said], early: int, late: int) -> list[Said]:
     """What `early` stands for is the beginning of `said`."""
-    known = len(findings_of(early))
-    return [*map(_said, findings_of(late)), *said[known:]]
+    known = len(decode_findings(early))
+    return [*map(_said, decode_findings(late)), *said[known:]]
 
 
 def _said(finding: Finding) -> Said:
@@ -76,7 +76,7 @@ def of_streams(session: Analysis) -> Iterator[Columns]:
     """Those of connections."""
     remarks, streams = session.engine.stream_findings, session.engine.streams
     for first in range(0, len(remarks), MOST):
-        stream, said = remarks.said(np.arange(first, min(first + MOST, len(remarks))))
+        stream, said = remarks.describe(np.arange(first, min(first + MOST, len(remarks))))
         found: Columns = dict.fromkeys(("number", "id", "operation", "time_ns"))
         found |= _columns(list(map(_said, said)))
         found |= {"stream_id": ids(session, stream), "protocol": protocols(session, stream)}
@@ -87,7 +87,7 @@ def of_files(session: Analysis) -> Iterator[Columns]:
     """Those of captures, on the day of a file's first packet; a run on Spark has them from those who read the files."""
     if not (found := session.source.findings):
         return
-    files = session.source.files if isinstance(session.source, Packets) else []
+    files = session.source.files if isinstance(session.source, PacketReader) else []
     begins = {info.path: info.first for info in files if info.first is not None}
     first = min(begins.values(), default=0)
     named = [max((path for path in begins if one.text.startswith(path)), key=len, default="") for one in found]

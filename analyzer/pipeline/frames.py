@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from analyzer.capture.records import Standing, Stretch
+from analyzer.capture.records import CaptureRange, ScanState
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile
 
@@ -28,7 +28,7 @@ def split_up(
     spark: SparkSession,
     files: Sequence[CaptureFile],
     options: Options,
-    begins: Mapping[int, Standing] = MappingProxyType({}),
+    begins: Mapping[int, ScanState] = MappingProxyType({}),
 ) -> list[Split]:
     """The splits of files; those that are larger than one are hopped over, each by one task.
 
@@ -46,11 +46,11 @@ def split_up(
         for batch in batches:
             for place in batch.column(0).to_pylist():
                 number = large[place]
-                found = [Split(number, Stretch(each)).text() for each in hop(files[number], options.split)]
+                found = [Split(number, CaptureRange(each)).text() for each in hop(files[number], options.split)]
                 yield pa.record_batch([pa.array(found, pa.string())], ["split"])
 
     rows = spark.range(0, len(large), 1, min(len(large), TASKS_A_CORE * cores(spark)))
-    cuts: dict[int, list[Standing]] = {}
+    cuts: dict[int, list[ScanState]] = {}
     for row in rows.mapInArrow(hop_over, "split STRING").collect():
         found = Split.of(row.split)
         assert found.stretch.begin is not None

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyzer.capture.rows import gather_rows
+from analyzer.capture.sources import gather_rows
 from analyzer.columns.arrays import Ints
-from analyzer.columns.group_keys import parts
+from analyzer.columns.group_keys import iterate_groups
 from analyzer.pipeline.record_rows import key_hash
 from dissectors.wire.bulk import distinct
 
@@ -41,7 +41,7 @@ class Hashes:
             hashes.append(pa.array([key_hash(data[begin : begin + size]) for begin, size in places], pa.string()))
             numbers[there] = np.arange(len(there))
         else:
-            for key, places_of in parts(keys):
+            for key, places_of in iterate_groups(keys):
                 mine, size = there[places_of], int(lengths[key])
                 encoded = _keys(data, at[mine], size).dictionary_encode()
                 numbers[mine] = encoded.indices.to_numpy() + count

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from analyzer.capture.output import cannot_write
+from analyzer.capture.output import make_write_error
 from analyzer.errors import UserError
 
 OWNER = "owner"
@@ -35,7 +35,7 @@ def owned(prefix: str, parent: str | None = None) -> Iterator[Path]:
         home = Path(tempfile.mkdtemp(prefix=prefix, dir=where))
     except OSError as error:
         if parent is not None:
-            raise cannot_write(parent, error) from error
+            raise make_write_error(parent, error) from error
         raise UserError("there is no temporary folder that can be written: name one, TMPDIR=DIR") from error
     descriptor = os.open(home / f"{OWNER}.new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

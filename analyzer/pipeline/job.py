@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from analyzer.capture.records import Standing
+from analyzer.capture.records import ScanState
 from analyzer.errors import UserError
 from analyzer.pipeline import commit, files
 from analyzer.pipeline.files import FileNote
@@ -130,7 +130,9 @@ def _done(spark: SparkSession, batch: Batch, folder: str, options: Options) -> I
         return
     work = Work(batch.files, None if options.shuffled else folder, batch.part, options, batch.carry)
     begins = {
-        place: Standing(*batch.begins[file.path]) for place, file in enumerate(batch.files) if file.path in batch.begins
+        place: ScanState(*batch.begins[file.path])
+        for place, file in enumerate(batch.files)
+        if file.path in batch.begins
     }
     splits = split_up(spark, batch.files, options, begins)
     done = sorted_pointers(spark, batch.files, options, splits, batch.opened).mapInArrow(work, DONE)

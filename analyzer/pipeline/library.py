@@ -11,11 +11,10 @@ import os
 import resource
 import threading
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.feed import SPOOL_LIMIT, Inflow
-from analyzer.capture.file_kinds import recognise
+from analyzer.capture.feed import SPOOL_LIMIT, SpoolingFeed, recognise_compression
 from analyzer.capture.records import CaptureInfo
-from analyzer.capture.sources import Mapped, Spool
+from analyzer.capture.sources import MappedFile, Spool
+from analyzer.errors import CaptureError
 
 MOST_FILES = 64
 MOST_UNPACKED = 16 << 30
@@ -37,12 +36,12 @@ class Library:
     """Sources by path. What it gives stays open until trim()."""
 
     def __init__(self) -> None:
-        self._open: dict[_Key, Mapped] = {}
+        self._open: dict[_Key, MappedFile] = {}
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft < hard:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
-    def source(self, path: str) -> Mapped:
+    def source(self, path: str) -> MappedFile:
         """The bytes of a capture, unpacked. Raises CaptureError when it is gone, or there is no room to unpack it."""
         try:
             status = os.stat(path)
@@ -62,12 +61,12 @@ class Library:
         return sum(source.size() for source in self._open.values() if isinstance(source, Spool))
 
 
-def _opened(path: str) -> Mapped:
+def _opened(path: str) -> MappedFile:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    if not recognise(os.pread(descriptor, 6, 0)):
-        return Mapped(descriptor)
-    inflow = Inflow(descriptor, CaptureInfo(path), [], threading.Event(), SPOOL_LIMIT)
-    compression = recognise(inflow.peek())
+    if not recognise_compression(os.pread(descriptor, 6, 0)):
+        return MappedFile(descriptor)
+    inflow = SpoolingFeed(descriptor, CaptureInfo(path), [], threading.Event(), SPOOL_LIMIT)
+    compression = recognise_compression(inflow.peek())
     assert compression is not None
     inflow.unpack(compression)
     while inflow.fill():

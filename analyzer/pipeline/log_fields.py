@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.capture.store import Store
-from analyzer.columns.arrays import Array, Bools, Ints, given, ranks
-from analyzer.columns.group_keys import packed, parts
+from analyzer.columns.arrays import Array, Bools, Ints, decode_null, rank_in_runs
+from analyzer.columns.group_keys import iterate_groups, make_group_keys
 from analyzer.decode.multi_segment import MultiSegmentReader, placed
 from analyzer.query.projection import number, walked
 from analyzer.session import Analysis
@@ -51,13 +51,13 @@ class Found:
 def find(session: Analysis, twin: Twin, rows: Ints, named: Callable[[str], str]) -> Found:
     """The fields of these rows, all of one protocol. named: the name of a topic whose id others explain."""
     table = session.rows
-    numbers, keys = packed([table.column(name)[rows] for name in _KIND])
+    numbers, keys = make_group_keys([table.column(name)[rows] for name in _KIND])
     kinds = [_logs(twin, *kind) for kind in zip(*(column.tolist() for column in numbers), strict=True)]
     left = np.array([kind is None for kind in kinds], bool)[keys] | (table.column("state")[rows] != State.COMPLETE)
     length = table.column("length")[rows].astype(np.int64)
     topics: dict[str, int] = {}
     columns = [np.zeros((5, 0), np.int64)]
-    for key, places in parts(keys):
+    for key, places in iterate_groups(keys):
         kind, mine = kinds[key], places[~left[places]]
         if kind is None:
             continue
@@ -86,13 +86,13 @@ def read(session: Analysis, rows: Ints, found: Found, first: int, stop: int) -> 
     length = np.where(wanted, table.column("length")[mine], 0).astype(np.int64)
     mine = mine[wanted]
     count = table.column("count")[mine].astype(np.int64)
-    piece = np.repeat(table.column("pieces")[mine].astype(np.int64), count) + ranks(count)
-    data = session.source.store.joined(pieces.column("at")[piece], pieces.column("length")[piece], BEHIND)
+    piece = np.repeat(table.column("pieces")[mine].astype(np.int64), count) + rank_in_runs(count)
+    data = session.source.store.read_joined(pieces.column("at")[piece], pieces.column("length")[piece], BEHIND)
     return LogFields(data, message, found.at[some] + (np.cumsum(length) - length)[message], found.size[some], length)
 
 
 def _logs(twin: Twin, role: int, code: int, version: int) -> Logs | None:
-    return twin.logs(Context(Role(role), given(code), given(version)))
+    return twin.logs(Context(Role(role), decode_null(code), decode_null(version)))
 
 
 class _Eye:

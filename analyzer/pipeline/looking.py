@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.file_kinds import LONGEST_MAGIC, recognise
+from analyzer.capture.feed import LONGEST_MAGIC, recognise_compression
 from analyzer.capture.inputs import BYTE_ORDERS, PCAPNG_MAGIC, SHORTEST_SECTION
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import PacketReader
 from analyzer.capture.pcap import LAYOUTS
-from analyzer.errors import UserError
+from analyzer.errors import CaptureError, UserError
 from analyzer.pipeline.commit import LOCK
 from analyzer.pipeline.ledger import NAME, OPEN
 from analyzer.pipeline.tables import EVERY
@@ -108,7 +107,7 @@ def looked_at(one: tuple[str, bool]) -> tuple[CaptureFile, CaptureError | None]:
             head = opened.read(max(LONGEST_MAGIC, 12))
     except (OSError, ValueError):
         head = b""
-    compressed = recognise(head) is not None
+    compressed = recognise_compression(head) is not None
     likely = compressed or head[:4] in LAYOUTS or head[:4] == PCAPNG_MAGIC
     sure = head[:4] in LAYOUTS or head[8:12] in BYTE_ORDERS
     sure &= likely and not compressed and file.size >= SHORTEST_SECTION
@@ -119,7 +118,7 @@ def looked_at(one: tuple[str, bool]) -> tuple[CaptureFile, CaptureError | None]:
 def _problem(path: str) -> CaptureError | None:
     """Why a file can't be read. It is opened as it will be, but not read."""
     try:
-        with Packets([path]):
+        with PacketReader([path]):
             return None
     except CaptureError as error:
         return error

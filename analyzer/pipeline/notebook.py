@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 from analyzer.pipeline.frames import cores, scanned, sorted_pointers, split_up
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile, Sources, find

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-from analyzer.capture.stretches import StretchPackets
+from analyzer.capture.range_reader import RangeReader
 from analyzer.decode.rows import said_finding
 
 
@@ -38,7 +38,7 @@ class SplitNote:
     error: str | None = None
     passed_over: str | None = None
 
-    def after(self, packets: StretchPackets) -> Self:
+    def after(self, packets: RangeReader) -> Self:
         """The same when a stretch was read, or as far as it was."""
         info = packets.info
         return replace(
@@ -49,8 +49,8 @@ class SplitNote:
             last=info.last,
             format=info.format,
             compression=info.compression,
-            early=packets.damaged,
-            end=None if info.compression else packets.standing,
+            early=packets.is_damaged,
+            end=None if info.compression else packets.scan_state,
             findings=[*map(said_finding, packets.findings)],
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from analyzer.decode.jsonable import Limits
-from analyzer.messages.decode_as import Told
+from analyzer.messages.decode_as import DecodeAsRules
 from dissectors.wire.budget import allowed
 
 SPLIT = 128 << 20
@@ -26,7 +26,7 @@ class Options:
     decompressed: bytes that a message may be decompressed to; by default what this process was told (wire.budget).
     """
 
-    decode_as: Told = ()
+    decode_as: DecodeAsRules = ()
     limits: Limits = field(default_factory=Limits)
     fields: bool = True
     split: int = SPLIT

@@ -21,7 +21,7 @@ from analyzer.capture.sources import Spool
 from analyzer.capture.store import SHIFT, Store
 from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import known_of, together
+from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline.arriving import Queue
 from analyzer.pipeline.batches import NOTES, Found, tables
 from analyzer.pipeline.bodies import Learned
@@ -60,7 +60,7 @@ def rows(
     """
     settle()
     queue = Queue(batches)
-    known, _ = known_of(together(options.decode_as))
+    known, _ = make_rules(merge_rules(options.decode_as))
     try:
         with desk_of(carry, known.dissectors) as desk:
             for found in _parts(queue, files, options, desk, named):
@@ -78,7 +78,7 @@ def _parts(
     queue: Queue, files: Sequence[CaptureFile], options: Options, desk: Desk, named: Collection[str]
 ) -> Iterator[Found]:
     """Part by part."""
-    known, orders = known_of(together(options.decode_as))
+    known, orders = make_rules(merge_rules(options.decode_as))
     names, folders = [file.name for file in files], {file.capture: file.capture_name for file in files}
     while (capture := queue.capture()) is not None:
         today = {file.name: number for number, file in enumerate(files) if file.capture == capture}
@@ -98,7 +98,7 @@ def _parts(
 class Part:
     """Connections of one capture: the Blocks of one Analysis, of which nothing leaves before its end."""
 
-    gone = 1
+    removed_before = 1
 
     def __init__(self, queue: Queue, capture: int, files: Sequence[CaptureFile], origins: Kept) -> None:
         self.store, self.flows, self.findings = Store(), FlowTable(), list[Finding]()
@@ -142,7 +142,7 @@ class Part:
         packets = pointers.packets
         forward = packets["forward"] == 1
         low, high = ends[:, 0], ends[:, 1]
-        flow, direction = self.flows.number(np.where(forward, low, high), np.where(forward, high, low))
+        flow, direction = self.flows.number_flows(np.where(forward, low, high), np.where(forward, high, low))
         file = pointers.origin >> RECORDS
         self._origins.add(file, pointers.origin & RECORD)
         before, self._count = self._count, self._count + len(pointers)
@@ -227,7 +227,7 @@ class CarriedPart(Part):
         """See suspending.Depot."""
         ends = np.array(ends_of(connection, self.flows), np.uint64)
         source, destination = ends if lower else ends[::-1]
-        flow, _ = self.flows.number(np.array([source]), np.array([destination]))
+        flow, _ = self.flows.number_flows(np.array([source]), np.array([destination]))
         return int(flow[0])
 
     def is_lower(self, flow: int) -> bool:

@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import POSITION, SHIFT, Store
-from analyzer.columns.arrays import Ints, order_by, ranks, runs
+from analyzer.columns.arrays import Ints, argsort_stable, find_runs, rank_in_runs
 from analyzer.pipeline.bundles import bundled, counts, followed, offsets_of
 
 
@@ -126,10 +126,10 @@ def packed(
     shuffled: all payload follows.
     """
     for rows in _portions(block, shuffled=shuffled):
-        order = order_by(block.flow[rows]) + rows.start
+        order = argsort_stable(block.flow[rows]) + rows.start
         flow = block.flow[order]
-        begin, end = runs(flow)
-        begin = np.flatnonzero(ranks(end - begin) % MOST == 0)
+        begin, end = find_runs(flow)
+        begin = np.flatnonzero(rank_in_runs(end - begin) % MOST == 0)
         count = np.diff(begin, append=len(order))
         names, places, number, at = connections.of(flow[begin]), place[order], block.number[order], block.at[order]
         packets = np.empty(len(order), PACKET)
@@ -177,6 +177,6 @@ def ends_of(connection: bytes, flows: FlowTable) -> tuple[int, int]:
     """A connection's lower and higher end, as `flows` numbers endpoints."""
     _, *ports = _HEAD.unpack_from(connection)
     addresses = np.frombuffer(connection, np.uint8, offset=_HEAD.size).reshape(2, -1)
-    codes = flows.ipv4(addresses) if len(connection) == _IPV4 else flows.ipv6(addresses)
+    codes = flows.encode_ipv4(addresses) if len(connection) == _IPV4 else flows.encode_ipv6(addresses)
     low, high = (code << 16 | port for code, port in zip(codes.tolist(), ports, strict=True))
     return low, high

@@ -44,7 +44,7 @@ def carried(session: Analysis, naming: Naming, rows: Ints) -> Iterator[Told]:
         for place, (row, (dissector, message, context)) in enumerate(zip(part.tolist(), readable, strict=True), first):
             if dissector is None:
                 continue
-            body = defects.values(dissector, message, context)
+            body = defects.decode_values(dissector, message, context)
             for _, parts in groupby(read_payloads(session, naming, row, dissector, body, context), _record_of):
                 if (told := _told(place, list(parts))) is not None:
                     yield told

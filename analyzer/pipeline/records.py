@@ -71,7 +71,7 @@ def records(session: Analysis, rows: Ints, options: Options, topics: Topics | No
 
 def _carriers(session: Analysis, dissector: Dissector, twin: Twin | None, rows: Ints) -> Ints:
     """Those of these rows that may carry records: by operation and role, and by what their twin sees."""
-    told = defects.carriers(dissector)
+    told = defects.find_carriers(dissector)
     if told is not None:
         code, role = (session.rows.column(name)[rows].astype(np.int64) for name in ("code", "role"))
         wanted = [(NULL if number is None else number) * len(Role) + kind for number, kind in told]

@@ -19,9 +19,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.records import Stretch
-from analyzer.capture.stretches import Earlier, StretchPackets
+from analyzer.capture.range_reader import EarlierRange, RangeReader
+from analyzer.capture.records import CaptureRange
+from analyzer.errors import CaptureError
 from analyzer.pipeline.looking import LARGEST_REMOTE, CaptureFile
 from analyzer.pipeline.notes import SplitNote
 from analyzer.pipeline.options import Options
@@ -35,15 +35,17 @@ def scan(splits: Iterable[Split], files: Sequence[CaptureFile], options: Options
     settle()
     for split in splits:
         file = files[split.file]
-        earlier = [Earlier(files[number].path, stretch) for number, stretch in split.earlier]
+        earlier = [EarlierRange(files[number].path, stretch) for number, stretch in split.earlier]
 
-        def opened(file: CaptureFile = file, split: Split = split, earlier: list[Earlier] = earlier) -> StretchPackets:
+        def opened(
+            file: CaptureFile = file, split: Split = split, earlier: list[EarlierRange] = earlier
+        ) -> RangeReader:
             if file.too_large:
                 raise CaptureError(
                     f"{file.path} has {file.size:,} bytes, and Spark gives no file of more than {LARGEST_REMOTE:,}: "
                     "copy it to where it can be opened, or cut it"
                 )
-            return StretchPackets(file.path, split.stretch, earlier)
+            return RangeReader(file.path, split.stretch, earlier)
 
         yield from _scanned(split.file, file, opened, shuffled=options.shuffled)
 
@@ -59,17 +61,17 @@ def scan_contents(
         for path, content in zip(*(batch.column(place) for place in (0, 1)), strict=True):
             number = numbers[path.as_py()]
 
-            def opened(content: pa.Scalar = content, file: CaptureFile = files[number]) -> StretchPackets:
+            def opened(content: pa.Scalar = content, file: CaptureFile = files[number]) -> RangeReader:
                 with tempfile.NamedTemporaryFile(prefix="wireanalyze-") as spool:
                     spool.write(content.as_buffer())
                     spool.flush()
-                    return StretchPackets(spool.name, Stretch(), called=file.path)
+                    return RangeReader(spool.name, CaptureRange(), called=file.path)
 
             yield from _scanned(number, files[number], opened, shuffled=True)
 
 
 def _scanned(
-    number: int, file: CaptureFile, opened: Callable[[], StretchPackets], *, shuffled: bool
+    number: int, file: CaptureFile, opened: Callable[[], RangeReader], *, shuffled: bool
 ) -> Iterator[pa.RecordBatch]:
     said = SplitNote(file.path, bytes=file.size)
     try:

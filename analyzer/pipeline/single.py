@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import groupby
 
-from analyzer.capture.output import cannot_write, place, scratch
-from analyzer.capture.packets import Packets
+from analyzer.capture.output import create_scratch_folder, make_write_error, publish_folder
+from analyzer.capture.packets import PacketReader
 from analyzer.columns.arrays import Ints
 from analyzer.errors import UserError
-from analyzer.messages.decode_as import known_of, together
+from analyzer.messages.decode_as import make_rules, merge_rules
 from analyzer.pipeline import enrich
 from analyzer.pipeline.batches import tables
 from analyzer.pipeline.chosen import Chosen
@@ -34,8 +34,8 @@ def export(files: Sequence[CaptureFile], options: Options) -> Iterator[Found]:
     for _, group in groupby(files, key=lambda file: file.capture):
         inputs = list(group)
         origins = Counted(inputs[0].capture_name, [file.name for file in inputs])
-        packets = Packets([file.path for file in inputs], watch=origins.see)
-        known, orders = known_of(together(options.decode_as))
+        packets = PacketReader([file.path for file in inputs], watch=origins.see)
+        known, orders = make_rules(merge_rules(options.decode_as))
         with Analysis(packets, known, orders=orders) as session:
             yield from enrich.whole(tables(session.load(), origins, options, named=enrich.needed(TABLES)), TABLES)
 
@@ -70,12 +70,12 @@ def write(
     called now and then; what it raises ends the writing.
     """
     check(folder, named, force=force)
-    with _there(folder), scratch(folder, folder) as hidden:
+    with _there(folder), create_scratch_folder(folder, folder) as hidden:
         counts = _written(session, hidden, rows, options, named, tick)
         for table in named:
             target = os.path.join(folder, table)
             if counts[table]:
-                place(os.path.join(hidden, table), target, force=force)
+                publish_folder(os.path.join(hidden, table), target, force=force)
             elif force:
                 shutil.rmtree(target, ignore_errors=True)
     return counts
@@ -92,7 +92,7 @@ def _there(folder: str) -> Iterator[None]:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise make_write_error(folder, error) from error
     try:
         yield
     except BaseException:
@@ -118,7 +118,7 @@ def _written(
             sink.add(found)
         written = sink.close()
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise make_write_error(folder, error) from error
     counts = dict.fromkeys(named, 0)
     for each in written:
         counts[each.table] += each.rows
@@ -130,7 +130,7 @@ def _origins(session: Session) -> Counted:
     paths = [info.path for info in session.packets.files]
     origins = Counted(_capture(paths), [os.path.basename(path) for path in paths])
     if len(paths) > 1:
-        for records in session.packets.again():
+        for records in session.packets.reread_records():
             origins.see(records)
     return origins
 

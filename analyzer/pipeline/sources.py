@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from analyzer.capture.errors import CaptureError
-from analyzer.errors import UserError
+from analyzer.errors import CaptureError, UserError
 from analyzer.pipeline.looking import CaptureFile, expanded, looked_at, path_of
 
 __all__ = ["CaptureFile", "Named", "Sources", "find"]

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.records import Standing, Stretch
-from analyzer.capture.stretches import LOOK, StretchPackets
+from analyzer.capture.range_reader import LOOK, RangeReader
+from analyzer.capture.records import CaptureRange, ScanState
+from analyzer.errors import CaptureError
 from analyzer.pipeline.sources import CaptureFile
 
-ANEW: Mapping[int, Standing] = {}
+ANEW: Mapping[int, ScanState] = {}
 """All files are read from their beginning."""
 
 MOST_EARLIER = 4
@@ -31,8 +31,8 @@ class Split:
     """A part of a file (its number) for one task; `earlier`: what may be looked back into, the nearest first."""
 
     file: int
-    stretch: Stretch
-    earlier: Sequence[tuple[int, Stretch]] = ()
+    stretch: CaptureRange
+    earlier: Sequence[tuple[int, CaptureRange]] = ()
 
     @property
     def first(self) -> bool:
@@ -56,16 +56,16 @@ class Split:
         return cls(file, _stretch(stretch), tuple((number, _stretch(each)) for number, each in earlier))
 
 
-def _listed(stretch: Stretch) -> list[object]:
+def _listed(stretch: CaptureRange) -> list[object]:
     return [None if stretch.begin is None else list(stretch.begin), stretch.end]
 
 
-def _stretch(listed: Sequence[object]) -> Stretch:
+def _stretch(listed: Sequence[object]) -> CaptureRange:
     begin, end = listed
     if not isinstance(begin, list):
-        return Stretch(None, end)  # type: ignore[arg-type]
+        return CaptureRange(None, end)  # type: ignore[arg-type]
     position, records, place, told = begin
-    return Stretch(Standing(position, records, place, tuple(told)), end)  # type: ignore[arg-type]
+    return CaptureRange(ScanState(position, records, place, tuple(told)), end)  # type: ignore[arg-type]
 
 
 def huge(files: Sequence[CaptureFile], split: int) -> list[int]:
@@ -73,17 +73,17 @@ def huge(files: Sequence[CaptureFile], split: int) -> list[int]:
     return [number for number, file in enumerate(files) if file.plain and not file.remote and file.size > split]
 
 
-def hop(file: CaptureFile, split: int) -> list[Standing]:
+def hop(file: CaptureFile, split: int) -> list[ScanState]:
     """Where a file may be cut, about every `split` bytes; nowhere, if it can't be read: its scan will say why."""
-    found: list[Standing] = []
+    found: list[ScanState] = []
     try:
-        with StretchPackets(file.path, Stretch(None, file.size)) as packets:
-            hopper = packets.hopper
+        with RangeReader(file.path, CaptureRange(None, file.size)) as packets:
+            hopper = packets.scanner
             while True:
                 for _ in hopper.blocks_for(split):
                     pass
-                standing = hopper.standing()
-                if hopper.broken or standing.position + split // 2 > file.size:
+                standing = hopper.save_state()
+                if hopper.is_damaged or standing.position + split // 2 > file.size:
                     break
                 if found and standing.position == found[-1].position:
                     break
@@ -94,7 +94,7 @@ def hop(file: CaptureFile, split: int) -> list[Standing]:
 
 
 def splits(
-    files: Sequence[CaptureFile], cuts: Mapping[int, Sequence[Standing]], begins: Mapping[int, Standing] = ANEW
+    files: Sequence[CaptureFile], cuts: Mapping[int, Sequence[ScanState]], begins: Mapping[int, ScanState] = ANEW
 ) -> list[Split]:
     """The splits of all files that this machine's tasks open, in order.
 
@@ -107,17 +107,17 @@ def splits(
         end = file.size if file.plain else None
         ends = [*(each.position for each in cuts.get(number, ())), end]
         for begin, stop in zip([begins.get(number), *cuts.get(number, ())], ends, strict=True):
-            found.append(Split(number, Stretch(begin, stop), _earlier(number, begin, files, cuts)))
+            found.append(Split(number, CaptureRange(begin, stop), _earlier(number, begin, files, cuts)))
     return found
 
 
 def _earlier(
-    number: int, begin: Standing | None, files: Sequence[CaptureFile], cuts: Mapping[int, Sequence[Standing]]
-) -> tuple[tuple[int, Stretch], ...]:
-    found: list[tuple[int, Stretch]] = []
+    number: int, begin: ScanState | None, files: Sequence[CaptureFile], cuts: Mapping[int, Sequence[ScanState]]
+) -> tuple[tuple[int, CaptureRange], ...]:
+    found: list[tuple[int, CaptureRange]] = []
     if begin is not None:
         back = _before(cuts.get(number, ()), begin.records)
-        found.append((number, Stretch(back, begin.position)))
+        found.append((number, CaptureRange(back, begin.position)))
         if back is not None:
             return tuple(found)
     for before in range(number - 1, max(number - 1 - MOST_EARLIER, -1), -1):
@@ -126,13 +126,13 @@ def _earlier(
             break
         known = cuts.get(before, ())
         back = _before(known, known[-1].records) if known else None
-        found.append((before, Stretch(back, file.size if file.plain else None)))
+        found.append((before, CaptureRange(back, file.size if file.plain else None)))
         if back is not None:
             break
     return tuple(found)
 
 
-def _before(cuts: Sequence[Standing], records: int) -> Standing | None:
+def _before(cuts: Sequence[ScanState], records: int) -> ScanState | None:
     """The last place with enough records between it and those."""
     return next((each for each in reversed(cuts) if each.records <= records - LOOK), None)
 

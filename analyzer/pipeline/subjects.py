@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns.arrays import Ints, runs
-from analyzer.columns.group_keys import packed
+from analyzer.columns.arrays import Ints, find_runs
+from analyzer.columns.group_keys import make_group_keys
 from analyzer.decode.name_resolver import Lore
 from analyzer.decode.request_fields import own_requests
 from analyzer.decode.rows import Rows
@@ -107,7 +107,7 @@ class Subjects:
                 if len(able):
                     numbers[place, able] = self._numbers(field, missing[able], self._pools[column])
         self._bodies.forget()
-        kinds, keys = packed(list(numbers))
+        kinds, keys = make_group_keys(list(numbers))
         named = [
             self._kinds.setdefault(kind, len(self._kinds))
             for kind in zip(*(each.tolist() for each in kinds), strict=True)
@@ -124,7 +124,7 @@ class Subjects:
         session = self._session
         reach = follow_sessions(session).reach(part, own_requests(session, rows), len(session.rows))
         lists = [tuple(islice(each, MOST)) for each in reach.lists]
-        (own, held), keys = packed([numbers, reach.numbers])
+        (own, held), keys = make_group_keys([numbers, reach.numbers])
         both = zip(own.tolist(), held.tolist(), strict=True)
         joined: Ints = np.array([pool.with_more(mine, lists[more]) for mine, more in both], np.int64)[keys]
         return joined
@@ -135,7 +135,7 @@ class Subjects:
         numbers = np.zeros(len(rows), np.int64)
         if not len(found.rows):
             return numbers
-        begins, ends = runs(found.rows)
+        begins, ends = find_runs(found.rows)
         values = listed(found.values)
         if len(begins) == len(values):
             numbers[found.rows] = list(map(pool.__getitem__, values))

@@ -17,17 +17,17 @@ import numpy.typing as npt
 
 from analyzer.capture.store import Store
 from analyzer.columns.arrays import Array, Ints
-from analyzer.messages.connection import Connection, Early
-from analyzer.messages.index import Messages
-from analyzer.messages.index import Pieces as PieceColumns
+from analyzer.messages.connection import Connection, EarlyPiece
+from analyzer.messages.index import MessageTable
+from analyzer.messages.index import PieceTable as PieceColumns
 from analyzer.query.fields.held import Following
-from analyzer.tcp.reassembly import HalfStream, Piece, Repeat
-from analyzer.tcp.streams import Memory
+from analyzer.tcp.reassembly import HalfStream, Piece, Retransmission
+from analyzer.tcp.streams import FlowMemory
 
 NAMED = ("operation", "client", "scope")
 """Columns of rows that are numbers of names."""
 
-KEPT = tuple(name for name in Messages.TYPES if name != "stream")
+KEPT = tuple(name for name in MessageTable.TYPES if name != "stream")
 """Columns of rows that go along; `pieces` and `partner` count among those that do."""
 
 Counts = tuple[int, int, int, int]
@@ -72,7 +72,7 @@ class Suspended:
     """
 
     lower: bool
-    memory: Memory
+    memory: FlowMemory
     cells: Mapping[str, int]
     protocol: str | None
     counts: Counts
@@ -95,7 +95,7 @@ def unpacked(data: bytes, kind: type[np.generic]) -> Array:
 
 def columns_of(rows: CarriedRows) -> tuple[dict[str, Array], dict[str, Array]]:
     """Rows and their pieces as columns."""
-    columns = {name: unpacked(rows.columns[name], Messages.TYPES[name]) for name in KEPT}
+    columns = {name: unpacked(rows.columns[name], MessageTable.TYPES[name]) for name in KEPT}
     return columns, {name: unpacked(rows.pieces[name], kind) for name, kind in PieceColumns.TYPES.items()}
 
 
@@ -137,7 +137,7 @@ def visit(connection: Connection, move: Move, number: Number) -> None:
         framer.pieces = [*map(move, framer.pieces)]
     connection.undecided = [(side, move(piece)) for side, piece in connection.undecided]
     for early in connection.early:
-        moved = [Early(each.needed, move(each.piece), each.time, each.tick) for each in early]
+        moved = [EarlyPiece(each.needed, move(each.piece), each.time, each.tick) for each in early]
         early.clear()
         early += moved
     connection.needs = {number(packet): needed for packet, needed in connection.needs.items()}
@@ -148,7 +148,7 @@ def visit(connection: Connection, move: Move, number: Number) -> None:
 def _visit_half(half: HalfStream, move: Move) -> None:
     half.waiting = [*map(move, half.waiting)]
     half.recent = deque(map(move, half.recent), half.recent.maxlen)
-    half.repeats = [Repeat(move(new), old and move(old)) for new, old in half.repeats]
+    half.retransmissions = [Retransmission(move(new), old and move(old)) for new, old in half.retransmissions]
     half.gaps = [*map(move, half.gaps)]
     unopened = []
     for seq, at, length, captured, packet, time in half.unopened:

@@ -8,12 +8,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, Ints, ranks
+from analyzer.columns.arrays import Array, Bools, Ints, rank_in_runs
 from analyzer.errors import UserError
 from analyzer.messages.connection import Connection
 from analyzer.messages.engine import Engine
-from analyzer.messages.index import NO_PROTOCOL, Messages
-from analyzer.messages.index import Pieces as PieceColumns
+from analyzer.messages.index import NO_PROTOCOL, MessageTable
+from analyzer.messages.index import PieceTable as PieceColumns
 from analyzer.pipeline.origins import Kept
 from analyzer.pipeline.states import Left
 from analyzer.pipeline.suspended import (
@@ -32,7 +32,7 @@ from analyzer.pipeline.suspended import (
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
 from analyzer.tcp.reassembly import GAP, Piece
-from analyzer.tcp.streams import Memory, Streams
+from analyzer.tcp.streams import FlowMemory, StreamTable
 from dissectors.wire.bulk import NULL
 
 
@@ -82,14 +82,14 @@ def suspended(
     stream, memory = engine.current(flow)
     connection = engine.connection(stream)
     handles = _handles(connection)
-    asked = engine.rows_of(handles)
+    asked = engine.find_rows(handles)
     opened = follow_sessions(session).carried(stream)
     answered = np.concatenate((asked, np.array(opened, np.int64)))
     partners = engine.rows.column("partner")[answered].astype(np.int64)
     rows = np.unique(np.concatenate((rows, answered, partners[partners != NULL])))
     columns = {name: engine.rows.column(name)[rows] for name in KEPT}
     count = columns["count"].astype(np.int64)
-    places = np.repeat(columns["pieces"].astype(np.int64), count) + ranks(count)
+    places = np.repeat(columns["pieces"].astype(np.int64), count) + rank_in_runs(count)
     pieces: dict[str, Array] = {name: engine.pieces.column(name)[places] for name in PieceColumns.TYPES}
     columns["pieces"] = np.cumsum(count) - count
     columns["partner"] = _among(rows, columns["partner"])
@@ -111,7 +111,7 @@ def suspended(
     return Suspended(
         lower,
         memory,
-        {name: engine.streams.cell(name, stream) for name in Streams.TYPES},
+        {name: engine.streams.cell(name, stream) for name in StreamTable.TYPES},
         None if protocol is None else protocol.name,
         counts,
         connection,
@@ -185,7 +185,7 @@ def _carried_rows(
     columns["extra"] = np.where(columns["extra"] == NULL, NULL, extra_back - (len(extra) - len(extras)))
     protocols = tuple(dissector.name for dissector in engine.known.dissectors)
     return CarriedRows(
-        {name: packed(columns[name], Messages.TYPES[name]) for name in KEPT},
+        {name: packed(columns[name], MessageTable.TYPES[name]) for name in KEPT},
         {name: packed(pieces[name], kind) for name, kind in PieceColumns.TYPES.items()},
         tuple(names),
         tuple(dict(each) for each in extras),
@@ -212,7 +212,7 @@ def resumed(
     """Brings a flow back that is new to the engine. today: it was left in this batch."""
     flow = part.flow_of(connection, left.lower)
     if state is None:
-        engine.resume(flow, Memory(0, left.uses), None, None)
+        engine.resume(flow, FlowMemory(0, left.uses), None, None)
         return Back(flow, -1, [])
     packets = state.packets
     numbers = unpacked(packets.numbers, np.int64)
@@ -247,15 +247,15 @@ def _take_back(
 ) -> int:
     """Rows into the index; the number of the first."""
     rows = state.rows
-    names = np.array([*map(engine.name, rows.names), NULL], np.int32)
-    extras = np.array([*map(engine.extra, rows.extras), NULL], np.int32)
+    names = np.array([*map(engine.number_name, rows.names), NULL], np.int32)
+    extras = np.array([*map(engine.number_extra, rows.extras), NULL], np.int32)
     protocols = [_protocols(engine).get(name, NO_PROTOCOL) for name in rows.protocols]
     for name in NAMED:
         columns[name] = names[np.where(columns[name] == NULL, -1, columns[name])]
     columns["extra"] = extras[np.where(columns["extra"] == NULL, -1, columns["extra"])]
     columns["protocol"] = np.array([*protocols, NO_PROTOCOL], np.int8)[columns["protocol"]]
     columns["stream"] = np.full(len(columns["partner"]), stream, np.int32)
-    first, serials = engine.take_back(columns, pieces, np.array(rows.asked, np.int64))
+    first, serials = engine.restore_rows(columns, pieces, np.array(rows.asked, np.int64))
     if state.connection is not None and state.connection.conversation is not None:
         state.connection.conversation.renumber(dict(zip(rows.handles, serials, strict=True)))
     return first

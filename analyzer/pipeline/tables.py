@@ -1,6 +1,6 @@
 """The tables and their columns, which readers of the Parquet files may rely on.
 
-docs/reference/output.md prints the same. Within a capture `id` names a message, so (`capture`, `id`) is the key of
+docs/reference/tables.md prints the same. Within a capture `id` names a message, so (`capture`, `id`) is the key of
 `messages`, (`capture`, `request_id`) that of `exchanges`. Values are those of the rows of docs/reference/output.md with
 the same names. A changed or dropped column counts VERSION up.
 """

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
-from analyzer.columns.values import Flags, Integers, Picked, Times
+from analyzer.columns.values import FlagColumn, IntegerColumn, TextColumn, TimeColumn
 from analyzer.decode.rows import BODY_KEYS, Rows, chunks
 from analyzer.errors import UserError
 from analyzer.query.column_names import key_of
@@ -67,13 +67,13 @@ def _rank(reader: Rows, rows: Ints, key: str | FieldPath) -> _Rank:
     if key in BODY_KEYS:
         return _of_values(_of_bodies(reader, rows, key))
     column, never = reader.column(key, rows), np.zeros(len(rows), bool)
-    if isinstance(column, Integers):
+    if isinstance(column, IntegerColumn):
         return column.numbers, never if column.null is None else column.null
-    if isinstance(column, Times):
+    if isinstance(column, TimeColumn):
         return column.times, never
-    if isinstance(column, Flags):
+    if isinstance(column, FlagColumn):
         return column.flags.astype(np.int8), never
-    if isinstance(column, Picked):
+    if isinstance(column, TextColumn):
         distinct, place = np.unique(column.numbers, return_inverse=True)
         rank, null = _of_values(column.texts.values(distinct))
         return rank[place], null[place]

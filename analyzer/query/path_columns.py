@@ -15,7 +15,7 @@ import numpy as np
 from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
-from analyzer.columns.values import Column, Integers, Style, Values
+from analyzer.columns.values import CellColumn, CellStyle, IntegerColumn, Values
 from analyzer.decode.rows import Rows, chunks
 from analyzer.query.fields import FieldPath, Reading
 from analyzer.query.fields.dense import Numbers
@@ -46,9 +46,9 @@ class _Told:
         """See Column."""
         return self.paths.values(self.key, self.rows)
 
-    def cells(self, style: Style) -> Cells:
+    def cells(self, style: CellStyle) -> Cells:
         """See Column."""
-        return cells.table(self.paths.texts(self.key, self.rows, style))
+        return cells.make_cells(self.paths.texts(self.key, self.rows, style))
 
 
 class Paths:
@@ -59,16 +59,16 @@ class Paths:
         self._session, self._shape = reader.session, shape
         self._reading = Reading(reader, list(paths.values()))
         self._rows: Ints | None = None
-        self._style: Style | None = None
+        self._style: CellStyle | None = None
         self._found: Mapping[str, list[Any]] = {}
 
-    def column(self, key: str, rows: Ints) -> Column:
+    def column(self, key: str, rows: Ints) -> CellColumn:
         """One path of rows."""
         path = self.keys[key]
         if path.is_cheap and not path.repeated:
             dense = self._reading.columns(path, rows)
             if dense is not None and isinstance(dense[0], Numbers):
-                return Integers(dense[0].numbers, dense[0].null)
+                return IntegerColumn(dense[0].numbers, dense[0].null)
         return _Told(self, key, rows)
 
     def values(self, key: str, rows: Ints) -> Values:
@@ -79,7 +79,7 @@ class Paths:
         found = self._found[key]
         return [found[place] for place in places.tolist()]
 
-    def texts(self, key: str, rows: Ints, style: Style) -> list[bytes]:
+    def texts(self, key: str, rows: Ints, style: CellStyle) -> list[bytes]:
         """The same in a style."""
         if not self._shape.is_text:
             return self._read(rows, style)[key]
@@ -94,7 +94,7 @@ class Paths:
         places = order[np.minimum(np.searchsorted(self._rows, rows, sorter=order), len(order) - 1)]
         return places if np.array_equal(self._rows[places], rows) else None
 
-    def _read(self, rows: Ints, style: Style | None) -> Mapping[str, list[Any]]:
+    def _read(self, rows: Ints, style: CellStyle | None) -> Mapping[str, list[Any]]:
         """What the cells of all paths have, or their texts in a style."""
         if rows is not self._rows or style is not self._style:
             found: dict[str, list[Any]] = {key: [] for key in self.keys}
@@ -108,7 +108,7 @@ class Paths:
         return self._found
 
 
-def _text(value: Any, style: Style, known: dict[Any, bytes]) -> bytes:
+def _text(value: Any, style: CellStyle, known: dict[Any, bytes]) -> bytes:
     """A cell in a style; `known` are those of texts, of which many are alike."""
     if value is None:
         return style.null

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, Ints, ranks
+from analyzer.columns.arrays import Array, Bools, Ints, rank_in_runs
 from analyzer.columns.cells import Cells
 from dissectors.wire.bulk import Layout
 from dissectors.wire.dialect import Rest, Scanned, Sized
@@ -276,7 +276,7 @@ class _Walk:
         if run.wanted:
             inside = self.at[rows] <= self.end[rows]
             rows, begin, count = rows[inside], begin[inside], count[inside]
-            at, rows = np.repeat(begin, count) + ranks(count) * run.width, np.repeat(rows, count)
+            at, rows = np.repeat(begin, count) + rank_in_runs(count) * run.width, np.repeat(rows, count)
             for inside_run, leaf in run.wanted:
                 self._show(leaf, rows, at + inside_run, None)
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Bools, Ints, given
-from analyzer.columns.group_keys import packed, parts
+from analyzer.columns.arrays import Bools, Ints, decode_null
+from analyzer.columns.group_keys import iterate_groups, make_group_keys
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.multi_segment import placed
 from analyzer.decode.rows import chunks
@@ -105,7 +105,7 @@ def errors(session: Analysis, rows: Ints, looked: Looked = lambda done, total: N
         for place, (dissector, message, context) in zip(
             left[begin:].tolist(), read_undecoded(session, part), strict=False
         ):
-            error = None if dissector is None else defects.values(dissector, message, context).error
+            error = None if dissector is None else defects.decode_values(dissector, message, context).error
             if error is not None:
                 places.append(place)
                 numbers.append(kinds.setdefault(error, len(kinds)))
@@ -119,7 +119,7 @@ def is_empty(session: Analysis, rows: Ints, reported: Errors) -> Bools:
     if not len(reported.places):
         return np.zeros(0, bool)
     what = (session.rows.column(name)[rows[reported.places]] for name in ("protocol", "operation"))
-    (protocols, operations, kinds), keys = packed([*what, reported.numbers])
+    (protocols, operations, kinds), keys = make_group_keys([*what, reported.numbers])
     verdicts = []
     for protocol, operation, kind in zip(protocols.tolist(), operations.tolist(), kinds.tolist(), strict=True):
         dissector, name = session.engine.dissector(protocol), session.engine.names.text(operation)
@@ -135,10 +135,10 @@ def _quiet(session: Analysis, rows: Ints) -> Bools:
     found = np.asarray(columns[0] == NO_PROTOCOL)
     if not len(rows):
         return found
-    kinds, keys = packed(columns)
+    kinds, keys = make_group_keys(columns)
     complete = table.column("state")[rows] == State.COMPLETE
     length = table.column("length")[rows].astype(np.int64)
-    for key, places in parts(keys):
+    for key, places in iterate_groups(keys):
         dissector = session.engine.dissector(int(kinds[0][key]))
         known = None if dissector is None else _reporting(dissector, *(int(kind[key]) for kind in kinds[1:]))
         if known is None:
@@ -155,4 +155,4 @@ def _quiet(session: Analysis, rows: Ints) -> Bools:
 
 def _reporting(dissector: Dissector, role: int, code: int, version: int) -> Reporting | None:
     twin = twin_of(dissector)
-    return None if twin is None else twin.reporting(Context(Role(role), given(code), given(version)))
+    return None if twin is None else twin.reporting(Context(Role(role), decode_null(code), decode_null(version)))

@@ -16,8 +16,8 @@ import numpy as np
 from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
-from analyzer.columns.text import one_line, safe_text
-from analyzer.columns.values import PLAIN, Flags, Integers, Joined, Scoped, Style
+from analyzer.columns.text import escape_line_breaks, safe_text
+from analyzer.columns.values import PLAIN, CellStyle, ConcatenatedColumn, FlagColumn, IntegerColumn, ScopedColumn
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS, Rows, said_error, said_findings
@@ -59,7 +59,7 @@ _LEAST: Mapping[str, int] = {
 }
 _UNCUT = frozenset({"info", "fields"})
 _TIME, _LATENCY = "time", "latency_ns"
-_BLANK = Style("blank", b"", str.encode)
+_BLANK = CellStyle("blank", b"", str.encode)
 
 
 @slotted
@@ -81,10 +81,10 @@ class _Pillar:
         return self.padded(safe_text(text, self.bound))
 
     @property
-    def style(self) -> Style:
+    def style(self) -> CellStyle:
         """The same for many."""
         name = f"aligned {self.width} {self.right} {self.bound}"
-        return Style(name, b" " * self.width, lambda text: self.shown(text).encode())
+        return CellStyle(name, b" " * self.width, lambda text: self.shown(text).encode())
 
 
 class AlignedForm:
@@ -182,12 +182,12 @@ class AlignedForm:
         if pillar.key == _TIME and self._time is None:
             return clock_times(reader.take(_TIME, rows))
         column = reader.column(pillar.key, rows)
-        if pillar.key == _LATENCY and isinstance(column, Integers):
+        if pillar.key == _LATENCY and isinstance(column, IntegerColumn):
             return _latencies(column, pillar.style)
-        if pillar.key == _TIME or (pillar.right and isinstance(column, Integers)):
+        if pillar.key == _TIME or (pillar.right and isinstance(column, IntegerColumn)):
             style = PLAIN if pillar.key == _TIME else _BLANK
-            return cells.right_aligned(column.cells(style), pillar.width)
-        if isinstance(column, Flags | Joined | Scoped | Integers):
+            return cells.align_right(column.cells(style), pillar.width)
+        if isinstance(column, FlagColumn | ConcatenatedColumn | ScopedColumn | IntegerColumn):
             return self._one_by_one(pillar, column.values())
         return column.cells(pillar.style)
 
@@ -196,7 +196,7 @@ class AlignedForm:
         for value in values:
             if value not in known:
                 known[value] = pillar.shown(self._text(pillar.key, value)).encode()
-        return cells.table([known[value] for value in values])
+        return cells.make_cells([known[value] for value in values])
 
     def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
         """See Form. Raises ValueError for a text that is not the same in alike rows and has others behind it."""
@@ -205,7 +205,7 @@ class AlignedForm:
             "findings": self._text("findings", said_findings(body)),
         }
         if "info" in self._keys:
-            found["info"] = one_line(dissector.info(self._names.seen(body, dissector, context), context))
+            found["info"] = escape_line_breaks(dissector.info(self._names.seen(body, dissector, context), context))
         return {each.key: _placed(each, found[each.key]) for each in self._pillars if each.key in found}
 
 
@@ -218,12 +218,12 @@ def _line(texts: Sequence[str]) -> bytes:
     return (" ".join(texts) + "\n").encode()
 
 
-def _latencies(column: Integers, style: Style) -> Cells | None:
+def _latencies(column: IntegerColumn, style: CellStyle) -> Cells | None:
     """Durations as cells; None where some are negative."""
     null = np.zeros(len(column.numbers), bool) if column.null is None else column.null
     if (column.numbers[~null] < 0).any():
         return None
-    return cells.nothing_where(durations(np.where(null, 0, column.numbers), style), null, style.null)
+    return cells.replace_nulls(durations(np.where(null, 0, column.numbers), style), null, style.null)
 
 
 def _placed(pillar: _Pillar, text: str) -> str:

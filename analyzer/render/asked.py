@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analyzer.columns.arrays import Ints
-from analyzer.columns.values import Column, Values
+from analyzer.columns.values import CellColumn, Values
 from analyzer.decode.rows import BODY_KEYS, Named, Rows
 from analyzer.render.clock import Clock
 
@@ -45,14 +45,14 @@ class AskedRows(Rows):
 
             self._paths = Paths(self, paths, shape)
 
-    def column(self, key: str, rows: Ints) -> Column:
+    def column(self, key: str, rows: Ints) -> CellColumn:
         """See Rows."""
         if self._clock is not None and key == "time":
             return self._clock.column(self, rows)
         if self._paths is not None and key in self._paths.keys:
             return self._paths.column(key, rows)
-        if self._with_names and key in ENDPOINTS and self.session.hosts.any:
-            return self.session.hosts.endpoints(rows, ENDPOINTS[key])
+        if self._with_names and key in ENDPOINTS and self.session.hosts.has_names:
+            return self.session.hosts.endpoint_column(rows, ENDPOINTS[key])
         return super().column(key, rows)
 
     def columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:

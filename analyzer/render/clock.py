@@ -15,7 +15,7 @@ import numpy as np
 from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import SECOND, Cells
-from analyzer.columns.values import Column, Style, Values
+from analyzer.columns.values import CellColumn, CellStyle, Values
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.rows import Rows
 from analyzer.session import Analysis, Session
@@ -37,16 +37,16 @@ class Seconds:
         """See Column; as texts."""
         return [seconds(number) for number in self.nanoseconds.tolist()]
 
-    def cells(self, style: Style) -> Cells:
+    def cells(self, style: CellStyle) -> Cells:
         """See Column."""
         size, negative = np.abs(self.nanoseconds), self.nanoseconds < 0
         whole = size // SECOND
         # With a digit put in front the fraction is one of ten digits, and no zero of it is a leading one.
-        fraction = cells.integers(size - whole * SECOND + SECOND)[:, 1:]
-        parts: list[Cells | bytes] = [style.quote, cells.integers(whole), b".", fraction, style.quote]
+        fraction = cells.format_integers(size - whole * SECOND + SECOND)[:, 1:]
+        parts: list[Cells | bytes] = [style.quote, cells.format_integers(whole), b".", fraction, style.quote]
         if negative.any():
             parts.insert(1, np.where(negative, np.uint8(cells.MINUS), np.uint8(0))[:, None])
-        return cells.beside(parts, len(size))
+        return cells.join_cells(parts, len(size))
 
 
 def seconds(nanoseconds: int) -> str:
@@ -67,7 +67,7 @@ def clock_text(time: str) -> str:
 
 def clock_times(times: Ints) -> Cells:
     """The clock of many times."""
-    return cells.times(times)[:, _CLOCK]
+    return cells.format_times(times)[:, _CLOCK]
 
 
 class Clock:
@@ -93,7 +93,7 @@ class Clock:
         order = np.argsort(rows, kind="stable")
         self._rows, self._deltas = rows[order], deltas[order]
 
-    def column(self, reader: Rows, rows: Ints) -> Column:
+    def column(self, reader: Rows, rows: Ints) -> CellColumn:
         """The times of rows; of delta, of those that turn() was told of last."""
         if self.is_delta:
             return Seconds(self._deltas[np.searchsorted(self._rows, rows)])

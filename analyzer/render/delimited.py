@@ -13,7 +13,7 @@ import orjson
 
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
-from analyzer.columns.values import Style
+from analyzer.columns.values import CellStyle
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS, Rows
 from analyzer.decode.template_decoder import Said
@@ -34,7 +34,7 @@ class DelimitedForm:
 
     def __init__(self, keys: Sequence[str], names: Sequence[str], delimiter: str, limits: Limits) -> None:
         self._keys, self._names, self._delimiter, self._json = keys, names, delimiter, JsonWriter(limits)
-        self._style = Style(delimiter, b"", lambda text: _escaped(text, delimiter).encode())
+        self._style = CellStyle(delimiter, b"", lambda text: _escaped(text, delimiter).encode())
 
     def head(self) -> bytes:
         """The names of the columns."""

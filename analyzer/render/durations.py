@@ -10,7 +10,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells, TooWide
-from analyzer.columns.values import Style, Texts
+from analyzer.columns.values import CellStyle, TextTable
 
 UNITS = ((1, "ns"), (10**3, "us"), (10**6, "ms"), (10**9, "s"))
 _LIMITS = (1000, 999_500, 999_500_000)
@@ -46,10 +46,10 @@ def _text(unit: int, hundredths: int) -> str:
     return f"{whole}.{part:02}".rstrip("0").rstrip(".") + UNITS[unit][1]
 
 
-_TEXTS = Texts(lambda number: _text(*divmod(number, _PER_UNIT)))
+_TEXTS = TextTable(lambda number: _text(*divmod(number, _PER_UNIT)))
 
 
-def durations(nanoseconds: Ints, style: Style) -> Cells:
+def durations(nanoseconds: Ints, style: CellStyle) -> Cells:
     """The same of many, none of them negative, as cells. Raises TooWide for a thousand seconds and more."""
     unit = np.searchsorted(_LIMITS, nanoseconds, "right")
     one = 10 ** (3 * unit)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzer.columns.text import safe_text
-from analyzer.columns.values import iso_time
+from analyzer.columns.values import format_iso_time
 from analyzer.insight.figures import Figures
 from analyzer.insight.grouping import TIME, field_of
 from analyzer.insight.statistics import Group, Statistics
@@ -102,7 +102,7 @@ def _foot(found: Statistics, shown: int) -> str:
 def _shown(key: str) -> Show:
     """How the values are written that messages are grouped by: numbers that have names are told by them."""
     if key == TIME:
-        return lambda value: name_of(value, iso_time)
+        return lambda value: name_of(value, format_iso_time)
     field = field_of(key)
     if field.kind is Kind.DURATION:
         return lambda value: name_of(value, duration)
@@ -130,7 +130,7 @@ def conversations_lines(found: Sequence[Conversation], most: int | None, width: 
             each.protocol,
             *_amounts(each.messages, each.bytes, each.to_server, each.bytes_to_server),
             *_amounts(each.to_client, each.bytes_to_client),
-            iso_time(each.began),
+            format_iso_time(each.began),
             duration(each.duration_ns),
         )
         for each in found[:most]

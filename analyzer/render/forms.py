@@ -94,7 +94,7 @@ class Lines:
             self._decoder = TemplateDecoder(self.reader, self._form.said, asks=self._form.asks)
         merged = list(_merged([*frame, b"\n"], len(rows)))
         if isinstance(merged[0], np.ndarray) and len(merged) == 1:
-            yield cells.text_of(merged[0])
+            yield cells.flatten_cells(merged[0])
             return
         yield from _pieces(self._with_bodies(rows, merged))
 
@@ -109,7 +109,7 @@ class Lines:
                     parts += group.laid.parts(part.name)
                 else:
                     parts.append(part[places])
-            text = cells.text_of(cells.beside(parts, len(places)))
+            text = cells.flatten_cells(cells.join_cells(parts, len(places)))
             lines[places] = _spliced(text.splitlines(keepends=True), group.laid.splices)
             left[places] = False
         found: list[bytes | None] = lines.tolist()
@@ -147,7 +147,7 @@ def _merged(frame: Frame, count: int) -> Iterator[Cells | Slot]:
             run.append(part)
             continue
         if run:
-            yield cells.beside(run, count)
+            yield cells.join_cells(run, count)
             run = []
         if part is not None:
             yield part

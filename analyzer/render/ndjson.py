@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analyzer.columns.arrays import Ints
-from analyzer.columns.text import one_line
-from analyzer.columns.values import Style
+from analyzer.columns.text import escape_line_breaks
+from analyzer.columns.values import CellStyle
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.limits import Limits
 from analyzer.decode.rows import BODY_KEYS, Rows, said_error, said_findings
@@ -27,7 +27,7 @@ class NdjsonForm:
         self._keys, self._json = list(dict.fromkeys(keys)), JsonWriter(limits)
         self.asks = "info" in self._keys
         self._marking = MarkingWriter(limits)
-        self._style = Style("json", b"null", self._json.dumps, b'"')
+        self._style = CellStyle("json", b"null", self._json.dumps, b'"')
 
     def head(self) -> bytes:
         """Nothing."""
@@ -50,5 +50,5 @@ class NdjsonForm:
         """See Form."""
         found: dict[str, Any] = {"error": said_error(body), "findings": said_findings(body), "fields": body.values}
         if "info" in self._keys:
-            found["info"] = one_line(dissector.info(body, context))
+            found["info"] = escape_line_breaks(dissector.info(body, context))
         return {key: self._marking.dumps(found[key]).decode() for key in self._keys if key in BODY_KEYS}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns.values import iso_time
+from analyzer.columns.values import format_iso_time
 from analyzer.decode.rows import Rows
 from analyzer.insight.overview import Overview
 from analyzer.insight.percentiles import EDGES
@@ -68,7 +68,7 @@ def overview_object(found: Overview, reader: Rows) -> Json:
 
 def conversation_object(each: Conversation) -> Json:
     """A connection."""
-    return {**asdict(each), "began": iso_time(each.began)}
+    return {**asdict(each), "began": format_iso_time(each.began)}
 
 
 def statistics_object(found: Statistics, groups: Sequence[Group]) -> Json:
@@ -95,14 +95,15 @@ def group_object(by: Sequence[str], group: Group) -> Json:
 def key_values(by: Sequence[str], key: Sequence[Any]) -> list[Any]:
     """The values as programs read them: a time is ISO 8601."""
     return [
-        iso_time(value) if name == "time" and value is not None else value for name, value in zip(by, key, strict=True)
+        format_iso_time(value) if name == "time" and value is not None else value
+        for name, value in zip(by, key, strict=True)
     ]
 
 
 def _span(first: int | None, last: int | None) -> Mapping[str, Any]:
     if first is None or last is None:
         return {"first": None, "last": None, "span_ns": 0}
-    return {"first": iso_time(first), "last": iso_time(last), "span_ns": last - first}
+    return {"first": format_iso_time(first), "last": format_iso_time(last), "span_ns": last - first}
 
 
 def _distribution(counts: Sequence[int]) -> list[Json]:

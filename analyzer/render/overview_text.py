@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.columns.text import safe_text
-from analyzer.columns.values import iso_time
+from analyzer.columns.values import format_iso_time
 from analyzer.insight.counts import UNKNOWN
 from analyzer.insight.figures import Figures
 from analyzer.insight.overview import Operation, Overview
@@ -184,7 +184,7 @@ def _head(found: Overview, source: str, bars: str, width: int) -> Iterator[str]:
     yield from _wrapped(f"{safe_text(source, width // 2)}:", parts, width)
     if found.first is None or found.last is None:
         return
-    first, last = (iso_time(time)[:19].replace("T", " ") for time in (found.first, found.last))
+    first, last = (format_iso_time(time)[:19].replace("T", " ") for time in (found.first, found.last))
     last = last[11:] if last[:11] == first[:11] else last
     span = [f"{first} to {last} UTC", duration(found.last - found.first)]
     if found.total.rate is not None:

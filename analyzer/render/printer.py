@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from analyzer.capture import malloc
+from analyzer.capture import libc
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import ELLIPSIS
 from analyzer.config.model import Config
@@ -119,7 +119,7 @@ class Printer:
             return
         asking = self._reader(reader)
         if len(rows) > 1:
-            malloc.keep_free(KEPT)
+            libc.keep_free(KEPT)
         for part in chunks(reader.session, rows, TOGETHER, TOGETHER_BYTES):
             if self._clock is not None:
                 self._clock.turn(asking, part)

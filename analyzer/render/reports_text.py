@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzer.columns.text import ELLIPSIS, safe_text
-from analyzer.columns.values import iso_time
+from analyzer.columns.values import format_iso_time
 from analyzer.render.clock import clock_text
 from analyzer.render.columns_text import columns as fitted_columns
 from analyzer.render.durations import duration
@@ -34,11 +34,11 @@ _SHOWN: Mapping[str, Show] = {
     "text": str,
     "texts": ", ".join,
     "number": str,
-    "time": lambda time: clock_text(iso_time(time))[:_CLOCK],
+    "time": lambda time: clock_text(format_iso_time(time))[:_CLOCK],
     "duration": duration,
     "message": lambda row: str(row + 1),
 }
-_TOLD: Mapping[str, Callable[[Any], Any]] = {"time": iso_time, "message": lambda row: row + 1}
+_TOLD: Mapping[str, Callable[[Any], Any]] = {"time": format_iso_time, "message": lambda row: row + 1}
 _LEFT = frozenset({"text", "texts"})
 _FIRST, _MESSAGES = "first", "messages"
 
@@ -66,8 +66,8 @@ def entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:
             column.name: value if value is None else _TOLD.get(column.kind, _same)(value)
             for column, value in zip(report.columns, entry.values, strict=True)
         },
-        _FIRST: iso_time(entry.first),
-        "last": iso_time(entry.last),
+        _FIRST: format_iso_time(entry.first),
+        "last": format_iso_time(entry.last),
         _MESSAGES: [{"as": word, "number": row + 1} for word, row in entry.rows],
     }
 

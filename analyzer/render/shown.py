@@ -26,8 +26,8 @@ def shown_lines(session: Session, row: int, limits: Limits) -> Iterator[Line]:
     """All lines of a row, with names in the place of ids."""
     (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), Naming(session).named)
     tree, packets = fragments.tree(session, row), list_packets(session, row)
-    ends = session.hosts.beside(cells["source"]), session.hosts.beside(cells["destination"])
-    yield from about_row(cells, packets, session.comments.of_message(packets), ends)
+    ends = session.hosts.annotate_endpoint(cells["source"]), session.hosts.annotate_endpoint(cells["destination"])
+    yield from about_row(cells, packets, session.comments.read_message(packets), ends)
     yield from known_lines(known_of(session, row, tree))
     yield EMPTY
     yield from message_lines(said_of(read_header(session, row), cells), tree, limits)

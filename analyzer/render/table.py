@@ -15,8 +15,8 @@ import numpy as np
 from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
-from analyzer.columns.text import one_line, safe_text
-from analyzer.columns.values import PLAIN, Column, Integers, Picked, Style, Texts
+from analyzer.columns.text import escape_line_breaks, safe_text
+from analyzer.columns.values import PLAIN, CellColumn, CellStyle, IntegerColumn, TextColumn, TextTable
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS, ROLES, Rows, said_error, said_findings
@@ -48,7 +48,7 @@ OPERATIONS = (31, 24, 20)
 
 _INFO = "info"
 _TIME, _PROTOCOL, _OPERATION, _LATENCY = 1, 5, 6, 9
-_BLANK = Style("blank", b"", str.encode)
+_BLANK = CellStyle("blank", b"", str.encode)
 _SPACE = 0x20
 
 
@@ -70,7 +70,7 @@ class TableForm:
         if width is not None:
             self._widths[_OPERATION], self._places = _layout(self._widths, width)
         self._is_narrow = self._widths[_OPERATION] < WIDTHS[_OPERATION]
-        self._what: Texts | None = None
+        self._what: TextTable | None = None
         self._names = LineNames()
 
     @property
@@ -94,7 +94,7 @@ class TableForm:
         column = {key: reader.column(key, rows) for key in TABLE_KEYS if key not in BODY_KEYS}
         time = self._times(reader, rows, column["time"])
         texts = {key: column[key].cells(_padded(WIDTHS[TEXTS[key]])) for key in ("source", "destination", "protocol")}
-        numbers = {key: cells.right_aligned(column[key].cells(_BLANK), WIDTHS[NUMBERS[key]]) for key in NUMBERS}
+        numbers = {key: cells.align_right(column[key].cells(_BLANK), WIDTHS[NUMBERS[key]]) for key in NUMBERS}
         parts = [numbers["number"], time, numbers["stream"], texts["source"], texts["destination"], texts["protocol"]]
         operations = self._operations(reader, rows)
         if _PROTOCOL in self._places:
@@ -109,7 +109,7 @@ class TableForm:
         """The column with the arrow, as cells: a text for each operation and role."""
         if self._what is None:
             names = reader.session.engine.names
-            self._what = Texts(
+            self._what = TextTable(
                 lambda number: _what(ROLES[number % 8], names.text(number // 8 - 1) if number >= 8 else None)
             )
         operation = reader.take("operation", rows).astype(np.int64)
@@ -117,15 +117,15 @@ class TableForm:
         width = self._widths[_OPERATION]
         return self._what.cells(numbers, _bounded(width) if self._is_narrow else _padded(width))
 
-    def _times(self, reader: Rows, rows: Ints, column: Column) -> Cells:
+    def _times(self, reader: Rows, rows: Ints, column: CellColumn) -> Cells:
         """The column of times, as cells."""
         if self._time is None:
             return clock_times(reader.take("time", rows))
-        return cells.right_aligned(column.cells(PLAIN), self._widths[_TIME])
+        return cells.align_right(column.cells(PLAIN), self._widths[_TIME])
 
     def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
         """See Form."""
-        info = one_line(dissector.info(self._names.seen(body, dissector, context), context))
+        info = escape_line_breaks(dissector.info(self._names.seen(body, dissector, context), context))
         orphan = context.role is Role.RESPONSE and context.code is None
         tail = _tail(said_error(body), "guessed" if orphan else "complete", info, said_findings(body), [])
         # Of rows that may be written together all responses but orphans have a latency, and no others.
@@ -171,9 +171,9 @@ def _layout(widths: Sequence[int], width: int) -> tuple[int, Sequence[int]]:
     return narrow, left
 
 
-def _beside_long(operations: Cells, protocol: Column, room: int) -> Cells:
+def _beside_long(operations: Cells, protocol: CellColumn, room: int) -> Cells:
     """Operations without the spaces at their end whose room the name of a long protocol has taken."""
-    assert isinstance(protocol, Picked)
+    assert isinstance(protocol, TextColumn)
     found = operations
     for number in np.unique(protocol.numbers).tolist():
         over = min(max(len(protocol.texts.value(number) or "") - WIDTHS[_PROTOCOL], 0), room)
@@ -185,28 +185,28 @@ def _beside_long(operations: Cells, protocol: Column, room: int) -> Cells:
     return found
 
 
-def _latencies(column: Column) -> Cells:
+def _latencies(column: CellColumn) -> Cells:
     """The latency with the space before it, or nothing where there is none: what follows is the end, or says so."""
-    assert isinstance(column, Integers)
+    assert isinstance(column, IntegerColumn)
     null = np.ones(len(column.numbers), bool) if column.null is None else column.null
     # Those that are negative are written one by one.
     known = np.where(null, 0, np.maximum(column.numbers, 0))
-    written = cells.beside([b" ", durations(known, _padded(-WIDTHS[_LATENCY]))], len(known))
-    return cells.nothing_where(written, null, b"")
+    written = cells.join_cells([b" ", durations(known, _padded(-WIDTHS[_LATENCY]))], len(known))
+    return cells.replace_nulls(written, null, b"")
 
 
 @cache
-def _padded(width: int) -> Style:
+def _padded(width: int) -> CellStyle:
     """Texts filled up with spaces to a width; to the right of them, or to the left for a negative one."""
     if width < 0:
-        return Style(f"right {-width}", b" " * -width, lambda text: safe_text(text).rjust(-width).encode())
-    return Style(f"left {width}", b" " * width, lambda text: safe_text(text).ljust(width).encode())
+        return CellStyle(f"right {-width}", b" " * -width, lambda text: safe_text(text).rjust(-width).encode())
+    return CellStyle(f"left {width}", b" " * width, lambda text: safe_text(text).ljust(width).encode())
 
 
 @cache
-def _bounded(width: int) -> Style:
+def _bounded(width: int) -> CellStyle:
     """The same to the left, cut where they are longer."""
-    return Style(f"bounded {width}", b" " * width, lambda text: safe_text(text, width).ljust(width).encode())
+    return CellStyle(f"bounded {width}", b" " * width, lambda text: safe_text(text, width).ljust(width).encode())
 
 
 def _what(role: str, operation: str | None) -> str:

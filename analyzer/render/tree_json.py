@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from analyzer.decode.masking import conceals, hides_parts, is_secret
-from analyzer.messages.defects import label
+from analyzer.messages.defects import format_label
 from dissectors.api import MessageHeader
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding
@@ -74,7 +74,7 @@ def node_object(node: Field, hidden: bool = False) -> dict[str, Any]:
         "type": node.spec.type,
         "value": masked(node) if secret or conceals(node) else node.value,
     }
-    text = None if secret else label(node).text
+    text = None if secret else format_label(node).text
     if text is not None:
         found["text"] = text
     found |= {"source": node.source, "offset": node.offset, "length": node.length}

@@ -9,7 +9,7 @@ from typing import Any
 from analyzer.columns.text import safe_text
 from analyzer.decode.limits import Limits
 from analyzer.decode.masking import conceals, hides_parts, is_secret
-from analyzer.messages.defects import label
+from analyzer.messages.defects import format_label
 from analyzer.render.lines import Line
 from analyzer.render.tree_json import Message, masked
 from dissectors.field import Field, Tree
@@ -83,7 +83,7 @@ def node_line(node: Field, limits: Limits, hidden: bool) -> Line:
     if shown:
         style = "masked" if isinstance(value, Secret) and not limits.show_secrets else "value"
         line += [("", ": "), (style, shown)]
-    text, failed = (None, False) if secret else label(node)
+    text, failed = (None, False) if secret else format_label(node)
     if failed:
         return (line[0], ("error", f": {text}"))
     if text is not None:

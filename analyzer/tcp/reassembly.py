@@ -64,7 +64,7 @@ class Piece(NamedTuple):
         return Piece(begin, at, end - begin, self.packet, self.time)
 
 
-class Repeat(NamedTuple):
+class Retransmission(NamedTuple):
     """Bytes that had been seen before: `new` arrived again in place of `old` (None when too long ago to compare)."""
 
     new: Piece
@@ -86,7 +86,7 @@ class HalfStream:
     recent: deque[Piece] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     unopened: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
     unopened_packets: int = 0
-    repeats: list[Repeat] = field(default_factory=list)
+    retransmissions: list[Retransmission] = field(default_factory=list)
     gaps: list[Piece] = field(default_factory=list)
 
     @property
@@ -95,7 +95,7 @@ class HalfStream:
         return self.base is not None and not self.waiting
 
     @property
-    def held(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether tick() has anything to do."""
         return bool(self.waiting or self.unopened)
 
@@ -153,10 +153,10 @@ class HalfStream:
         ready: list[Piece] = []
         while self.next < end:
             hidden = self.waiting and self.waiting[0].offset <= end
-            ready += self._give_up() if hidden else self.lost_before(end, packet, time)
+            ready += self._give_up() if hidden else self.lose_until(end, packet, time)
         return ready
 
-    def lost_before(self, end: int, packet: int, time: int) -> list[Piece]:
+    def lose_until(self, end: int, packet: int, time: int) -> list[Piece]:
         """The gap before offset `end`, which `packet` tells of, if there is one; nothing waits."""
         gap = Piece(self.next, GAP, end - self.next, packet, time)
         if gap.length <= 0:
@@ -177,7 +177,7 @@ class HalfStream:
             self.recent.append(piece)
             return [piece]
         if piece.offset < self.next:
-            self.repeat(piece.cut(piece.offset, min(piece.end, self.next)), self.recent)
+            self.note_retransmission(piece.cut(piece.offset, min(piece.end, self.next)), self.recent)
             if piece.end <= self.next:
                 return []
             piece = piece.cut(self.next, piece.end)
@@ -196,7 +196,7 @@ class HalfStream:
             old = self.waiting[index] if index < len(self.waiting) else None
             if old is not None and old.offset <= begin:
                 end = min(old.end, piece.end)
-                self.repeat(piece.cut(begin, end), (old,))
+                self.note_retransmission(piece.cut(begin, end), (old,))
             else:
                 end = piece.end if old is None else min(old.offset, piece.end)
                 self.waiting.insert(index, piece.cut(begin, end))
@@ -225,13 +225,13 @@ class HalfStream:
         self.gaps.append(gap)
         return [gap, *self._drain()]
 
-    def repeat(self, new: Piece, known: deque[Piece] | tuple[Piece, ...]) -> None:
+    def note_retransmission(self, new: Piece, known: deque[Piece] | tuple[Piece, ...]) -> None:
         """Notes bytes that came again, beside those of `known` that came first."""
         begin = new.offset
         for old in known:
             end = min(new.end, old.end)
             if old.offset <= begin < end:
-                self.repeats.append(Repeat(new.cut(begin, end), old.cut(begin, end)))
+                self.retransmissions.append(Retransmission(new.cut(begin, end), old.cut(begin, end)))
                 begin = end
         if begin < new.end:
-            self.repeats.append(Repeat(new.cut(begin, new.end), None))
+            self.retransmissions.append(Retransmission(new.cut(begin, new.end), None))

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from analyzer.capture.packets import PacketBlock
-from analyzer.columns.arrays import Array, Columns, Ints, order_by, runs
+from analyzer.columns.arrays import Array, ColumnTable, Ints, argsort_stable, find_runs
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 SILENCE_NS = 3600 * 10**9
@@ -25,7 +25,7 @@ SPARSE = 1 << 14
 """Bytes from which on a column has pages of its own, where streams in the midst of others may go."""
 
 
-class Streams(Columns):
+class StreamTable(ColumnTable):
     """One row a stream. `client` is the flow's side that opened it; `reuse` counts earlier streams of the same flow.
 
     `closer` is the side that sent the first FIN or RST, UNKNOWN_SIDE while there is none. `sides` has a bit for each
@@ -53,7 +53,7 @@ class Streams(Columns):
         self.column(name)[row] = value
 
 
-class Split(NamedTuple):
+class StreamStart(NamedTuple):
     """A stream that begins in this block, at `position` of the packets sorted by flow."""
 
     packet: int
@@ -61,7 +61,7 @@ class Split(NamedTuple):
     flow: int
 
 
-class Memory(NamedTuple):
+class FlowMemory(NamedTuple):
     """What is remembered of one flow; see _FlowMemory. By side: SYN numbers, first numbers, whether it was seen."""
 
     last: int
@@ -74,16 +74,16 @@ class Memory(NamedTuple):
 class StreamAssigner:
     """Gives each packet its stream. Carries from block to block what the next SYN of each flow is compared with."""
 
-    def __init__(self, streams: Streams) -> None:
+    def __init__(self, streams: StreamTable) -> None:
         self._streams = streams
-        self._flows = _FlowMemory()
+        self._flows = _FlowStates()
         self.superseded: list[int] = []
         """Streams behind which others have begun on the same addresses, since the last call of assign()."""
 
     @property
-    def held(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes that are carried."""
-        return self._flows.held
+        return self._flows.memory_bytes
 
     def current(self, flow: int) -> int:
         """The number of a flow's current stream."""
@@ -105,17 +105,17 @@ class StreamAssigner:
         flows.current[silent] = -1
 
     @property
-    def open(self) -> Ints:
+    def open_streams(self) -> Ints:
         """The current streams of all flows that have one."""
         return self._flows.current[self._flows.current >= 0].astype(np.int64)
 
-    def memory(self, flow: int) -> Memory:
+    def memory(self, flow: int) -> FlowMemory:
         """What is remembered of a flow."""
         flows = self._flows
         syn, first, seen = (tuple(each[flow].tolist()) for each in (flows.syn, flows.first, flows.seen))
-        return Memory(int(flows.last[flow]), int(flows.uses[flow]), syn, first, seen)
+        return FlowMemory(int(flows.last[flow]), int(flows.uses[flow]), syn, first, seen)
 
-    def resume(self, flow: int, memory: Memory, cells: Mapping[str, int] | None) -> int:
+    def resume(self, flow: int, memory: FlowMemory, cells: Mapping[str, int] | None) -> int:
         """Goes on with a flow of which no packet has come here yet; returns the number of its current stream.
 
         cells: of that stream, by Streams.TYPES; None where it is closed: then the next packet begins another.
@@ -131,9 +131,9 @@ class StreamAssigner:
     def assign(self, block: PacketBlock) -> tuple[Array, Ints]:
         """For a block of n packets: `stream` (int32, n), and `order` (int64, n) that sorts them by stream and time."""
         self.superseded = []
-        by_flow = order_by(block.flow)
+        by_flow = argsort_stable(block.flow)
         flow = block.flow[by_flow]
-        begin, end = runs(flow)
+        begin, end = find_runs(flow)
         self._flows.grow(int(flow[-1]) + 1 if len(flow) else 0)
         splits = self._splits(block, by_flow, begin, end)
         stream_of_run = self._flows.current[flow[begin]].astype(np.int64) if len(begin) else np.empty(0, np.int64)
@@ -145,7 +145,7 @@ class StreamAssigner:
         self._count(block, by_flow, stream)
         return back, by_flow[np.argsort(stream, kind="stable")]
 
-    def _splits(self, block: PacketBlock, by_flow: Ints, begin: Ints, end: Ints) -> list[Split]:
+    def _splits(self, block: PacketBlock, by_flow: Ints, begin: Ints, end: Ints) -> list[StreamStart]:
         """Where streams begin: at the first packet of a new flow, at SYNs, after silences."""
         time, flags = block.time[by_flow], block.flags[by_flow]
         silent = np.zeros(len(time), bool)
@@ -156,7 +156,7 @@ class StreamAssigner:
         special = np.flatnonzero(silent | (flags & SYN != 0))
         marked = ~known
         marked[np.searchsorted(end, special, "right")] = True
-        splits: list[Split] = []
+        splits: list[StreamStart] = []
         for run in np.flatnonzero(marked).tolist():
             first, last = int(begin[run]), int(end[run])
             places = special[np.searchsorted(special, first) : np.searchsorted(special, last)]
@@ -165,17 +165,17 @@ class StreamAssigner:
 
     def _walk(
         self, block: PacketBlock, by_flow: Ints, flow: int, first: int, places: list[int], silent: Array
-    ) -> list[Split]:
+    ) -> list[StreamStart]:
         memory = self._flows
         begun, fresh = first, -1
-        splits: list[Split] = []
+        splits: list[StreamStart] = []
 
         def split(position: int) -> None:
             nonlocal begun, fresh
             begun = fresh = position
             memory.syn[flow] = memory.first[flow] = -1
             memory.seen[flow] = False
-            splits.append(Split(int(block.number[by_flow[position]]), position, flow))
+            splits.append(StreamStart(int(block.number[by_flow[position]]), position, flow))
 
         if memory.current[flow] < 0:
             split(first)
@@ -198,7 +198,7 @@ class StreamAssigner:
                 memory.syn[flow, side] = seq
         return splits
 
-    def _create(self, block: PacketBlock, by_flow: Ints, splits: list[Split], stream: Ints, end: Ints) -> None:
+    def _create(self, block: PacketBlock, by_flow: Ints, splits: list[StreamStart], stream: Ints, end: Ints) -> None:
         """Numbers new streams by first packet and writes them into `stream` (sorted by flow)."""
         splits.sort()
         positions = np.array([split.position for split in splits], np.int64)
@@ -213,7 +213,7 @@ class StreamAssigner:
             self._flows.current[split.flow] = number
         if rows:
             columns = np.array(rows, np.int64).T
-            self._streams.append(len(rows), dict(zip(Streams.TYPES, columns, strict=True)))
+            self._streams.append(len(rows), dict(zip(StreamTable.TYPES, columns, strict=True)))
 
     def _row(self, block: PacketBlock, packet: int, flow: int) -> tuple[int, ...]:
         """The cells of Streams.TYPES."""
@@ -239,7 +239,7 @@ class StreamAssigner:
         closer[stream[closing]] = block.direction[by_flow[closing]]
 
 
-class _FlowMemory:
+class _FlowStates:
     """For each flow: its current stream, SYN numbers and sides seen in it, the last packet's time, its uses.
 
     `first`: the sequence number of a side's first packet in the current stream, where its SYN was not seen.
@@ -254,7 +254,7 @@ class _FlowMemory:
         self.seen = np.empty((0, 2), bool)
 
     @property
-    def held(self) -> int:
+    def memory_bytes(self) -> int:
         """Bytes of all of them."""
         return sum(each.nbytes for each in (self.current, self.last, self.uses, self.syn, self.first, self.seen))
 

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from analyzer.capture.packets import FlowTable, PacketBlock, Packets
-from analyzer.messages.decode_as import known_of
+from analyzer.capture.packets import FlowTable, PacketBlock, PacketReader
+from analyzer.messages.decode_as import make_rules
 from analyzer.session import Analysis
 from analyzer.tcp.streams import SYN
 from dissectors.finding import Finding
@@ -26,7 +26,7 @@ class Replay:
     """
 
     def __init__(self, path: Path, rounds: int, size: int, rate: int = 5000) -> None:
-        self._packets = Packets([path])
+        self._packets = PacketReader([path])
         self.store = self._packets.store
         self.flows: FlowTable = self._packets.flows
         self.findings: list[Finding] = []
@@ -39,7 +39,7 @@ class Replay:
             self._columns["flow"], np.unique(self._columns["flow"][self._columns["flags"] & SYN != 0])
         )
         self._rounds, self._size, self._rate = rounds, size, rate
-        self.gone = self.released = 1
+        self.removed_before = self.released = 1
 
     def blocks(self) -> Iterator[PacketBlock]:
         """See Blocks."""
@@ -69,7 +69,7 @@ class Replayed(Analysis):
 
     def __init__(self, path: Path, rounds: int, size: int = 1000, rate: int = 5000) -> None:
         self.replay = Replay(path, rounds, size, rate)
-        super().__init__(self.replay, known_of(None)[0])
+        super().__init__(self.replay, make_rules(None)[0])
 
     def __enter__(self) -> Self:
         return self

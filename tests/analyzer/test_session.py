@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.capture.errors import CaptureError
-from analyzer.columns.values import Times, iso_time
+from analyzer.columns.values import TimeColumn, format_iso_time
 from analyzer.decode.bodies import decode_tree, list_row_findings
 from analyzer.decode.content import read_message
 from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import Rows
+from analyzer.errors import CaptureError
 from analyzer.session import Session
 from tests.analyzer.capture.writers import T0
 from tests.analyzer.decode.test_rows import ANSWER, REQUEST
@@ -150,4 +150,4 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("time", [0, 1, -1, 1_785_585_600_123_456_789, -(1 << 63), (1 << 63) - 1, 10**9, 10**9 - 1])
 def test_one_time_is_written_as_those_of_a_column(time: int) -> None:
-    assert iso_time(time) == Times(np.array([time], np.int64)).values()[0]
+    assert format_iso_time(time) == TimeColumn(np.array([time], np.int64)).values()[0]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,12 @@ from benchmarks.contents import record_bytes
 from benchmarks.kafka import one_fetch
 from benchmarks.library import KINDS, Library
 from benchmarks.recorded import GOLDEN
+from benchmarks.traffic import TAME, Traffic
 from dissectors.api import Role, State
 
-PACKETS = 1500
+PACKETS = 2000
+TAME_KINDS = [name for name, kind in KINDS.items() if kind.traffic == TAME]
+REAL_KINDS = [name for name in KINDS if name not in TAME_KINDS]
 SHARES = {"small": 0.36, "rocketmq": 0.39, "pulsar": 0.24, "zookeeper": 0.20, "quorum": 0.28}
 """Packets without payload in recordings (benchmarks/captures.py)."""
 
@@ -35,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TAME_KINDS)
 def test_all_messages_are_whole_paired_and_without_findings(kind: str, made: dict[str, Path]) -> None:
     with Session([made[kind]]) as session:
         session.load()
@@ -64,7 +69,7 @@ def test_not_fewer_packets_without_payload_than_in_recordings(kind: str, share: 
     assert (lengths == 0).mean() >= share
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "quorum"])
+@pytest.mark.parametrize("kind", [kind for kind in TAME_KINDS if kind != "quorum"])
 def test_no_two_requests_of_a_connection_have_one_correlation(kind: str, made: dict[str, Path]) -> None:
     with Session([made[kind]]) as session:
         session.load()
@@ -137,3 +142,58 @@ def _vendors(value: Any) -> int:
     sides = [value, *value["headers"]]
     bytes_of = [side[name] for side in sides for name in ("key", "value") if isinstance(side[name], dict)]
     return sum(each["length"] for each in bytes_of) + sum(len(header["key"]) for header in value["headers"])
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("kind", REAL_KINDS)
+def test_real_traffic_is_of_its_protocol_and_nearly_whole(kind: str, made: dict[str, Path]) -> None:
+    with Session([made[kind]]) as session:
+        session.load()
+        dissectors = [find_dissector(session, row) for row in range(len(session.rows))]
+        assert {each.name for each in dissectors if each is not None} == {
+            PROTOCOLS.get(kind.removeprefix("real-"), "kafka")
+        }
+        whole = (session.rows.column("state") == State.COMPLETE).mean()
+    assert whole > (0.9 if kind not in ("one-way", "snapped") else -1)
+
+
+def test_switches_of_traffic_do_what_they_say(tmp_path: Path) -> None:
+    """Each switch alone, on the conversations of the real capture."""
+    plain = replace(KINDS["real"], connections=8, together=0.0, traffic=TAME)
+
+    def capture(**switches: Any) -> Session:
+        path = tmp_path / f"{'-'.join(switches) or 'plain'}.pcap"
+        write(path, replace(plain, traffic=Traffic(**switches)), packets=PACKETS)
+        session = Session([path])
+        session.load()
+        return session
+
+    with capture() as session:
+        assert not session.findings
+        assert in_flight(session) <= 3
+    with capture(in_flight=((30, 1),)) as session:
+        assert in_flight(session) >= 20
+    with capture(one_way=True) as session:
+        assert set(session.rows.column("role").tolist()) == {Role.RESPONSE}
+    with capture(snap=128) as session:
+        assert (session.rows.column("state") == State.PARTIAL).any()
+    with capture(missed=0.05) as session:
+        assert session.findings
+    with capture(turns=(1, 2)) as session:
+        assert len(session.engine.streams) > 50
+    with capture(tls=1.0) as session:
+        assert not (session.rows.column("state") == State.COMPLETE).any()
+    for switches in ({"ipv6": 1.0}, {"vlan": 1.0}, {"delayed_acks": True}, {"reordered": 0.05}, {"retransmitted": 0.2}):
+        with capture(**switches) as session:
+            assert (session.rows.column("state") == State.COMPLETE).all(), switches
+            assert len(session.rows) > 300
+
+
+def in_flight(session: Session) -> int:
+    """The most requests of a connection that were unanswered at once."""
+    waiting: Counter[int] = Counter()
+    most = 0
+    for stream, role in zip(session.rows.column("stream").tolist(), session.rows.column("role").tolist(), strict=True):
+        waiting[stream] += {Role.REQUEST: 1, Role.RESPONSE: -1}.get(Role(role), 0)
+        most = max(most, waiting[stream])
+    return most

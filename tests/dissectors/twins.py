@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 
-from analyzer.capture.rows import gather_rows
+from analyzer.capture.sources import gather_rows
 from analyzer.decode.content import find_dissector, read_message
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session

@@ -21,12 +21,11 @@ import numpy as np
 import pytest
 
 import analyzer.decode.template_decoder
-from analyzer.capture.errors import CaptureError
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import ROW_KEYS, Rows
-from analyzer.errors import UserError
+from analyzer.errors import CaptureError, UserError
 from analyzer.render.forms import Lines
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.table import TABLE_KEYS, TableForm

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from analyzer.capture.packets import Packets
-from analyzer.capture.records import RecordBlock, join
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.records import RecordBlock, concatenate_blocks
 from analyzer.session import Session
 from tests.analyzer.capture.writers import Frame
 from tests.analyzer.wire import rows_of, write
@@ -55,11 +55,13 @@ class Message(NamedTuple):
 def packets_of(path: Path) -> tuple[list[Frame], list[int]]:
     """All packets of a capture, and which of them have payload."""
     records: list[RecordBlock] = []
-    with Packets([path], watch=records.append) as packets:
+    with PacketReader([path], watch=records.append) as packets:
         filled = [number - 1 for block in packets.blocks() for number in block.number[block.length > 0].tolist()]
-        every = join(records)
+        every = concatenate_blocks(records)
         columns = (every.time.tolist(), every.at.tolist(), every.captured.tolist())
-        return [Frame(packets.store.read(at, size), time) for time, at, size in zip(*columns, strict=True)], filled
+        return [
+            Frame(packets.store.read_bytes(at, size), time) for time, at, size in zip(*columns, strict=True)
+        ], filled
 
 
 def messages(path: Path, lost: range = range(0)) -> dict[int, Message]:

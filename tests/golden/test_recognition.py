@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import PacketReader
 from analyzer.decode.rows import Rows
 from analyzer.session import Analysis, Session
 from dissectors.api import Dissector
@@ -38,7 +38,7 @@ def protocols(session: Analysis) -> Counter[str]:
 
 @pytest.mark.parametrize("path", CAPTURES, ids=name_of)
 def test_a_capture_without_ports(path: Path) -> None:
-    with Session([path]) as told, Analysis(Packets([path]), NoPorts()) as untold:
+    with Session([path]) as told, Analysis(PacketReader([path]), NoPorts()) as untold:
         expected, found = protocols(told), protocols(untold)
     assert {name: count - found[name] for name, count in expected.items() if count != found[name]} == KNOWN.get(
         path.name.removesuffix(".pcap.zst"), {}

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import PacketReader
 from benchmarks.captures import write
 from benchmarks.kafka import KINDS
 from benchmarks.sniffed import sniff
@@ -104,7 +104,7 @@ def made(path: Path, packets: int) -> Path:
 
 def packets_of(*paths: Path) -> int:
     """Packets that are whole in these files, which must have nothing wrong with them."""
-    with Packets(sorted(paths)) as packets:
+    with PacketReader(sorted(paths)) as packets:
         found = sum(map(len, packets.blocks()))
         assert not packets.findings
     return found

@@ -104,7 +104,7 @@ def test_what_stays_is_what_the_file_has(capture: Path, whole: Session, monkeypa
         listed, session = found.main.timeline, found.main.session
         await feed.until(lambda: first(found) > 1_000)
         await feed.until(lambda: session.rows.first == first(found))
-        assert session.eviction.held < MEMORY
+        assert session.eviction.memory_bytes < MEMORY
         assert found.row == listed.timeline.rows - 1
         assert f"{listed.timeline.rows:,} messages" in found.text("title")
         rows = found.rows()
@@ -176,7 +176,7 @@ def test_a_page_keeps_its_rows_until_memory_is_full(capture: Path, monkeypatch: 
         await feed.more(2)
         await found.press("v", "g", "f")  # what is followed reads rows as they come to the screen
         page = found.window.screen
-        await feed.until(lambda: session.eviction.due(int(0.8 * MEMORY)) > 0)
+        await feed.until(lambda: session.eviction.find_due_row(int(0.8 * MEMORY)) > 0)
         assert (first(found), found.window.screen) == (0, page)
         await found.press("pagedown", "space")
         await feed.until(lambda: first(found) > 0)
@@ -197,7 +197,7 @@ def test_a_paused_list_goes_on_when_memory_is_full(capture: Path, monkeypatch: p
     async def test(found: Drive, feed: Feed) -> None:
         await feed.more()
         await found.press("Z")
-        await feed.until(lambda: found.main.session.eviction.due(int(0.8 * MEMORY)) > 0)
+        await feed.until(lambda: found.main.session.eviction.find_due_row(int(0.8 * MEMORY)) > 0)
         assert found.main.ingest.is_paused
         await feed.until(lambda: not found.main.ingest.is_paused)
         await found.until(lambda: "goes on" in found.status())

@@ -17,7 +17,7 @@ from analyzer.messages.decode_as import StreamNumber
 from analyzer.query.fields.keys import port
 
 if TYPE_CHECKING:
-    from analyzer.messages.decode_as import Where
+    from analyzer.messages.decode_as import DecodeAsTarget
     from analyzer.session import Session
     from tui.screens.main import MainScreen
 
@@ -35,7 +35,7 @@ def choose_protocol(main: MainScreen) -> None:
     from tui.screens.chooser import Choice, Chooser
 
     server = port(name_endpoint(main.session, place.stream, 1))
-    wheres: list[tuple[str, Where]] = [
+    wheres: list[tuple[str, DecodeAsTarget]] = [
         (f"stream {place.stream}", StreamNumber(place.stream)),
         (f"port {server}", server),
     ]
@@ -48,7 +48,7 @@ def choose_protocol(main: MainScreen) -> None:
     main.open_dialog(Chooser(main.palette, "decode as", choices), lambda told: reread_as(main, *told))
 
 
-def reread_as(main: MainScreen, where: Where, protocol: str) -> None:
+def reread_as(main: MainScreen, where: DecodeAsTarget, protocol: str) -> None:
     """Reads the capture anew with this word; says why that cannot be."""
     if main.session.packets.follows and main.ingest.is_reading:
         main.show_message("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
@@ -69,7 +69,7 @@ def reread_as(main: MainScreen, where: Where, protocol: str) -> None:
         fresh.ingest.when_read = lambda: _find_again(fresh, aim, f"{describe_target(where)} is read as {protocol}")
 
 
-def describe_target(where: Where) -> str:
+def describe_target(where: DecodeAsTarget) -> str:
     """Of whom something was said, for people."""
     return f"stream {where.number}" if isinstance(where, StreamNumber) else f"port {where}"
 

@@ -112,7 +112,7 @@ def _make_stream_columns(session: Analysis, numbers: Sequence[int]) -> list[Tabl
     """What the index knows of whole connections; retransmissions and gaps only where there are any."""
     engine, chosen = session.engine, np.array(numbers, np.int64)
     again = np.bincount(engine.repeats.column("stream"), minlength=int(chosen.max(initial=0)) + 1)[chosen]
-    gaps = [engine.stream_findings.of_streams["gap", number] for number in numbers]
+    gaps = [engine.stream_findings.stream_counts["gap", number] for number in numbers]
     packets = engine.streams.column("packets")[chosen].tolist()
     found = [TableColumn("packets", packets, count, rank=6)]
     for title, values in (("again", again.tolist()), ("gaps", gaps)):
@@ -171,7 +171,7 @@ def _view_hosts(study: Study) -> TableView:
     groups = sorted((Group((host,), each) for host, each in zip(known, found, strict=True)), key=_count_messages)
     keys = [group.key[0] for group in groups]
     many = Counter(hosts)
-    called = [session.hosts.name(host) for host in keys]
+    called = [session.hosts.find_name(host) for host in keys]
     columns = [make_name_column(keys, "client host"), *([make_name_column(called, "called")] if any(called) else [])]
     columns += [TableColumn("connections", [many[host] for host in keys], count, rank=1), *make_metric_columns(groups)]
 

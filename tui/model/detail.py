@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.columns.text import safe_text
-from analyzer.columns.values import iso_time
+from analyzer.columns.values import format_iso_time
 from analyzer.decode import fragments
 from analyzer.decode.content import read_cell, read_header
 from analyzer.decode.endpoints import name_stream
@@ -89,8 +89,8 @@ def read_detail(
         cells["protocol"], read_header(session, row), error and (error["code"], error["name"]), cells["info"]
     )
     packets, hosts = list_packets(session, row), session.hosts
-    ends = hosts.beside(cells["source"]), hosts.beside(cells["destination"])
-    about, *more = (*about_row(cells, packets, session.comments.of_message(packets), ends), *known_lines(known))
+    ends = hosts.annotate_endpoint(cells["source"]), hosts.annotate_endpoint(cells["destination"])
+    about, *more = (*about_row(cells, packets, session.comments.read_message(packets), ends), *known_lines(known))
     notes = [TreeNote(about, ByteRange(0, 0, tree.sources[0].length), tuple(map(TreeNote, more)))]
     for finding in tree.findings:
         place = None if finding.offset is None else ByteRange(finding.source, finding.offset, finding.length or 0)
@@ -136,7 +136,7 @@ def _find_around(nodes: list[Field], source: int, offset: int) -> Field | None:
 
 def make_stream_notes(session: Session, cells: StreamCells) -> tuple[TreeNote, ...]:
     """What is said of a stream that is selected itself."""
-    begin = iso_time(session.engine.streams.cell("begin", cells.number))
+    begin = format_iso_time(session.engine.streams.cell("begin", cells.number))
     said = {
         "id": name_stream(session, cells.number),
         "protocol": cells.protocol,

@@ -119,7 +119,7 @@ class Dialogue:
 
     def _make_head_line(self, row: int, cells: Mapping[str, object]) -> Line:
         line = message_line(cells, self._session.rows.cell("time", row) - self._began)
-        comments = self._session.comments.of(row) if self._session.comments.any else ()
+        comments = self._session.comments.read_row(row) if self._session.comments.has_comments else ()
         return (*line, ("note", "  # commented")) if comments else line
 
     def _get_lines(self, head: int) -> Sequence[Line]:
@@ -142,7 +142,7 @@ class Dialogue:
 
     def _make_lines(self, row: int) -> Iterator[Line]:
         lines = field_lines(decode_tree(self._session, row), self._limits)
-        yield from comment_notes(self._session.comments.of(row) if self._session.comments.any else ())
+        yield from comment_notes(self._session.comments.read_row(row) if self._session.comments.has_comments else ())
         yield from islice(lines, MOST_LINES)
         if next(lines, None) is not None:
             yield (("note", f"and more than these {MOST_LINES:,} fields: the tree shows them all"),)

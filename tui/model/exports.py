@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.capture import malloc
+from analyzer.capture import libc
 from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
@@ -109,4 +109,4 @@ def write_export(wanted: Asked, session: Session, rows: Ints) -> str:
     try:
         return FORMS[wanted.form].write(wanted, session, rows)
     finally:
-        malloc.give_back()
+        libc.give_back()

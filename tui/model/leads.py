@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from analyzer.columns.values import iso_time
+from analyzer.columns.values import format_iso_time
 from analyzer.query.filter.literals import quoted
 from analyzer.query.response_errors import nothing_new
 from analyzer.query.units import DURATIONS
@@ -79,7 +79,7 @@ def write_time_range(first: int, end: int) -> str:
 
 def _write_time(time: int) -> str:
     """A time in UTC without what is nothing."""
-    return iso_time(time).replace("T", " ").rstrip("Z").rstrip("0").rstrip(".")
+    return format_iso_time(time).replace("T", " ").rstrip("Z").rstrip("0").rstrip(".")
 
 
 def write_comparison(field: str, value: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from analyzer.columns.values import iso_time
+from analyzer.columns.values import format_iso_time
 from analyzer.decode.masking import Span
 from analyzer.insight.frames import Frame, Lost
 from analyzer.render.durations import duration
@@ -47,7 +47,7 @@ class PacketLines:
         later = duration(frame.time - self.frames[head - 2].time) if head > 1 else ""
         tcp = frame.tcp
         flags = "" if tcp is None else tcp.names
-        time = iso_time(frame.time)[_CLOCK]
+        time = format_iso_time(frame.time)[_CLOCK]
         return (
             ("place", f"{frame.number:>9} "),
             ("", f"{time} {later:>7} {frame.original:>6,} {flags:<11} "),

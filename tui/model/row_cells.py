@@ -146,8 +146,8 @@ class CellReader:
         dissector = session.engine.dissector(cell("protocol", stream))
         return StreamCells(
             stream,
-            session.hosts.beside(name_endpoint(session, stream, 0)),
-            session.hosts.beside(name_endpoint(session, stream, 1)),
+            session.hosts.annotate_endpoint(name_endpoint(session, stream, 0)),
+            session.hosts.annotate_endpoint(name_endpoint(session, stream, 1)),
             self._name_unknown(stream, messages) if dissector is None else dissector.name,
             messages,
             cell("packets", stream),

@@ -17,7 +17,7 @@ from typing import Any
 
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
-from analyzer.columns.values import iso_time
+from analyzer.columns.values import format_iso_time
 from analyzer.decode.rows import Rows
 from analyzer.insight.figures import Figures
 from analyzer.insight.statistics import Group, Study
@@ -223,7 +223,7 @@ class OverviewView(TextView):
         facts, total = self._facts, self._facts.total
         if facts.first is None or facts.last is None:
             return
-        first, last = (iso_time(time)[:19].replace("T", " ") for time in (facts.first, facts.last))
+        first, last = (format_iso_time(time)[:19].replace("T", " ") for time in (facts.first, facts.last))
         yield _make_item("time", f"{first} to {last[11:] if last[:10] == first[:10] else last} UTC")
         how_fast = "" if total.rate is None else f", {rate(total.rate)} messages/s"
         yield _make_item("took", f"{duration(facts.last - facts.first)}{how_fast}")

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.columns.arrays import Ints, ranks
+from analyzer.columns.arrays import Ints, rank_in_runs
 
 Rows32 = npt.NDArray[np.int32]
 
@@ -102,8 +102,8 @@ class StreamGroups:
         added = np.bincount(stream, minlength=len(counts))
         before = counts - added
         merged = np.empty(int(counts.sum()), np.int32)
-        merged[np.repeat(starts, before) + ranks(before)] = self._order
-        merged[np.repeat(starts + before, added) + ranks(added)] = fresh + np.int32(self.rows - len(stream))
+        merged[np.repeat(starts, before) + rank_in_runs(before)] = self._order
+        merged[np.repeat(starts + before, added) + rank_in_runs(added)] = fresh + np.int32(self.rows - len(stream))
         self._order = merged
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 
-from analyzer.columns.values import Times
+from analyzer.columns.values import TimeColumn
 from analyzer.insight.statistics import Group
 from analyzer.render.figures_text import SHOWN, name_of, shown_figures
 from analyzer.render.lines import Line
@@ -250,7 +250,7 @@ def format_key(value: Any) -> str:
 def format_clocks(times: Sequence[int], digits: int) -> list[str]:
     """Times (ns since 1970) with so many digits behind the second, and with the date if they are of several days."""
     stop = 19 + (digits + 1 if digits else 0)
-    texts: list[str] = [text[:stop].replace("T", " ") for text in Times(np.array(times, np.int64)).values()]
+    texts: list[str] = [text[:stop].replace("T", " ") for text in TimeColumn(np.array(times, np.int64)).values()]
     return texts if len({text[:10] for text in texts}) > 1 else [text[11:] for text in texts]
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
-from analyzer.columns.group_keys import packed, parts
+from analyzer.columns.group_keys import iterate_groups, make_group_keys
 from analyzer.decode import raw
 from analyzer.decode.bodies import add_row_findings
 from analyzer.decode.content import make_context, read_contents
@@ -21,7 +21,7 @@ from analyzer.decode.multi_segment import placed
 from analyzer.decode.request_fields import add_request
 from analyzer.decode.rows import Rows, chunks
 from analyzer.messages import defects
-from analyzer.messages.row_findings import findings_of
+from analyzer.messages.row_findings import decode_findings
 from analyzer.query.fields.gathered import Gathered, Gathering, Values
 from analyzer.query.fields.getting import getter
 from analyzer.query.fields.keys import OF_BODY
@@ -82,8 +82,8 @@ class Bodies:
         columns = [table.column(name)[rows] for name in _KIND]
         columns.append(self._reader.remarks(rows) if self._wants_whole else np.zeros(len(rows), np.int64))
         new = Gathering(len(self._fields))
-        kinds, keys = packed(columns)
-        for key, places in parts(keys):
+        kinds, keys = make_group_keys(columns)
+        for key, places in iterate_groups(keys):
             kind = tuple(int(column[key]) for column in kinds)
             plan, mine = self._plan(kind[:-1]), rows[places]
             if not any(plan.get) and not any(plan.whole):
@@ -116,25 +116,27 @@ class Bodies:
             return
         pick = plan.pick
         for row, message in zip(rows.tolist(), messages, strict=True):
-            values = None if pick is None else pick(defects.whole(message))
+            values = None if pick is None else pick(defects.read_whole(message))
             if values is None:
-                values = defects.values(dissector, message, plan.context).values
+                values = defects.decode_values(dissector, message, plan.context).values
             new.note(row, [_NOTHING if each is None else each(values) for each in get])
 
     def _of_whole(self, plan: _Plan, row: int, message: bytes | Window, remarks: int) -> Sequence[Sequence[Any]]:
         session, dissector = self._session, plan.dissector
         body = (
-            raw.body(session, row, message) if dissector is None else defects.values(dissector, message, plan.context)
+            raw.body(session, row, message)
+            if dissector is None
+            else defects.decode_values(dissector, message, plan.context)
         )
         if remarks:
-            body = add_row_findings(session, row, body, findings_of(remarks))
+            body = add_row_findings(session, row, body, decode_findings(remarks))
         info: list[Any] = []
         if any(whole in (_info, _text) for whole in plan.whole):
             if dissector is None:
                 info.append(raw.line(session, row, message, body))
             else:
                 seen = add_request(session, row, body, dissector, plan.context)
-                info.append(defects.info(dissector, seen, plan.context))
+                info.append(defects.format_info(dissector, seen, plan.context))
         return [
             whole(body, info) if whole is not None else _NOTHING if get is None else get(body.values)
             for get, whole in zip(plan.get, plan.whole, strict=True)
@@ -159,7 +161,7 @@ class Bodies:
             return _Plan(dissector, context, None, get, whole, None)
         layout = layout_of(dissector, context) if all(each is None or each.is_plain for each in found) else None
         walk = None if layout is None else walkable(layout, [() if each is None else each.paths for each in found])
-        return _Plan(dissector, context, defects.picker(dissector, context, every), get, whole, walk)
+        return _Plan(dissector, context, defects.make_projection(dissector, context, every), get, whole, walk)
 
     def may_have(self, field: FieldPath, rows: Ints) -> Bools:
         """Which rows can have a value of a field, as far as the index tells."""
@@ -173,7 +175,9 @@ class Bodies:
         found = self._reader.take("protocol", rows) == self._number(origin.protocol)
         if isinstance(origin, BodyField):
             if origin.operation is not None:
-                found &= self._reader.take("operation", rows) == self._session.engine.names.known(origin.operation)
+                found &= self._reader.take("operation", rows) == self._session.engine.names.find_number(
+                    origin.operation
+                )
             if origin.roles is not None:
                 found &= _one_of(self._reader.take("role", rows), origin.roles)
         if isinstance(origin, AliasField) and origin.alias.roles is not None:

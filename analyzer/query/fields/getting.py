@@ -47,18 +47,18 @@ def getter(field: FieldPath, dissector: Dissector | None, context: Context, oper
         return _plain((origin.path,) if fits and origin.path else ())
     if isinstance(origin, ShortField):
         short = origin.short
-        said = defects.told(partial(short.paths, context))
-        places = () if short.places is None else defects.told(partial(short.places, context))
+        said = defects.collect_or_nothing(partial(short.paths, context))
+        places = () if short.places is None else defects.collect_or_nothing(partial(short.places, context))
         return _of_short(tuple(said), tuple(places), _references(dissector, context, short.kind))
     ask = origin.alias.paths
-    return None if ask is None else _plain(tuple(defects.told(partial(ask, context))))
+    return None if ask is None else _plain(tuple(defects.collect_or_nothing(partial(ask, context))))
 
 
 def _references(dissector: Dissector, context: Context, kind: str | None) -> list[Reference]:
     """Where there are ids of a kind."""
     if kind is None:
         return []
-    return [each for each in defects.references(dissector, context) if each.kind == kind]
+    return [each for each in defects.list_references(dissector, context) if each.kind == kind]
 
 
 def _of_short(said: Sequence[Path], places: Sequence[Place], ids: Iterable[Reference]) -> Getter | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints, runs
+from analyzer.columns.arrays import Ints, find_runs
 from analyzer.query.fields.gathered import Values, listed
 from dissectors.session_state import Partition, SessionChange
 
@@ -166,7 +166,7 @@ def with_held(found: Values, reach: Reach) -> Values:
     lists, numbers = list(reach.lists), reach.numbers.copy()
     known: dict[tuple[Any, ...], int] = {}
     values = listed(found.values)
-    begins, ends = runs(found.rows)
+    begins, ends = find_runs(found.rows)
     rows = found.rows[begins]
     for row, held, begin, end in zip(*(each.tolist() for each in (rows, numbers[rows], begins, ends)), strict=True):
         own = values[begin] if end - begin == 1 else tuple(values[begin:end])

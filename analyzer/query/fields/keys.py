@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.columns.values import Column, Flags, Integers, Picked, Times
+from analyzer.columns.values import CellColumn, FlagColumn, IntegerColumn, TextColumn, TimeColumn
 from analyzer.decode.packets import retransmissions
 from analyzer.decode.rows import KEYS, ROLES, STATES, Rows
 from analyzer.query.fields.dense import Choices, Chosen, Dense, Numbers
@@ -110,14 +110,14 @@ def read(reader: Rows, name: str, rows: Ints) -> Sequence[Dense] | list[Any]:
     return _dense(reader.column(name, rows)) if special is None else special(reader, rows)
 
 
-def _dense(column: Column) -> Sequence[Dense] | list[Any]:
-    if isinstance(column, Integers):
+def _dense(column: CellColumn) -> Sequence[Dense] | list[Any]:
+    if isinstance(column, IntegerColumn):
         return (Numbers(column.numbers, column.null),)
-    if isinstance(column, Times):
+    if isinstance(column, TimeColumn):
         return (Numbers(column.times),)
-    if isinstance(column, Picked):
+    if isinstance(column, TextColumn):
         return (_named(column),)
-    if isinstance(column, Flags):
+    if isinstance(column, FlagColumn):
         return (Chosen(_FLAGS, column.flags.view(np.int8)),)
     return column.values()
 
@@ -130,12 +130,12 @@ def _retransmissions(reader: Rows, rows: Ints) -> Sequence[Dense]:
 _FLAGS = Choices(bool)
 
 
-def _named(column: Picked) -> Chosen:
+def _named(column: TextColumn) -> Chosen:
     return Chosen(Choices(column.texts.value, column.texts), column.numbers)
 
 
 def _names(*senders: bool) -> _Read:
-    return lambda reader, rows: tuple(_named(reader.session.hosts.names(rows, sender)) for sender in senders)
+    return lambda reader, rows: tuple(_named(reader.session.hosts.name_column(rows, sender)) for sender in senders)
 
 
 def _sides(part: Callable[[str], Any], *senders: bool) -> _Read:
@@ -147,7 +147,7 @@ def _sides(part: Callable[[str], Any], *senders: bool) -> _Read:
     return read_them
 
 
-def _part(endpoints: Picked, part: Callable[[str], Any]) -> Chosen:
+def _part(endpoints: TextColumn, part: Callable[[str], Any]) -> Chosen:
     texts = endpoints.texts
     return Chosen(Choices(lambda number: part(texts.value(number) or ""), texts), endpoints.numbers)
 

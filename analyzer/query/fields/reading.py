@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Bools, Ints, ranks, runs
+from analyzer.columns.arrays import Bools, Ints, find_runs, rank_in_runs
 from analyzer.decode.bodies import decode_body, decode_tree
 from analyzer.decode.content import read_messages
 from analyzer.decode.masking import secret_spans
@@ -125,7 +125,7 @@ class Reading:
             lists: list[Sequence[Any]] = [(value,) for value in values]
         else:
             lists = [()] * len(each)
-            for begin, end in zip(*(edge.tolist() for edge in runs(found.rows)), strict=True):
+            for begin, end in zip(*(edge.tolist() for edge in find_runs(found.rows)), strict=True):
                 lists[int(found.rows[begin])] = values[begin:end]
         return [lists[place] for place in back.tolist()]
 
@@ -149,7 +149,7 @@ class Reading:
 
     def _comments(self, rows: Ints) -> Values:
         comments = self.reader.session.comments
-        return Values(*comments.of_rows(rows)) if comments.any else NO_VALUES
+        return Values(*comments.read_rows(rows)) if comments.has_comments else NO_VALUES
 
     def _of_body(self, field: FieldPath, rows: Ints) -> Values:
         origin = field.origin
@@ -175,7 +175,7 @@ class Reading:
         # Each place takes all values of its partner, of which the first is at `first`.
         first = np.searchsorted(asked.rows, back)
         counts = np.searchsorted(asked.rows, back, "right") - first
-        taken = np.repeat(first, counts) + ranks(counts)
+        taken = np.repeat(first, counts) + rank_in_runs(counts)
         return joined([found, Values(np.repeat(places[known], counts), chosen(asked, taken).values)])
 
     def _named(self, field: FieldPath, short: Short, rows: Ints) -> Values:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Bools, Ints, runs
+from analyzer.columns.arrays import Bools, Ints, find_runs
 from analyzer.decode.content import Undecoded, read_undecoded
 from analyzer.decode.request_fields import read_fields
 from analyzer.decode.rows import Rows, chunks
@@ -78,7 +78,7 @@ class SessionColumns:
 
     def _decoded(self, readable: Undecoded) -> SessionChange:
         values = read_fields(readable, self._kind.changed)
-        return defects.asked(partial(self._kind.change, values), SessionChange())
+        return defects.call_or_default(partial(self._kind.change, values), SessionChange())
 
     def _changes(self, rows: Ints, used: Bools) -> tuple[Bools, dict[int, SessionChange]]:
         """Which requests name something, and by place the changes of those that use a session."""
@@ -102,7 +102,7 @@ class SessionColumns:
             self._known.clear()
         topic_of = dict(zip(topics.rows.tolist(), listed(topics.values), strict=True))
         values = listed(numbers.values)
-        begins, ends = runs(numbers.rows)
+        begins, ends = find_runs(numbers.rows)
         mine = plain[numbers.rows[begins]]
         begins, ends = begins[mine], ends[mine]
         for place, begin, end in zip(numbers.rows[begins].tolist(), begins.tolist(), ends.tolist(), strict=True):

@@ -41,9 +41,9 @@ WINDOW = 1 << 16
 
 def follow_sessions(session: Analysis) -> Sessions:
     """Who follows the sessions of an analysis, from the first time on that somebody asks."""
-    found = session.eviction.followers.get(Sessions)
+    found = session.eviction.listeners.get(Sessions)
     if not isinstance(found, Sessions):
-        found = session.eviction.followers[Sessions] = Sessions(session)
+        found = session.eviction.listeners[Sessions] = Sessions(session)
     return found
 
 
@@ -56,7 +56,7 @@ class Sessions:
         self._kinds: list[tuple[int, Dissector, SessionKind]] = [
             (number, dissector, kind)
             for number, dissector in enumerate(session.engine.known.dissectors)
-            for kind in defects.sessions(dissector)
+            for kind in defects.list_session_kinds(dissector)
         ]
         self._columns: dict[int, SessionColumns] = {}
         self._following: dict[tuple[int, int], Following] = {}
@@ -156,7 +156,7 @@ class Sessions:
         for row in session.unanswered:
             answer = self._answer(kind, row, before)
             if answer is not None:
-                session.settle(row, failed=bool(defects.asked(partial(kind.failed, answer), False)))
+                session.settle(row, failed=bool(defects.call_or_default(partial(kind.failed, answer), False)))
 
     def _opened(self, following: Following, kind: SessionKind, use: Use) -> Session:
         """A session that is used for the first time, with what its opening request named, where that is known."""
@@ -164,7 +164,7 @@ class Sessions:
             if row < self._session.rows.first:
                 break
             answer = self._answer(kind, row, use.row)
-            if defects.asked(partial(kind.opens, key, answer), None) == use.key:
+            if defects.call_or_default(partial(kind.opens, key, answer), None) == use.key:
                 following.openings.remove((row, key))
                 return Session(self._columns[kind.code].whole(row).added)
         return Session()
@@ -195,7 +195,7 @@ class Sessions:
 
     # ---- leaving, and going on elsewhere
 
-    def leave(self, before: int, streams: Bools) -> None:
+    def evict(self, before: int, streams: Bools) -> None:
         """Rows before one are about to leave. streams: those that stay; if nobody has asked, nothing is followed."""
         if not self._read:
             return

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, Ints, runs
+from analyzer.columns.arrays import Array, Bools, Ints, find_runs
 from analyzer.query.fields.dense import Dense, Numbers, Verdicts
 from analyzer.query.fields.gathered import Values, chosen, listed
 from analyzer.query.fields.path import BodyField, FieldPath, Key
@@ -206,7 +206,7 @@ def _stepped(steps: Sequence[Step], found: Values) -> Values:
     rows: list[int] = []
     made: list[Any] = []
     values = [value.name if isinstance(value, Error) else value for value in listed(found.values)]
-    for begin, end in zip(*(edge.tolist() for edge in runs(found.rows)), strict=True):
+    for begin, end in zip(*(edge.tolist() for edge in find_runs(found.rows)), strict=True):
         some = values[begin:end]
         for step in steps:
             some = _step(step, some)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import PacketReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class Reading:
     flows: list[tuple[str, str]]
     findings: list[str]
     codes: list[str]
-    source: Packets
+    source: PacketReader
 
     @property
     def payloads(self) -> list[bytes]:
         return [packet.payload for packet in self.packets]
 
 
-def rows(packets: Packets) -> list[Packet]:
+def rows(packets: PacketReader) -> list[Packet]:
     found = []
     for block in packets.blocks():
         columns = (block.number, block.time, block.flow, block.direction, block.seq, block.ack, block.flags)
@@ -49,13 +49,13 @@ def rows(packets: Packets) -> list[Packet]:
         ):
             number, time, flow, direction, seq, ack, flags, at, length, captured = values
             ends = packets.flows.endpoint(flow, direction), packets.flows.endpoint(flow, 1 - direction)
-            payload = packets.store.read(at, captured)
+            payload = packets.store.read_bytes(at, captured)
             found.append(Packet(number, time, *ends, seq, ack, flags, payload, length))
     return found
 
 
 def read(inputs: Sequence[Path | str] | Path | str, **arguments: Any) -> Reading:
-    with Packets([inputs] if isinstance(inputs, Path | str) else inputs, **arguments) as packets:
+    with PacketReader([inputs] if isinstance(inputs, Path | str) else inputs, **arguments) as packets:
         found = rows(packets)
         flows = [
             (packets.flows.endpoint(flow, 0), packets.flows.endpoint(flow, 1)) for flow in range(len(packets.flows))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.fragments import MOST, PATIENCE, Reassembler
-from analyzer.capture.packets import Packets
+from analyzer.capture.fragments import MOST, PATIENCE, DatagramReassembler
+from analyzer.capture.packets import PacketReader
 from tests.analyzer.capture.reading import Reading, read
 from tests.analyzer.capture.writers import (
     T0,
@@ -157,7 +157,7 @@ HEADER = ipv4(b"")
 
 
 def test_given_up_after_thirty_seconds() -> None:
-    reassembler = Reassembler()
+    reassembler = DatagramReassembler()
     assert reassembler.add(0, (1, 2, 3, 6), 0, True, HEADER, bytes(8)) is None
     assert reassembler.add(PATIENCE, (1, 2, 4, 6), 0, True, HEADER, bytes(8)) is None
     assert reassembler.given_up == 0
@@ -172,13 +172,13 @@ def test_given_up_after_thirty_seconds() -> None:
     ids=["too long", "odd length", "nothing", "just too long with its header"],
 )
 def test_impossible_fragments_are_dropped(offset: int, more: bool, part: bytes) -> None:
-    reassembler = Reassembler()
+    reassembler = DatagramReassembler()
     assert reassembler.add(0, (1, 2, 3, 6), offset, more, HEADER, part) is None
     assert reassembler.unfinished == 0
 
 
 def test_memory_is_bounded() -> None:
-    reassembler = Reassembler()
+    reassembler = DatagramReassembler()
     for ident in range(3 * MOST // 60_000):
         reassembler.add(0, (1, 2, ident, 6), 0, True, HEADER, bytes(60_000))
     assert reassembler.unfinished == 3 * MOST // 60_000
@@ -194,7 +194,7 @@ def test_a_datagram_of_eight_thousand_pieces_costs_no_square(tmp_path: Path) -> 
 def test_annex_holds_what_lies_nowhere_in_the_capture(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([Frame(frame) for frame in [segment(b"plain"), *pieces4(tcp(PAYLOAD)), segment(b"again")]]))
-    with Packets([path]) as packets:
+    with PacketReader([path]) as packets:
         (block,) = packets.blocks()
         assert (block.at >> 48).tolist() == [0, 1, 0]
         gathered = packets.store.gather(block.at, 5)

@@ -11,11 +11,11 @@ import pytest
 
 from analyzer.capture import feed as module
 from analyzer.capture import growing
-from analyzer.capture.feed import COLLECT, ENOUGH, IDLE, IDLE_LOOK, LITTLE, LITTLE_COLLECT, LOOK, Growth
-from analyzer.capture.growing import Growing
-from analyzer.capture.inputs import opened
-from analyzer.capture.packets import Packets
-from analyzer.capture.succession import Succession
+from analyzer.capture.feed import COLLECT, ENOUGH, IDLE, IDLE_LOOK, LITTLE, LITTLE_COLLECT, LOOK, GrowingFeed
+from analyzer.capture.growing import GrowingFile
+from analyzer.capture.inputs import open_capture
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.succession import FileSuccession
 from tests.analyzer.capture.reading import rows
 from tests.analyzer.capture.writers import T0, Ng, segment
 
@@ -23,21 +23,21 @@ NG = Ng()
 DATA = bytes(range(256)) * 4
 
 
-def source(path: Path, data: bytes = DATA) -> Growing:
+def source(path: Path, data: bytes = DATA) -> GrowingFile:
     path.write_bytes(data)
-    return Growing(opened(str(path)), str(path))
+    return GrowingFile(open_capture(str(path)), str(path))
 
 
 def test_it_has_the_size_that_was_found(tmp_path: Path) -> None:
     one = source(tmp_path / "a", DATA[:100])
-    assert (one.size(), one.waiting()) == (0, 100)
+    assert (one.size(), one.count_waiting()) == (0, 100)
     one.grow()
     with open(tmp_path / "a", "ab") as file:
         file.write(DATA[100:])
-    assert (one.size(), one.waiting()) == (100, 924)
+    assert (one.size(), one.count_waiting()) == (100, 924)
     assert bytes(one.window(90, 50)) == DATA[90:100]
     one.grow()
-    assert (one.size(), one.waiting()) == (1024, 0)
+    assert (one.size(), one.count_waiting()) == (1024, 0)
     assert bytes(one.window(10, 200)) == DATA[10:210], "from the file"
     assert bytes(one.window(1000, 200)) == DATA[1000:]
     one.close()
@@ -53,7 +53,7 @@ def test_rows_of_bytes(tmp_path: Path, state: str) -> None:
     if state != "held":
         one.settle()
     if state == "resting":
-        one.rest()
+        one.release_descriptor()
     assert one.size() == 1024
     for places in ([70, 64, 1022], [3, 70, 1000], [1, 2], [], [1023, 2000]):
         found = one.gather(np.array(places, np.int64), 8)
@@ -75,8 +75,8 @@ def test_what_rests_is_no_other_file_of_that_name(tmp_path: Path) -> None:
         each.settle()
     (tmp_path / "b").unlink()
     before = len(os.listdir("/dev/fd"))
-    one.rest()
-    other.rest()
+    one.release_descriptor()
+    other.release_descriptor()
     assert len(os.listdir("/dev/fd")) == before - 1, "without its name it could not be found again"
     assert bytes(other.window(0, 9)) == DATA[:9]
     (tmp_path / "a").rename(tmp_path / "c")
@@ -93,10 +93,10 @@ def test_a_record_longer_than_what_is_held(tmp_path: Path, monkeypatch: pytest.M
     payloads = [bytes([number]) * size for number, size in enumerate((10, 4000, 10, 10, 600, 20_000, 1))]
     blocks = [NG.enhanced(segment(payload, seq=number), T0 // 1000) for number, payload in enumerate(payloads)]
     (tmp_path / "a").write_bytes(NG.section() + NG.interface() + b"".join(blocks))
-    files = Succession()
-    files.begun(str(tmp_path / "a"))
-    files.ended()
-    with Packets(files) as packets:
+    files = FileSuccession()
+    files.add_file(str(tmp_path / "a"))
+    files.finish()
+    with PacketReader(files) as packets:
         assert [packet.payload for packet in rows(packets)] == payloads
         assert packets.findings == []
 
@@ -136,7 +136,7 @@ def test_when_what_has_come_is_given(name: str, monkeypatch: pytest.MonkeyPatch)
     clocked = Clocked(waiting)
     monkeypatch.setattr(module.time, "monotonic", lambda: clocked.now)
     monkeypatch.setattr(module.time, "sleep", clocked.sleep)
-    one = Growth(clocked, threading.Event())  # type: ignore[arg-type]
+    one = GrowingFeed(clocked, threading.Event())  # type: ignore[arg-type]
     for moment in expected:
         assert one.fill()
         assert 100 + moment <= clocked.now < 100 + moment + (IDLE_LOOK if moment > IDLE else LOOK) + 1e-6

@@ -17,10 +17,10 @@ import lz4.frame
 import pytest
 import zstandard
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.growing import Growing
-from analyzer.capture.packets import Packets
+from analyzer.capture.growing import GrowingFile
+from analyzer.capture.packets import PacketReader
 from analyzer.capture.sources import Spool
+from analyzer.errors import CaptureError
 from tests.analyzer.capture.reading import read, rows
 from tests.analyzer.capture.writers import T0, Frame, Ng, pcap, segment
 
@@ -114,7 +114,7 @@ def test_damaged_compressed(tmp_path: Path, name: str) -> None:
 def test_bomb_stops_at_the_bound(tmp_path: Path, name: str) -> None:
     path = tmp_path / "bomb"
     path.write_bytes(COMPRESSIONS[name](CAPTURE + bytes(100 << 20)))
-    with Packets([path], spool_limit=8 << 20) as packets:
+    with PacketReader([path], spool_limit=8 << 20) as packets:
         count = sum(map(len, packets.blocks()))
         assert packets._inputs[0].source.size() < 48 << 20
     assert count == 300
@@ -140,25 +140,25 @@ def test_no_capture(tmp_path: Path, name: str) -> None:
     path = tmp_path / "bad"
     path.write_bytes(content)
     with pytest.raises(CaptureError) as error:
-        Packets([path])
+        PacketReader([path])
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_missing_directory_unreadable(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match=r"cannot open .*missing: No such file"):
-        Packets([tmp_path / "missing"])
+        PacketReader([tmp_path / "missing"])
     with pytest.raises(CaptureError, match="is a directory"):
-        Packets([tmp_path])
+        PacketReader([tmp_path])
     with pytest.raises(CaptureError, match="cannot open"):
-        Packets(["a\0b"])
+        PacketReader(["a\0b"])
     secret = tmp_path / "secret"
     secret.write_bytes(CAPTURE)
     secret.chmod(0)
     if os.access(secret, os.R_OK):
         pytest.skip("this user may read every file")
     with pytest.raises(CaptureError, match="Permission denied"):
-        Packets([secret])
+        PacketReader([secret])
 
 
 def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     before = len(os.listdir("/dev/fd"))
     for _ in range(3):
         with pytest.raises(CaptureError):
-            Packets([good, bad])
+            PacketReader([good, bad])
         read(good)
     assert len(os.listdir("/dev/fd")) == before
 
@@ -195,7 +195,7 @@ def test_a_pipe_that_pauses_gives_what_it_has(tmp_path: Path, name: str) -> None
     first, second = CAPTURE[: 24 + 10 * 270], CAPTURE[24 + 10 * 270 :]
     if name != "plain":
         first, second = COMPRESSIONS[name](first), COMPRESSIONS[name](second)
-    with fifo(tmp_path) as (path, end), Packets([path]) as packets:
+    with fifo(tmp_path) as (path, end), PacketReader([path]) as packets:
         while not end:
             time.sleep(0.001)
         os.write(end[0], first)
@@ -215,7 +215,7 @@ def test_a_pipe_that_pauses_gives_what_it_has(tmp_path: Path, name: str) -> None
 
 
 def test_a_pipe_cut_in_a_record(tmp_path: Path) -> None:
-    with fifo(tmp_path) as (path, end), Packets([path]) as packets:
+    with fifo(tmp_path) as (path, end), PacketReader([path]) as packets:
         while not end:
             time.sleep(0.001)
         os.write(end[0], CAPTURE[:-1])
@@ -227,8 +227,8 @@ def test_a_pipe_cut_in_a_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["plain", "zstd"])
 def test_standard_input(name: str) -> None:
     program = (
-        "from analyzer.capture.packets import Packets\n"
-        "with Packets(['-']) as packets: print(sum(map(len, packets.blocks())), packets.files[0].path)"
+        "from analyzer.capture.packets import PacketReader\n"
+        "with PacketReader(['-']) as packets: print(sum(map(len, packets.blocks())), packets.files[0].path)"
     )
     data = CAPTURE if name == "plain" else zstd(CAPTURE)
     done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)
@@ -236,7 +236,7 @@ def test_standard_input(name: str) -> None:
 
 
 def test_garbage_in_a_pipe_is_an_error_when_read(tmp_path: Path) -> None:
-    with fifo(tmp_path) as (path, end), Packets([path]) as packets:
+    with fifo(tmp_path) as (path, end), PacketReader([path]) as packets:
         while not end:
             time.sleep(0.001)
         os.write(end[0], b"garbage" * 10)
@@ -246,7 +246,7 @@ def test_garbage_in_a_pipe_is_an_error_when_read(tmp_path: Path) -> None:
 
 
 def test_a_silent_pipe_can_be_stopped(tmp_path: Path) -> None:
-    with fifo(tmp_path) as (path, end), Packets([path]) as packets:
+    with fifo(tmp_path) as (path, end), PacketReader([path]) as packets:
         while not end:
             time.sleep(0.001)
         os.write(end[0], CAPTURE[:-1])
@@ -259,7 +259,7 @@ def test_a_silent_pipe_can_be_stopped(tmp_path: Path) -> None:
 def test_a_pipe_without_an_end_takes_a_bounded_space(tmp_path: Path) -> None:
     """What release() was told of takes no space, reads as zeros, and does not count against the bound."""
     times = 200
-    with fifo(tmp_path) as (path, end), Packets([path], spool_limit=6 << 20) as packets:
+    with fifo(tmp_path) as (path, end), PacketReader([path], spool_limit=6 << 20) as packets:
 
         def write() -> None:
             with os.fdopen(end.pop(), "wb") as pipe:
@@ -286,13 +286,13 @@ def test_a_pipe_without_an_end_takes_a_bounded_space(tmp_path: Path) -> None:
         held = os.fstat(spool._descriptor).st_blocks * 512
         assert spool.size() > 15 << 20
         assert held < 9 << 20
-        assert packets.store.read(at[5000], 200) == bytes(200)
-        assert packets.store.read(at[-3], 200) == PACKETS[-3]
+        assert packets.store.read_bytes(at[5000], 200) == bytes(200)
+        assert packets.store.read_bytes(at[-3], 200) == PACKETS[-3]
         assert number - 40_000 < packets.first <= number - 100
-        ((before, first), *_) = packets.again_numbered()
+        ((before, first), *_) = packets.reread_numbered()
         assert before == packets.first - 1
         assert int(first.at[0]) + 54 == at[before]
-        assert sum(map(len, packets.again())) == number - before
+        assert sum(map(len, packets.reread_records())) == number - before
 
 
 # ---- files that grow
@@ -303,7 +303,7 @@ def test_following_a_file_that_grows(tmp_path: Path, step: int) -> None:
     size = 24 + 30 * 270 if step < 100 else len(CAPTURE)
     path = tmp_path / "growing.pcap"
     path.write_bytes(b"")
-    with Packets([path], follow=True, block=16) as packets:
+    with PacketReader([path], follow=True, block=16) as packets:
 
         def write() -> None:
             with open(path, "ab", buffering=0) as file:
@@ -320,14 +320,14 @@ def test_following_a_file_that_grows(tmp_path: Path, step: int) -> None:
 def test_a_file_truncated_while_followed_reads_as_zeros(tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(CAPTURE)
-    with Packets([path], follow=True) as packets:
+    with PacketReader([path], follow=True) as packets:
         packets.stop()
         (block,) = packets.blocks()
         source = packets._inputs[0].source
-        assert isinstance(source, Growing)
+        assert isinstance(source, GrowingFile)
         source.settle()  # what was read last is at hand else
         os.truncate(path, 24 + 270 + 16 + 54 + 3)
-        assert packets.store.read(int(block.at[0]), 200) == PACKETS[0]
-        assert packets.store.read(int(block.at[1]), 200) == PACKETS[1][:3] + bytes(197)
+        assert packets.store.read_bytes(int(block.at[0]), 200) == PACKETS[0]
+        assert packets.store.read_bytes(int(block.at[1]), 200) == PACKETS[1][:3] + bytes(197)
         gathered = packets.store.gather(block.at[[5, 1, 0]], 4)
         assert gathered.tolist() == [[0] * 4, [*PACKETS[1][:3], 0], [*PACKETS[0][:4]]]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.output import INDEX, check_file, check_folder, new_file, new_folder
+from analyzer.capture.output import INDEX, check_file, check_folder, create_file, create_folder
 from analyzer.errors import UserError
 
 
@@ -23,7 +23,7 @@ def names(folder: Path) -> list[str]:
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with new_file(str(out)) as output:
+    with create_file(str(out)) as output:
         output.write(b"one ")
         output.writelines([b"two", memoryview(b" three")])
         assert not out.exists()
@@ -41,12 +41,12 @@ def test_what_is_interrupted_leaves_nothing(tmp_path: Path, error: type[BaseExce
         out.write_bytes(b"old")
 
     def file() -> None:
-        with new_file(str(out), force=force) as output:
+        with create_file(str(out), force=force) as output:
             output.write(b"half")
             raise error
 
     def folder() -> None:
-        with new_folder(str(tmp_path / "folder")) as hidden:
+        with create_folder(str(tmp_path / "folder")) as hidden:
             Path(hidden, "file").write_bytes(b"half")
             raise error
 
@@ -64,18 +64,18 @@ def test_what_is_there_stays_unless_told(tmp_path: Path) -> None:
     out.write_bytes(b"old")
     with pytest.raises(UserError, match="is there already"):
         check_file(str(out), force=False)
-    with pytest.raises(UserError, match="is there already"), new_file(str(out)):
+    with pytest.raises(UserError, match="is there already"), create_file(str(out)):
         raise AssertionError
-    with new_file(str(out), force=True) as output:
+    with create_file(str(out), force=True) as output:
         output.write(b"new")
     assert (names(tmp_path), out.read_bytes()) == (["out"], b"new")
 
 
 def test_what_appears_meanwhile_stays(tmp_path: Path) -> None:
     out, folder = tmp_path / "out", tmp_path / "folder"
-    with pytest.raises(UserError, match="has appeared meanwhile"), new_file(str(out)):
+    with pytest.raises(UserError, match="has appeared meanwhile"), create_file(str(out)):
         out.write_bytes(b"theirs")
-    with pytest.raises(UserError, match="has appeared meanwhile"), new_folder(str(folder)):
+    with pytest.raises(UserError, match="has appeared meanwhile"), create_folder(str(folder)):
         folder.mkdir()
     assert (names(tmp_path), out.read_bytes(), names(folder)) == (["folder", "out"], b"theirs", [])
 
@@ -84,14 +84,14 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
     link.symlink_to(target)
-    with new_file(str(link), force=True) as output:
+    with create_file(str(link), force=True) as output:
         output.write(b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
 
 
 def test_a_device_is_written_to_and_not_replaced() -> None:
-    with new_file(os.devnull) as output:
+    with create_file(os.devnull) as output:
         output.write(b"gone")
     assert not os.path.isfile(os.devnull)
 
@@ -101,7 +101,7 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 def test_a_full_disk_is_one_sentence(size: int) -> None:
     with (
         pytest.raises(UserError, match="cannot write /dev/full: No space left on device"),
-        new_file("/dev/full") as out,
+        create_file("/dev/full") as out,
     ):
         out.write(bytes(size))
 
@@ -124,12 +124,12 @@ def test_where_no_file_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, p
 
 def test_only_our_own_folders_are_replaced(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with new_folder(str(out)) as hidden:
+    with create_folder(str(out)) as hidden:
         Path(hidden, INDEX).write_text("{}\n")
         assert not out.exists()
     with pytest.raises(UserError, match="is there already"):
         check_folder(str(out), force=False)
-    with new_folder(str(out), force=True) as hidden:
+    with create_folder(str(out), force=True) as hidden:
         Path(hidden, "other").touch()
     assert (names(tmp_path), names(out)) == (["out"], ["other"])
     for path in (out, out / "other"):
@@ -141,8 +141,8 @@ def test_only_our_own_folders_are_replaced(tmp_path: Path) -> None:
 
 KILLED = """
 import os, sys
-from analyzer.capture.output import new_file, new_folder
-with new_file(sys.argv[1], force=True) as output, new_folder(sys.argv[2], force=True) as hidden:
+from analyzer.capture.output import create_file, create_folder
+with create_file(sys.argv[1], force=True) as output, create_folder(sys.argv[2], force=True) as hidden:
     output.write(bytes(1 << 22))
     open(os.path.join(hidden, "file"), "wb").close()
     os._exit(9)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import PacketReader
+from analyzer.errors import CaptureError
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.writers import NS, T0, Frame, pcap, segment
 
@@ -63,10 +63,10 @@ def test_cut_anywhere(tmp_path: Path, follow: bool) -> None:
         path.write_bytes(whole[:size])
         if size < 24 and not follow:
             with pytest.raises(CaptureError, match="cut"):
-                Packets([path])
+                PacketReader([path])
             continue
         if follow:
-            with Packets([path], follow=True) as packets:
+            with PacketReader([path], follow=True) as packets:
                 packets.stop()
                 if size < 24:
                     continue
@@ -91,7 +91,7 @@ def test_absurd_length_is_damage_at_its_record(tmp_path: Path, claimed: int, fol
     struct.pack_into("<I", whole, third + 8, claimed)
     path = tmp_path / "a.pcap"
     path.write_bytes(whole)
-    with Packets([path], follow=follow) as packets:
+    with PacketReader([path], follow=follow) as packets:
         packets.stop()
         assert sum(map(len, packets.blocks())) == 2
         (finding,) = packets.findings

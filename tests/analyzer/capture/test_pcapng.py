@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.packets import Packets
-from analyzer.capture.records import Statistics
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.records import InterfaceStatistics
+from analyzer.errors import CaptureError
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.writers import NS, T0, Ng, segment
 
@@ -179,7 +179,7 @@ def test_cut_anywhere(tmp_path: Path) -> None:
         path.write_bytes(whole[:size])
         if size < ends[0]:
             with pytest.raises(CaptureError, match="cut"):
-                Packets([path])
+                PacketReader([path])
             continue
         reading = read(path)
         before = sum(end <= size for end in packet_ends)
@@ -219,7 +219,7 @@ def test_section_without_byte_order_mark(tmp_path: Path) -> None:
     path = written(tmp_path, LITTLE.section(), LITTLE.interface(), LITTLE.enhanced(DATA[0], 1), broken)
     assert read(path).codes == ["damaged-capture"]
     with pytest.raises(CaptureError, match="is not a capture"):
-        Packets([written(tmp_path, broken)])
+        PacketReader([written(tmp_path, broken)])
 
 
 DROPPED, OS_DROPPED = (5, 3), (7, 4)
@@ -247,4 +247,4 @@ def test_statistics_are_the_last_of_each_interface(tmp_path: Path, ng: Ng) -> No
     reading = read(path)
     assert reading.payloads == [b"A", b"BB", b"CCC"]
     assert reading.findings == []
-    assert reading.source.files[0].statistics == {0: Statistics(20, 7), 2: Statistics(0, 3)}
+    assert reading.source.files[0].statistics == {0: InterfaceStatistics(20, 7), 2: InterfaceStatistics(0, 3)}

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.packets import Packets
-from analyzer.capture.pcapng_writer import Description, header, packet
-from analyzer.capture.records import join
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_packet
+from analyzer.capture.records import concatenate_blocks
 from analyzer.cli.memory import LEAST
 from analyzer.cli.program import run
 from analyzer.messages.eviction import Eviction
@@ -90,13 +90,13 @@ def listing(source: str = "-") -> Iterator[Listing]:
 
 def blocks() -> list[bytes]:
     """The packets of the capture as pcapng blocks."""
-    with Packets([CAPTURE]) as packets:
+    with PacketReader([CAPTURE]) as packets:
         for _ in packets.blocks():
             pass
-        records = join(list(packets.again()))
+        records = concatenate_blocks(list(packets.reread_records()))
         data = packets.store.read_many(records.at, records.captured)
         columns = (records.time.tolist(), data, records.original.tolist())
-        return [packet(0, *each) for each in zip(*columns, strict=True)]
+        return [encode_packet(0, *each) for each in zip(*columns, strict=True)]
 
 
 def all_rows() -> list[dict[str, object]]:
@@ -105,7 +105,7 @@ def all_rows() -> list[dict[str, object]]:
 
 
 LINK = int.from_bytes(CAPTURE.read_bytes()[20:22], "little")
-HEAD = header([Description("lo", LINK)])
+HEAD = encode_header([InterfaceDescription("lo", LINK)])
 
 
 def test_a_pipe_that_pauses_brings_a_second_section_and_ends_in_a_record() -> None:
@@ -149,7 +149,7 @@ def test_the_oldest_rows_leave(
     """All are printed as they come; what has to be kept for the end is what is there at the end."""
     monkeypatch.setattr("analyzer.cli.memory.PROGRAM", LEAST - 100_000)
     left = [0]
-    leave = Eviction.leave
+    leave = Eviction.evict
 
     def told(eviction: Eviction, before: int) -> None:
         leave(eviction, before)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from analyzer.capture import store as module
-from analyzer.capture.inputs import opened
-from analyzer.capture.sources import HOLE, Mapped, Pread, Source, Spool
+from analyzer.capture.inputs import open_capture
+from analyzer.capture.sources import HOLE, ByteSource, MappedFile, PositionedFile, Spool
 from analyzer.capture.store import SHIFT, Store
 
 DATA = bytes(range(256)) * 64
@@ -21,38 +21,38 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "a")
 
 
-def made(kind: type[Mapped] | type[Pread], path: str) -> Source:
-    return kind(opened(path))
+def made(kind: type[MappedFile] | type[PositionedFile], path: str) -> ByteSource:
+    return kind(open_capture(path))
 
 
-@pytest.mark.parametrize("kind", [Mapped, Pread])
+@pytest.mark.parametrize("kind", [MappedFile, PositionedFile])
 @pytest.mark.parametrize("places", [[3, 700, 9000], [9000, 3, 0, 0], [0], [], [16_380, 20_000]])
-def test_many_are_read_as_one(kind: type[Mapped] | type[Pread], places: list[int], path: str) -> None:
+def test_many_are_read_as_one(kind: type[MappedFile] | type[PositionedFile], places: list[int], path: str) -> None:
     store = Store()
     store.add(made(kind, path))
     second = store.add(made(kind, path))
     for base in ([second << SHIFT] * len(places), [(place % 2) << SHIFT for place in places]):
         at = np.array(places, np.int64) + np.array(base, np.int64)
         lengths = np.array([0 if place == 0 else 7 for place in places], np.int64)
-        expected = [store.read(one, length) for one, length in zip(at.tolist(), lengths.tolist(), strict=True)]
+        expected = [store.read_bytes(one, length) for one, length in zip(at.tolist(), lengths.tolist(), strict=True)]
         assert store.read_many(at, lengths) == expected
-        assert store.joined(at, lengths, b"!") == b"".join(expected) + b"!"
+        assert store.read_joined(at, lengths, b"!") == b"".join(expected) + b"!"
     store.close()
 
 
 def test_ids_are_given_again_only_when_there_are_no_others(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 4)
     store = Store()
-    numbers = [store.add(made(Pread, path)) for _ in range(3)]
+    numbers = [store.add(made(PositionedFile, path)) for _ in range(3)]
     store.remove(1)
-    assert store.read(1 << SHIFT | 5, 3) == bytes(3)
+    assert store.read_bytes(1 << SHIFT | 5, 3) == bytes(3)
     assert bytes(store.window(1 << SHIFT | 5, 3)) == bytes(3)
     assert store.gather(np.array([1 << SHIFT | 5, 5]), 2).tolist() == [[0, 0], [5, 6]]
-    numbers += [store.add(made(Pread, path)) for _ in range(2)]
+    numbers += [store.add(made(PositionedFile, path)) for _ in range(2)]
     assert numbers == [0, 1, 2, 3, 1]
-    assert store.read(1 << SHIFT | 5, 3) == DATA[5:8]
+    assert store.read_bytes(1 << SHIFT | 5, 3) == DATA[5:8]
     with pytest.raises(OverflowError):
-        store.add(made(Pread, path))
+        store.add(made(PositionedFile, path))
     store.close()
 
 
@@ -61,7 +61,7 @@ def test_what_was_appended_is_let_go_of_from_the_front() -> None:
     at = [store.append(bytes([number]) * HOLE) for number in range(1, 6)]
     assert store.appended == 5 * HOLE
     store.release(3 * HOLE + 10)
-    found = [store.read(one, 2)[0] for one in at]
+    found = [store.read_bytes(one, 2)[0] for one in at]
     assert found in ([1, 0, 0, 4, 5], [1, 2, 3, 4, 5]), "the second where the system makes no holes"
     store.close()
 

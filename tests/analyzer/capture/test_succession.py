@@ -16,10 +16,10 @@ import pytest
 
 from analyzer.capture import succession as module
 from analyzer.capture.output import Output
-from analyzer.capture.packets import Packets
-from analyzer.capture.pcapng_writer import Description, header, packet, statistics
-from analyzer.capture.records import join
-from analyzer.capture.succession import Succession
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_packet, encode_statistics
+from analyzer.capture.records import concatenate_blocks
+from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
 from analyzer.export.pcapng import write
 from analyzer.insight.frames import frames_of
@@ -43,7 +43,7 @@ def written(path: Path, blocks: list[bytes], head: bytes = HEAD) -> str:
 class Reader(threading.Thread):
     """Reads the packets of a succession while files come: their payloads."""
 
-    def __init__(self, packets: Packets) -> None:
+    def __init__(self, packets: PacketReader) -> None:
         super().__init__()
         self.packets = packets
         self.payloads: list[bytes] = []
@@ -54,8 +54,8 @@ class Reader(threading.Thread):
 
 
 @contextmanager
-def reading(files: Succession) -> Iterator[Reader]:
-    with Packets(files, block=16) as packets:
+def reading(files: FileSuccession) -> Iterator[Reader]:
+    with PacketReader(files, block=16) as packets:
         reader = Reader(packets)
         reader.start()
         try:
@@ -84,15 +84,15 @@ def captures() -> list[Path]:
 
 def as_pcapng(path: Path) -> tuple[bytes, list[bytes]]:
     """The packets of a capture as blocks, and what a file of them begins with."""
-    with Packets([path]) as packets:
+    with PacketReader([path]) as packets:
         for _ in packets.blocks():
             pass
-        records = join(list(packets.again()))
+        records = concatenate_blocks(list(packets.reread_records()))
         data = packets.store.read_many(records.at, records.captured)
         links = np.unique(records.link).tolist()
         columns = (records.link.tolist(), records.time.tolist(), data, records.original.tolist())
-        blocks = [packet(links.index(link), *rest) for link, *rest in zip(*columns, strict=True)]
-    return header([Description(f"if{link}", link) for link in links]), blocks
+        blocks = [encode_packet(links.index(link), *rest) for link, *rest in zip(*columns, strict=True)]
+    return encode_header([InterfaceDescription(f"if{link}", link) for link in links]), blocks
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -104,23 +104,23 @@ def test_rows_equal_those_of_one_file(path: Path, seed: int, tmp_path: Path) -> 
     whole = tmp_path / "whole.pcapng"
     whole.write_bytes(head + b"".join(blocks))
     cuts = sorted(chance.randrange(len(blocks) + 1) for _ in range(chance.choice((0, 3, 40))))
-    files = Succession()
+    files = FileSuccession()
 
     def write() -> None:
         names = []
         for number, (first, last) in enumerate(zip([0, *cuts], [*cuts, len(blocks)], strict=True)):
             names.append(tmp_path / f"{number}.pcapng")
-            data = head + b"".join(blocks[first:last]) + statistics(0, T0, last - first, 0)
+            data = head + b"".join(blocks[first:last]) + encode_statistics(0, T0, last - first, 0)
             step = chance.choice((100, 10_000, 1_000_000))
             with open(names[-1], "wb", buffering=0) as file:
                 file.write(data[: (at := len(head))])
-                files.begun(str(names[-1]))
+                files.add_file(str(names[-1]))
                 while at < len(data):
                     file.write(data[at : (at := at + chance.randrange(1, step))])
             if len(names) > 4:
                 names[-5].unlink()
-                files.gone(str(names[-5]))
-        files.ended()
+                files.remove_file(str(names[-5]))
+        files.finish()
 
     writer = threading.Thread(target=write)
     with Session(files, block=chance.choice((7, 1000))) as session:
@@ -140,19 +140,19 @@ def test_rows_equal_those_of_one_file(path: Path, seed: int, tmp_path: Path) -> 
 
 
 def test_a_file_is_read_while_it_grows_and_whatever_becomes_of_its_name(tmp_path: Path) -> None:
-    files = Succession()
+    files = FileSuccession()
     first = tmp_path / "1"
     with reading(files) as reader, open(first, "wb", buffering=0) as file:
         file.write(HEAD[:-5])
-        files.begun(str(first))
+        files.add_file(str(first))
         first.unlink()
         file.write(HEAD[-5:] + BLOCKS[0] + BLOCKS[1][:30])
         until(lambda: len(reader.payloads) == 1)
         file.write(BLOCKS[1][30:])
         until(lambda: len(reader.payloads) == 2)
-        files.begun(written(tmp_path / "2", BLOCKS[2:9]))
+        files.add_file(written(tmp_path / "2", BLOCKS[2:9]))
         until(lambda: len(reader.payloads) == 9)
-        files.ended()
+        files.finish()
         reader.join(30)
         assert reader.payloads == PAYLOADS[:9]
         assert [info.packets for info in reader.packets.files] == [2, 7]
@@ -175,13 +175,13 @@ PROBLEMS = {
 def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, name: str, is_last: bool) -> None:
     content, count, text = PROBLEMS[name]
     (tmp_path / "bad").write_bytes(content)
-    files = Succession()
-    files.begun(written(tmp_path / "good", BLOCKS[10:20]))
-    files.begun(str(tmp_path / "bad"))
+    files = FileSuccession()
+    files.add_file(written(tmp_path / "good", BLOCKS[10:20]))
+    files.add_file(str(tmp_path / "bad"))
     if not is_last:
-        files.begun(written(tmp_path / "better", BLOCKS[20:30]))
-    files.ended()
-    with Packets(files) as packets:
+        files.add_file(written(tmp_path / "better", BLOCKS[20:30]))
+    files.finish()
+    with PacketReader(files) as packets:
         found = rows(packets)
         assert len(found) == 10 + count + (not is_last) * 10
         assert [packet.number for packet in found] == list(range(1, len(found) + 1))
@@ -192,11 +192,11 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, name: str, is_l
 
 
 def test_a_file_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
-    files = Succession()
-    files.begun(str(tmp_path / "missing"))
-    files.begun(written(tmp_path / "good", BLOCKS[:5]))
-    files.ended()
-    with Packets(files) as packets:
+    files = FileSuccession()
+    files.add_file(str(tmp_path / "missing"))
+    files.add_file(written(tmp_path / "good", BLOCKS[:5]))
+    files.finish()
+    with PacketReader(files) as packets:
         assert [packet.payload for packet in rows(packets)] == PAYLOADS[:5]
         packets.release(99)
         assert "cannot open" in packets.findings[0].text
@@ -204,29 +204,29 @@ def test_a_file_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
 
 
 def test_a_file_that_could_not_be_opened_at_once_is_tried_when_its_turn_comes(tmp_path: Path) -> None:
-    files = Succession()
-    assert files.begun(written(tmp_path / "1", BLOCKS[:5]))
-    assert not files.begun(str(tmp_path / "2")), "its name must stay"
+    files = FileSuccession()
+    assert files.add_file(written(tmp_path / "1", BLOCKS[:5]))
+    assert not files.add_file(str(tmp_path / "2")), "its name must stay"
     written(tmp_path / "2", BLOCKS[5:9])
-    files.ended()
-    with Packets(files) as packets:
+    files.finish()
+    with PacketReader(files) as packets:
         assert [packet.payload for packet in rows(packets)] == PAYLOADS[:9]
         packets.release(99)
     assert packets.findings == []
 
 
 def test_what_begins_when_nobody_reads_any_more_is_not_opened(tmp_path: Path) -> None:
-    files, before = Succession(), len(os.listdir("/dev/fd"))
-    Packets(files).close()
-    assert files.begun(written(tmp_path / "1", BLOCKS[:5])), "its name may go"
-    files.ended()
+    files, before = FileSuccession(), len(os.listdir("/dev/fd"))
+    PacketReader(files).close()
+    assert files.add_file(written(tmp_path / "1", BLOCKS[:5])), "its name may go"
+    files.finish()
     assert len(os.listdir("/dev/fd")) == before
 
 
 def test_nothing_is_no_damage(tmp_path: Path) -> None:
-    files = Succession()
-    files.ended()
-    with Packets(files) as packets:
+    files = FileSuccession()
+    files.finish()
+    with PacketReader(files) as packets:
         assert rows(packets) == []
         assert packets.findings == []
         assert files.save(str(tmp_path / "saved")) == 0
@@ -234,22 +234,22 @@ def test_nothing_is_no_damage(tmp_path: Path) -> None:
 
 def test_a_file_that_was_cut_back_is_whole(tmp_path: Path) -> None:
     """Who finds the disk full takes the part of a block away again."""
-    files = Succession()
+    files = FileSuccession()
     path = tmp_path / "1"
     with reading(files) as reader:
-        files.begun(written(path, [BLOCKS[0], BLOCKS[1][:20]]))
+        files.add_file(written(path, [BLOCKS[0], BLOCKS[1][:20]]))
         until(lambda: len(reader.payloads) == 1)
         os.truncate(path, len(HEAD) + len(BLOCKS[0]))
-        files.ended()
+        files.finish()
         reader.join(30)
         assert reader.packets.findings == []
 
 
 def test_stop_gives_what_there_is(tmp_path: Path) -> None:
-    files = Succession()
-    files.begun(written(tmp_path / "1", BLOCKS[:20]))
-    files.begun(written(tmp_path / "2", [*BLOCKS[20:30], BLOCKS[30][:9]]))
-    with Packets(files) as packets:
+    files = FileSuccession()
+    files.add_file(written(tmp_path / "1", BLOCKS[:20]))
+    files.add_file(written(tmp_path / "2", [*BLOCKS[20:30], BLOCKS[30][:9]]))
+    with PacketReader(files) as packets:
         packets.stop()
         assert [packet.payload for packet in rows(packets)] == PAYLOADS[:30]
         assert packets.findings == []
@@ -259,31 +259,31 @@ def test_stop_gives_what_there_is(tmp_path: Path) -> None:
 
 
 def test_files_leave_from_the_first_on(tmp_path: Path) -> None:
-    files = Succession()
+    files = FileSuccession()
     names = [written(tmp_path / str(number), BLOCKS[10 * number : 10 * number + 10]) for number in range(4)]
-    with Packets(files) as packets:
+    with PacketReader(files) as packets:
         for name in names:
-            files.begun(name)
-        files.ended()
-        files.gone(names[1])
-        files.gone(names[0])
-        assert packets.gone == 1, "nothing has been read"
+            files.add_file(name)
+        files.finish()
+        files.remove_file(names[1])
+        files.remove_file(names[0])
+        assert packets.removed_before == 1, "nothing has been read"
         blocks = packets.blocks()
         at = [int(next(blocks).at[0]) for _ in range(3)]
-        assert packets.gone == 21
+        assert packets.removed_before == 21
         assert packets.first == 1
         packets.release(20)
         assert packets.first == 11, "packet 20 is still needed"
         assert [part.path for part in files.parts] == names[1:]
         packets.release(21)
-        assert (packets.first, packets.gone) == (21, 21)
+        assert (packets.first, packets.removed_before) == (21, 21)
         assert [info.path for info in packets.files] == names[2:3]
-        assert packets.store.read(at[0], 9) == bytes(9), "what has left reads as zeros"
+        assert packets.store.read_bytes(at[0], 9) == bytes(9), "what has left reads as zeros"
         assert packets.store.gather(np.array(at), 6).tolist() == [[0] * 6, [0] * 6, [*PAYLOADS[20][:6]]]
         packets.release(99)
         assert packets.first == 21, "the file that is read stays"
         assert len(list(blocks)) == 1
-        assert [(before, len(records)) for before, records in packets.again_numbered()] == [(20, 10), (30, 10)]
+        assert [(before, len(records)) for before, records in packets.reread_numbered()] == [(20, 10), (30, 10)]
         assert files.save(str(tmp_path / "saved")) == 20
         assert files.first == 21
     assert read(tmp_path / "saved").payloads == PAYLOADS[20:40]
@@ -294,21 +294,23 @@ def test_a_ring_with_a_file_each_second(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "AWAKE", 5)
     monkeypatch.setattr(module, "MOST_FILES", 12)
     monkeypatch.setattr("analyzer.capture.store.MOST", 20)
-    files = Succession()
+    files = FileSuccession()
     before = len(os.listdir("/dev/fd"))
-    with Packets(files) as packets:
+    with PacketReader(files) as packets:
         blocks = packets.blocks()
         for number in range(60):
-            files.begun(written(tmp_path / str(number), []))
-            files.begun(written(tmp_path / f"{number}+", BLOCKS[number : number + 1]))
+            files.add_file(written(tmp_path / str(number), []))
+            files.add_file(written(tmp_path / f"{number}+", BLOCKS[number : number + 1]))
             (at,) = next(blocks).at
-            packets.release(packets.gone)
+            packets.release(packets.removed_before)
             assert len(os.listdir("/dev/fd")) - before < 12
-            assert packets.store.read(int(at), 8) == PAYLOADS[number][:8]
+            assert packets.store.read_bytes(int(at), 8) == PAYLOADS[number][:8]
         assert 10 < len(packets.files) < 15
-        early = list(packets.again())
-        assert packets.store.read(int(early[0].at[0]), 9)[:6] == BLOCKS[0][28:34], "a file that rests is opened again"
-        files.ended()
+        early = list(packets.reread_records())
+        assert packets.store.read_bytes(int(early[0].at[0]), 9)[:6] == BLOCKS[0][28:34], (
+            "a file that rests is opened again"
+        )
+        files.finish()
         assert list(blocks) == []
         count = files.save(str(tmp_path / "saved"))
         assert count == 60 - files.first + 1
@@ -321,19 +323,19 @@ def test_files_without_a_row_go_as_well(tmp_path: Path, spooled: bool, monkeypat
     """Also where hardly anything is TCP, and of files that nobody else has the first when they are too much."""
     monkeypatch.setattr(module, "MOST_BYTES", 20_000)
     datagram = NG.enhanced(ethernet(ipv4(udp(bytes(1000), (1, 2)), protocol=17)), T0 // 1000)
-    files, most = Succession(), 0
+    files, most = FileSuccession(), 0
     with Session(files) as session:
         rows = session.grow()
         for number in range(60):
             path = tmp_path / str(number)
-            files.begun(written(path, [datagram] * 3 if number else [*BLOCKS[:2], datagram]))
+            files.add_file(written(path, [datagram] * 3 if number else [*BLOCKS[:2], datagram]))
             path.unlink()
             if not spooled and number > 2:
-                files.gone(str(tmp_path / str(number - 2)))
-                files.gone(str(tmp_path / str(number - 3)))
-        files.ended()
+                files.remove_file(str(tmp_path / str(number - 2)))
+                files.remove_file(str(tmp_path / str(number - 3)))
+        files.finish()
         for _ in rows:
-            session.eviction.leave(session.eviction.due(None))
+            session.eviction.evict(session.eviction.find_due_row(None))
             most = max(most, len(session.packets.files))
         assert session.packets.counts.packets == 180
         assert session.packets.files[0].path == str(tmp_path / ("54" if spooled else "58"))
@@ -343,16 +345,16 @@ def test_files_without_a_row_go_as_well(tmp_path: Path, spooled: bool, monkeypat
 def test_a_session_of_several_files_of_which_the_first_has_gone(tmp_path: Path) -> None:
     """Packets of a row, exported packets and a second reading are those of the files that are left."""
     head, blocks = as_pcapng(ROOT / "captures" / "kafka.pcap")
-    files = Succession()
+    files = FileSuccession()
     third = len(blocks) // 3
     parts = [blocks[:third], blocks[third : 2 * third], blocks[2 * third :]]
     for number, part in enumerate(parts):
-        files.begun(written(tmp_path / str(number), part, head))
+        files.add_file(written(tmp_path / str(number), part, head))
     whole = written(tmp_path / "whole", blocks, head)
     with Session(files) as session, Session([whole]).load() as other:
         with pytest.raises(UserError, match="stop the capture first"):
             session.again(29092, "raw")
-        files.ended()
+        files.finish()
         session.load()
         last = len(session.rows) - 1
         expected = [replace(frame, at=0) for frame in frames_of(other, last)]
@@ -373,9 +375,9 @@ def test_a_session_of_several_files_of_which_the_first_has_gone(tmp_path: Path) 
 
 
 def test_saved_while_it_is_captured(tmp_path: Path) -> None:
-    files = Succession()
-    files.begun(written(tmp_path / "1", [*BLOCKS[:20], NG.other(5, bytes(12))]))
-    files.begun(written(tmp_path / "2", [*BLOCKS[20:25], BLOCKS[25][:40]]))
+    files = FileSuccession()
+    files.add_file(written(tmp_path / "1", [*BLOCKS[:20], NG.other(5, bytes(12))]))
+    files.add_file(written(tmp_path / "2", [*BLOCKS[20:25], BLOCKS[25][:40]]))
     saved = tmp_path / "saved"
     assert files.save(str(saved)) == 25, "nothing has been read yet"
     assert read(saved).payloads == PAYLOADS[:25]
@@ -390,11 +392,11 @@ def test_saved_while_it_is_captured(tmp_path: Path) -> None:
 
 def test_read_once_more_when_it_is_over(tmp_path: Path) -> None:
     """Also a spool, whose names are gone."""
-    files = Succession()
+    files = FileSuccession()
     for number in range(3):
-        files.begun(written(tmp_path / str(number), BLOCKS[number * 20 : number * 20 + 20]))
+        files.add_file(written(tmp_path / str(number), BLOCKS[number * 20 : number * 20 + 20]))
         (tmp_path / str(number)).unlink()
-    files.ended()
-    with Packets(files) as packets, Packets(files.again()) as others:
+    files.finish()
+    with PacketReader(files) as packets, PacketReader(files.reopen()) as others:
         assert rows(packets) == rows(others)
         assert others.counts.packets == 60

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.capture.errors import CaptureError
 from analyzer.capture.flows import FlowTable
-from analyzer.capture.packets import PacketBlock, Packets
+from analyzer.capture.packets import PacketBlock, PacketReader
+from analyzer.errors import CaptureError
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.writers import (
     T0,
@@ -101,7 +101,7 @@ def random_frame(chooser: random.Random) -> bytes:
 
 
 def columns(path: list[Path], **arguments: object) -> dict[str, list[int]]:
-    with Packets(path, **arguments) as packets:  # type: ignore[arg-type]
+    with PacketReader(path, **arguments) as packets:  # type: ignore[arg-type]
         blocks = list(packets.blocks())
         found = {
             field.name: np.concatenate([getattr(block, field.name) for block in blocks]).tolist()
@@ -112,7 +112,7 @@ def columns(path: list[Path], **arguments: object) -> dict[str, list[int]]:
             # Where the annex puts a reassembled packet is its own affair.
             found["at"] = [at for at in found["at"] if at >> 48 < len(path)]
             found["payload"] = [
-                packets.store.read(at, size)
+                packets.store.read_bytes(at, size)
                 for block in blocks
                 for at, size in zip(block.at.tolist(), block.captured.tolist(), strict=True)
             ]
@@ -155,7 +155,7 @@ def test_flow_numbers_follow_the_first_packet() -> None:
         table, found = FlowTable(), []
         for start in range(0, 60_000, size):
             rows = slice(start, start + size)
-            found += table.number(source[rows], destination[rows])[0].tolist()
+            found += table.number_flows(source[rows], destination[rows])[0].tolist()
             if start == size:
                 table = pickle.loads(pickle.dumps(table))
         assert found == expected
@@ -163,12 +163,12 @@ def test_flow_numbers_follow_the_first_packet() -> None:
 
 
 def test_a_flow_table_never_mixes_up_colliding_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    from analyzer.capture.pairs import PairTable
+    from analyzer.capture.flows import PairTable
 
     monkeypatch.setattr(PairTable, "_hash", lambda _, first, second: (first & np.uint64(3)).astype(np.int64))
     table = PairTable()
     keys = np.arange(300, dtype=np.uint64) % np.uint64(100)
-    assert table.ids(keys, keys).tolist() == keys.tolist()
+    assert table.number_pairs(keys, keys).tolist() == keys.tolist()
 
 
 HOSTILE = [

@@ -14,13 +14,13 @@ from click.testing import CliRunner
 
 from analyzer.cli.interfaces import command
 from analyzer.live import interfaces as module
-from analyzer.live import ways
-from analyzer.live.interfaces import Interface
+from analyzer.live import launcher
+from analyzer.live.interfaces import NetworkInterface
 
 ROOT = Path(__file__).parents[3]
 FOUND = [
-    Interface("eth0", 1, True, False, ("10.0.0.1", "fe80::1"), mac="02:fc:00:00:00:01", mtu=1500),
-    Interface("wlan\x1b[0", 105, False, False, ()),
+    NetworkInterface("eth0", 1, True, False, ("10.0.0.1", "fe80::1"), mac="02:fc:00:00:00:01", mtu=1500),
+    NetworkInterface("wlan\x1b[0", 105, False, False, ()),
 ]
 TABS = """\
 number\tname\tstate\tlink\tmay capture\tmac\tmtu\taddresses
@@ -31,10 +31,10 @@ number\tname\tstate\tlink\tmay capture\tmac\tmtu\taddresses
 
 @pytest.fixture
 def runner(monkeypatch: pytest.MonkeyPatch) -> CliRunner:
-    monkeypatch.setattr(module, "interfaces", lambda: FOUND)
+    monkeypatch.setattr(module, "list_interfaces", lambda: FOUND)
     monkeypatch.setattr(module, "may_capture", lambda: True)
     monkeypatch.setattr(module, "_may_open", lambda interface: True)
-    monkeypatch.setattr(ways, "dumpcap_may", lambda: False)
+    monkeypatch.setattr(launcher, "can_use_dumpcap", lambda: False)
     return CliRunner()
 
 

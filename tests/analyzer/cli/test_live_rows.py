@@ -20,8 +20,8 @@ from analyzer.cli.live_rows import print_live
 from analyzer.cli.live_status import LiveStatus
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.live.capture import Health
-from analyzer.live.sniffing import Sniffing
+from analyzer.live.capture import RunHealth
+from analyzer.live.live_session import LiveSession
 from analyzer.render.printer import Printer
 from analyzer.session import Session
 
@@ -46,8 +46,8 @@ class Played:
 
         self.session.grow = growing  # type: ignore[method-assign]
 
-    def health(self) -> Health:
-        return Health()
+    def health(self) -> RunHealth:
+        return RunHealth()
 
     def stop(self) -> None:
         self.stopped += 1
@@ -55,9 +55,9 @@ class Played:
 
 def printed(played: Played, wanted: str | None = None) -> LiveStatus:
     printer = Printer(["number", "operation"], "csv", False, Limits())
-    status = LiveStatus(cast(Sniffing, played), io.StringIO())
+    status = LiveStatus(cast(LiveSession, played), io.StringIO())
     with played.session:
-        print_live(cast(Sniffing, played), printer, None if wanted is None else compiled_filter(wanted), status)
+        print_live(cast(LiveSession, played), printer, None if wanted is None else compiled_filter(wanted), status)
     return status
 
 

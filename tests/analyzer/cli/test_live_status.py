@@ -14,10 +14,10 @@ import pytest
 
 from analyzer.cli import live_status
 from analyzer.cli.live_status import LiveStatus
-from analyzer.live.capture import Health
-from analyzer.live.sniffing import Sniffing
+from analyzer.live.capture import RunHealth
+from analyzer.live.live_session import LiveSession
 
-WELL = Health(captured=1000, files=1)
+WELL = RunHealth(captured=1000, files=1)
 LATE = replace(WELL, backlog=400, lag=4.0)
 
 
@@ -29,11 +29,11 @@ class Played:
     class session:  # noqa: N801
         rows = range(300)
 
-    def __init__(self, states: Iterable[Health]) -> None:
+    def __init__(self, states: Iterable[RunHealth]) -> None:
         self._states = list(states)
         self.all_seen, self.stopped = threading.Event(), threading.Event()
 
-    def health(self) -> Health:
+    def health(self) -> RunHealth:
         if len(self._states) > 1:
             return self._states.pop(0)
         self.all_seen.set()
@@ -48,11 +48,11 @@ class Terminal(io.StringIO):
         return True
 
 
-def told(states: Iterable[Health], out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> LiveStatus:
+def told(states: Iterable[RunHealth], out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> LiveStatus:
     """A status that has seen all states."""
     monkeypatch.setattr(live_status, "TICK", 0.001)
     played = Played(states)
-    with LiveStatus(cast(Sniffing, played), out) as status:
+    with LiveStatus(cast(LiveSession, played), out) as status:
         assert played.all_seen.wait(30)
     return status
 
@@ -72,7 +72,7 @@ CAUGHT_UP = "wireanalyze: rows have caught up with the capture"
         ([LATE, replace(LATE, lag=1.0), WELL, WELL, LATE, WELL], [BEHIND, CAUGHT_UP, BEHIND, CAUGHT_UP]),
     ],
 )
-def test_news_are_told_once(states: list[Health], said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_news_are_told_once(states: list[RunHealth], said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     told([*states, states[-1]], out, monkeypatch)
     lines = out.getvalue().splitlines()
@@ -88,7 +88,7 @@ def test_news_are_told_once(states: list[Health], said: list[str], monkeypatch: 
         (LATE, "capturing lo: 1,000 packets, 300 messages, 4.0 s (400 packets) behind"),
     ],
 )
-def test_a_terminal_has_one_line(health: Health, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_has_one_line(health: RunHealth, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     out = Terminal()
     told([health] * 3, out, monkeypatch)
     before, *lines, end = out.getvalue().split(live_status.WIPE)
@@ -109,7 +109,7 @@ def test_a_terminal_has_one_line(health: Health, line: str, monkeypatch: pytest.
     ],
 )
 def test_the_end_tells_how_it_kept_up(
-    states: list[Health], printed: int, said: str, monkeypatch: pytest.MonkeyPatch
+    states: list[RunHealth], printed: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     status = told(states, io.StringIO(), monkeypatch)
     status.printed = printed
@@ -128,7 +128,7 @@ def test_a_capture_for_nobody_ends(reads: bool, monkeypatch: pytest.MonkeyPatch)
         os.close(reader)
     monkeypatch.setattr(live_status, "TICK", 0.001)
     played = Played([WELL] * 20)
-    with LiveStatus(cast(Sniffing, played), io.StringIO()) as status:
+    with LiveStatus(cast(LiveSession, played), io.StringIO()) as status:
         waited: Callable[[float], bool] = played.all_seen.wait if reads else played.stopped.wait
         assert waited(30)
     assert status.left_alone is not reads
@@ -144,7 +144,7 @@ def test_rows_take_the_line_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_status, "TICK", 0.001)
     monkeypatch.setattr(sys, "stdout", Terminal())
     played = Played([WELL] * 10)
-    with LiveStatus(cast(Sniffing, played), out) as status:
+    with LiveStatus(cast(LiveSession, played), out) as status:
         assert played.all_seen.wait(30)
         with status.making_room():
             before = out.getvalue()

@@ -25,7 +25,7 @@ from analyzer.cli.live_status import WIPE
 from analyzer.cli.memory import PROGRAM as PROGRAM_TAKES
 from analyzer.cli.sniff_options import Capturing, capture_options
 from analyzer.errors import UserError
-from analyzer.live.asked import Asked, Bounds
+from analyzer.live.capture_request import CaptureBounds, CaptureRequest
 from analyzer.session import Session
 from tests.analyzer.cli.live_network import (
     ENVIRONMENT,
@@ -172,14 +172,17 @@ def test_what_is_wrong_is_one_sentence_before_anything_begins(
 
 
 WAYS = [
-    (["-a", "duration:90"], {"until": Bounds(seconds=90)}),
-    (["-a", "duration:1.5m,packets:7", "-a", "filesize:2"], {"until": Bounds(packets=7, seconds=90, size=2000)}),
-    (["-a", "packets:7", "-c", "9"], {"until": Bounds(packets=7)}),
-    (["-a", "packets:7", "-c", "5"], {"until": Bounds(packets=5)}),
-    (["-w", "x", "--ring", "files:5,size:100M"], {"ring": Bounds(files=5, size=100 << 20)}),
-    (["-w", "x", "-b", "files:5", "-b", "duration:1h", "-b", "packets:9"], {"ring": Bounds(9, 3600, 0, 5)}),
-    (["-w", "x", "-b", "size:512"], {"ring": Bounds(size=512)}),
-    (["-w", "x", "-b", "size:1GiB", "-a", "files:2"], {"ring": Bounds(size=1 << 30), "until": Bounds(files=2)}),
+    (["-a", "duration:90"], {"until": CaptureBounds(seconds=90)}),
+    (["-a", "duration:1.5m,packets:7", "-a", "filesize:2"], {"until": CaptureBounds(packets=7, seconds=90, size=2000)}),
+    (["-a", "packets:7", "-c", "9"], {"until": CaptureBounds(packets=7)}),
+    (["-a", "packets:7", "-c", "5"], {"until": CaptureBounds(packets=5)}),
+    (["-w", "x", "--ring", "files:5,size:100M"], {"ring": CaptureBounds(files=5, size=100 << 20)}),
+    (["-w", "x", "-b", "files:5", "-b", "duration:1h", "-b", "packets:9"], {"ring": CaptureBounds(9, 3600, 0, 5)}),
+    (["-w", "x", "-b", "size:512"], {"ring": CaptureBounds(size=512)}),
+    (
+        ["-w", "x", "-b", "size:1GiB", "-a", "files:2"],
+        {"ring": CaptureBounds(size=1 << 30), "until": CaptureBounds(files=2)},
+    ),
     (
         ["-i", "lo", "-i", "eth0", "-f", "tcp", "-s", "96"],
         {"interfaces": ("lo", "eth0"), "filter": "tcp", "snaplen": 96},
@@ -192,9 +195,9 @@ WAYS = [
 def test_what_is_said_is_what_is_asked_for(
     options: list[str], asked: dict[str, object], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def begun(mine: Asked, via: str) -> None:
+    def begun(mine: CaptureRequest, via: str) -> None:
         assert via == "auto"
-        assert mine == replace(Asked(), **asked)  # type: ignore[arg-type]
+        assert mine == replace(CaptureRequest(), **asked)  # type: ignore[arg-type]
         raise UserError("this is where it begins")
 
     monkeypatch.setattr("analyzer.cli.sniff.LiveCapture", begun)

@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from analyzer.columns.arrays import PAGES, Columns, Names, order_by
+from analyzer.columns.arrays import PAGED_BYTES, ColumnTable, NameTable, argsort_stable
 from dissectors.wire.bulk import NULL64
 from tests.apart import apart, resident
 
 LARGE = 1 << 31
 
 
-class Some(Columns):
+class Some(ColumnTable):
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"wide": np.int64, "narrow": np.int64, "usual": np.int8}
     NARROW: ClassVar[frozenset[str]] = frozenset({"narrow"})
     USUAL: ClassVar[Mapping[str, int]] = {"usual": 7}
@@ -54,12 +54,12 @@ def test_values_stay_whatever_holds_them(
 def test_large_columns_can_be_written_to() -> None:
     columns = Some()
     for number in range(4):
-        columns.append(PAGES, {"wide": number, "narrow": number, "usual": 7})
+        columns.append(PAGED_BYTES, {"wide": number, "narrow": number, "usual": 7})
     columns.column("wide")[5] = 9
     assert columns.cell("wide", 5) == 9
-    assert columns.column("wide")[::PAGES].tolist() == [0, 1, 2, 3]
+    assert columns.column("wide")[::PAGED_BYTES].tolist() == [0, 1, 2, 3]
     with pytest.raises(IndexError):
-        columns.cell("usual", 4 * PAGES)
+        columns.cell("usual", 4 * PAGED_BYTES)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_large_columns_can_be_written_to() -> None:
 )
 def test_order_by_is_stable(numbers: list[int]) -> None:
     """Small numbers are sorted in another way than large ones, to the same order."""
-    assert order_by(np.array(numbers, np.int64)).tolist() == sorted(range(len(numbers)), key=numbers.__getitem__)
+    assert argsort_stable(np.array(numbers, np.int64)).tolist() == sorted(range(len(numbers)), key=numbers.__getitem__)
 
 
 def numbered(begin: int, count: int) -> Mapping[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
@@ -85,7 +85,7 @@ def test_what_is_forgotten_takes_no_memory_and_the_rest_keeps_its_numbers(size: 
         first = columns.append(size, numbered(len(columns), size))
         assert first == len(columns) - size
         columns.forget(len(columns) - kept)
-        most = max(most, columns.held)
+        most = max(most, columns.memory_bytes)
         if first // 40_000 == len(columns) // 40_000:
             continue
         rows = np.arange(columns.first, len(columns))
@@ -93,7 +93,7 @@ def test_what_is_forgotten_takes_no_memory_and_the_rest_keeps_its_numbers(size: 
         assert (columns.column("wide")[columns.first :] == rows + LARGE).all()
         assert (columns.column("usual")[columns.first :] == rows % 100).all()
     width = 8 + 4 + 1
-    assert most < (kept + size) * width + 3 * (PAGES + mmap.PAGESIZE)
+    assert most < (kept + size) * width + 3 * (PAGED_BYTES + mmap.PAGESIZE)
     assert columns.cell("narrow", columns.first) == columns.first
     for row in (columns.first - 1, 0, -1, len(columns)):
         with pytest.raises(IndexError):
@@ -122,11 +122,11 @@ def test_pages_without_a_row_that_is_kept_go_back() -> None:
 def keep_few() -> None:
     columns = Some()
     columns.append(1_000_000, numbered(0, 1_000_000))
-    before, held = resident(), columns.held
+    before, held = resident(), columns.memory_bytes
     kept = np.arange(0, 1_000_000, 50_000)
     columns.keep_only(kept)
     assert before - resident() > 10 << 20
-    assert columns.held < held // 20
+    assert columns.memory_bytes < held // 20
     columns.append(5_000_000, numbered(1_000_000, 5_000_000))
     assert (columns.column("wide")[kept] == kept + LARGE).all()
     assert (columns.column("narrow")[1_000_000:] == np.arange(1_000_000, 6_000_000)).all()
@@ -134,10 +134,10 @@ def keep_few() -> None:
 
 
 def test_names_that_nobody_has_are_forgotten() -> None:
-    names = Names()
-    assert [names.number(text) for text in ("a", "b", "c", "a")] == [0, 1, 2, 0]
+    names = NameTable()
+    assert [names.intern(text) for text in ("a", "b", "c", "a")] == [0, 1, 2, 0]
     names.keep_only({1})
     assert len(names) == 1
     assert names.text(1) == "b"
-    assert (names.known("a"), names.known("b")) == (-1, 1)
-    assert names.number("a") == 3
+    assert (names.find_number("a"), names.find_number("b")) == (-1, 1)
+    assert names.intern("a") == 3

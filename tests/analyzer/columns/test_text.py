@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.columns.text import ELLIPSIS, MARKS_IN_A_ROW, one_line, safe_text
+from analyzer.columns.text import ELLIPSIS, MARKS_IN_A_ROW, escape_line_breaks, safe_text
 
 CASES = [
     ("plain", "topic-1", "topic-1"),
@@ -92,5 +92,5 @@ def test_a_long_text_costs_its_limit() -> None:
 
 
 def test_one_line_is_one_line() -> None:
-    assert one_line("a\nb\r\nc\td") == "a\\nb\\r\\nc\td"
-    assert one_line("plain") == "plain"
+    assert escape_line_breaks("a\nb\r\nc\td") == "a\\nb\\r\\nc\td"
+    assert escape_line_breaks("plain") == "plain"

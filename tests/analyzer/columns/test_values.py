@@ -9,8 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.columns.cells import TooWide, text_of
-from analyzer.columns.values import Column, Flags, Integers, Joined, Picked, Scoped, Style, Texts, Times, fixed
+from analyzer.columns.cells import TooWide, flatten_cells
+from analyzer.columns.values import (
+    CellColumn,
+    CellStyle,
+    ConcatenatedColumn,
+    FlagColumn,
+    IntegerColumn,
+    ScopedColumn,
+    TextColumn,
+    TextTable,
+    TimeColumn,
+    make_text_table,
+)
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import KEYS, Rows
 from analyzer.render.ndjson import NdjsonForm
@@ -18,30 +29,44 @@ from analyzer.session import Session
 from tests.analyzer.roads import FIELDS, together
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-JSON = Style("json", b"null", lambda text: json.dumps(text).encode(), b'"')
-FEW = fixed(("a", "", 'q"', "long " * 9))
+JSON = CellStyle("json", b"null", lambda text: json.dumps(text).encode(), b'"')
+FEW = make_text_table(("a", "", 'q"', "long " * 9))
 NULLS = np.array([False, True, False, True])
 NUMBERS = np.array([3, -(1 << 63), 0, 12_345])
-UNSIGNED = Integers(NUMBERS.astype(np.uint64))
+UNSIGNED = IntegerColumn(NUMBERS.astype(np.uint64))
 
-COLUMNS: dict[str, Callable[[], Column]] = {
-    "integers": lambda: Integers(NUMBERS),
-    "some integers": lambda: Integers(NUMBERS, NULLS),
-    "no integers": lambda: Integers(NUMBERS, np.ones(4, bool)),
-    "all of some": lambda: Integers(NUMBERS, np.zeros(4, bool)),
-    "flags": lambda: Flags(NULLS),
-    "times": lambda: Times(NUMBERS),
-    "picked": lambda: Picked(FEW, np.array([0, 3, 2, 1])),
-    "picked again": lambda: Picked(FEW, np.array([1, 1, 0, 0])),
-    "some picked": lambda: Picked(Texts(lambda number: None if number == 2 else "x" * number), np.array([0, 2, 9, 2])),
-    "joined": lambda: Joined([Picked(fixed(("a", "bc")), np.array([0, 1, 1, 0])), Integers(NUMBERS)]),
-    "some joined": lambda: Joined([Picked(fixed(("a", "bc")), np.array([0, 1, 1, 0])), Integers(NUMBERS)], NULLS),
-    "scoped": lambda: Scoped(Picked(fixed(("s:", "t/")), np.array([0, 1, 0, 1])), NULLS, Integers(NUMBERS), UNSIGNED),
-    "some scoped": lambda: Scoped(
-        Picked(fixed(("s:", "t/")), np.array([0, 1, 0, 1])), NULLS, Integers(NUMBERS, ~NULLS), UNSIGNED
+COLUMNS: dict[str, Callable[[], CellColumn]] = {
+    "integers": lambda: IntegerColumn(NUMBERS),
+    "some integers": lambda: IntegerColumn(NUMBERS, NULLS),
+    "no integers": lambda: IntegerColumn(NUMBERS, np.ones(4, bool)),
+    "all of some": lambda: IntegerColumn(NUMBERS, np.zeros(4, bool)),
+    "flags": lambda: FlagColumn(NULLS),
+    "times": lambda: TimeColumn(NUMBERS),
+    "picked": lambda: TextColumn(FEW, np.array([0, 3, 2, 1])),
+    "picked again": lambda: TextColumn(FEW, np.array([1, 1, 0, 0])),
+    "some picked": lambda: TextColumn(
+        TextTable(lambda number: None if number == 2 else "x" * number), np.array([0, 2, 9, 2])
     ),
-    "not scoped": lambda: Scoped(
-        Picked(fixed(("s:", "t/")), np.array([0, 1, 0, 1])), np.zeros(4, bool), Integers(NUMBERS, NULLS), UNSIGNED
+    "joined": lambda: ConcatenatedColumn(
+        [TextColumn(make_text_table(("a", "bc")), np.array([0, 1, 1, 0])), IntegerColumn(NUMBERS)]
+    ),
+    "some joined": lambda: ConcatenatedColumn(
+        [TextColumn(make_text_table(("a", "bc")), np.array([0, 1, 1, 0])), IntegerColumn(NUMBERS)], NULLS
+    ),
+    "scoped": lambda: ScopedColumn(
+        TextColumn(make_text_table(("s:", "t/")), np.array([0, 1, 0, 1])), NULLS, IntegerColumn(NUMBERS), UNSIGNED
+    ),
+    "some scoped": lambda: ScopedColumn(
+        TextColumn(make_text_table(("s:", "t/")), np.array([0, 1, 0, 1])),
+        NULLS,
+        IntegerColumn(NUMBERS, ~NULLS),
+        UNSIGNED,
+    ),
+    "not scoped": lambda: ScopedColumn(
+        TextColumn(make_text_table(("s:", "t/")), np.array([0, 1, 0, 1])),
+        np.zeros(4, bool),
+        IntegerColumn(NUMBERS, NULLS),
+        UNSIGNED,
     ),
 }
 
@@ -49,7 +74,7 @@ COLUMNS: dict[str, Callable[[], Column]] = {
 @pytest.mark.parametrize("name", COLUMNS)
 def test_cells_are_the_values(name: str) -> None:
     column = COLUMNS[name]()
-    lines = [json.loads(text_of(cell)) for cell in column.cells(JSON)]
+    lines = [json.loads(flatten_cells(cell)) for cell in column.cells(JSON)]
     assert lines == column.values()
     assert len(lines) == len(NUMBERS)
     assert list(map(type, lines)) == list(map(type, column.values()))
@@ -61,28 +86,28 @@ def test_numbers_of_a_scope_have_all_64_bits() -> None:
 
 def test_texts_are_made_once_and_when_asked_for() -> None:
     asked: list[int] = []
-    texts = Texts(lambda number: asked.append(number) or str(number) * 3)  # type: ignore[func-returns-value]
+    texts = TextTable(lambda number: asked.append(number) or str(number) * 3)  # type: ignore[func-returns-value]
     for numbers in ([5], [5, 5, 1], [900], [], [1, 900]):
         assert texts.values(np.array(numbers, np.int64)) == [str(number) * 3 for number in numbers]
         cells = texts.cells(np.array(numbers, np.int64), JSON)
-        assert [text_of(cell).decode() for cell in cells] == [f'"{number}{number}{number}"' for number in numbers]
+        assert [flatten_cells(cell).decode() for cell in cells] == [f'"{number}{number}{number}"' for number in numbers]
     assert asked == [5, 1, 900]
 
 
 def test_styles_do_not_meet() -> None:
-    blank = Style("blank", b"-", lambda text: text.ljust(4).encode())
-    picked = Picked(Texts(lambda number: None if number else "ab"), np.array([0, 1]))
+    blank = CellStyle("blank", b"-", lambda text: text.ljust(4).encode())
+    picked = TextColumn(TextTable(lambda number: None if number else "ab"), np.array([0, 1]))
     for _ in range(2):
-        assert [text_of(cell) for cell in picked.cells(JSON)] == [b'"ab"', b"null"]
-        assert [text_of(cell) for cell in picked.cells(blank)] == [b"ab  ", b"-"]
+        assert [flatten_cells(cell) for cell in picked.cells(JSON)] == [b'"ab"', b"null"]
+        assert [flatten_cells(cell) for cell in picked.cells(blank)] == [b"ab  ", b"-"]
 
 
 def test_a_text_beyond_cells() -> None:
-    picked = Picked(fixed(("a", "x" * 600)), np.array([0, 1]))
+    picked = TextColumn(make_text_table(("a", "x" * 600)), np.array([0, 1]))
     with pytest.raises(TooWide):
         picked.cells(JSON)
     assert picked.values() == ["a", "x" * 600]
-    assert text_of(Picked(picked.texts, np.array([0])).cells(JSON)) == b'"a"'
+    assert flatten_cells(TextColumn(picked.texts, np.array([0])).cells(JSON)) == b'"a"'
 
 
 @pytest.mark.parametrize("name", ["kafka/k4_errors", "pulsar/java4_errors", "zookeeper/cl_kazoo_expired"])

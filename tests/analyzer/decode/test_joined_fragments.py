@@ -210,7 +210,7 @@ def test_rows_that_have_left(tmp_path: Path) -> None:
     with opened(tmp_path, pushed([chunk(0), *before, chunk(1), chunk(2)])) as session:
         last = len(session.rows) - 1
         assert whole_of(tree_of(session, last)) is not None
-        session.eviction.leave(last - 5)
+        session.eviction.evict(last - 5)
         tree = tree_of(session, last)
     assert [finding.text for finding in tree.findings] == [
         "of 3 chunks those of number 0 are not in the messages before this one"

@@ -89,8 +89,8 @@ def test_a_name_that_changes_and_comes_back(tmp_path: Path) -> None:
 
 def test_what_comes_again_is_not_decoded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
-    values = module.defects.values
-    monkeypatch.setattr(module.defects, "values", lambda *given: decoded.append(given) or values(*given))
+    values = module.defects.decode_values
+    monkeypatch.setattr(module.defects, "decode_values", lambda *given: decoded.append(given) or values(*given))
     with opened(tmp_path, [(ASKED, brokers((1, b"a", 9)))] * 50) as session:
         Lore(session).learn(len(session.rows))
         assert len(decoded) == 1

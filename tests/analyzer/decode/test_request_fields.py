@@ -85,7 +85,7 @@ def test_the_line_says_what_was_asked(tmp_path: Path) -> None:
 
 def test_a_request_that_has_left_says_nothing(tmp_path: Path) -> None:
     with opened(tmp_path, [get(number, f"/{number}") for number in range(1, 5)]) as session:
-        session.eviction.leave(5)
+        session.eviction.evict(5)
         left = np.arange(5, len(session.rows))
         assert [row["info"] for row in Rows(session).objects(("info",), left)][:3] == ["?", "asks", "4: /3: 0"]
 

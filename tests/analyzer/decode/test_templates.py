@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer.columns.cells import beside, text_of
+from analyzer.columns.cells import flatten_cells, join_cells
 from analyzer.decode.template_decoder import _cut, _read_nested
 from analyzer.decode.templates import LONGEST_TEXT, Joined, Laid, Template
 from dissectors import runs
@@ -41,8 +41,8 @@ class Case:
         _read_nested([laid])
         if not len(laid.rows):
             return [], []
-        lines = beside([*laid.parts(""), b"\n"], len(laid.rows))
-        return laid.rows.tolist(), text_of(lines).decode().splitlines()
+        lines = join_cells([*laid.parts(""), b"\n"], len(laid.rows))
+        return laid.rows.tolist(), flatten_cells(lines).decode().splitlines()
 
 
 FITTING = [
@@ -305,7 +305,7 @@ def test_what_ends_by_itself() -> None:
     size = np.array(list(map(len, messages)), np.int64)
     laid = Laid(template, Joined(messages), np.cumsum(size) - size, size)
     assert laid.rows.tolist() == list(range(1, len(messages), 2))
-    lines = text_of(beside([*laid.parts(""), b"\n"], len(laid.rows))).decode().splitlines()
+    lines = flatten_cells(join_cells([*laid.parts(""), b"\n"], len(laid.rows))).decode().splitlines()
     assert lines == [ENDING[messages[row]] for row in laid.rows]
 
 

@@ -19,13 +19,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.output import Output, new_file
-from analyzer.capture.packets import Packets
-from analyzer.capture.pcapng_section import LONGEST
+from analyzer.capture.output import Output, create_file
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.pcapng_blocks import LONGEST
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.decode.content import find_dissector, list_pieces, read_header, read_message, read_messages
 from analyzer.decode.packets import list_packets
+from analyzer.errors import CaptureError
 from analyzer.export.packets import packets_of, with_partners
 from analyzer.export.pcapng import write
 from analyzer.session import Session
@@ -42,12 +42,12 @@ Seen = list[tuple[bytes, int, int, int]]
 
 def seen(*paths: Path) -> tuple[Seen, list[CaptureInfo]]:
     found: list[RecordBlock] = []
-    with Packets(paths, watch=found.append) as packets:
+    with PacketReader(paths, watch=found.append) as packets:
         for _ in packets.blocks():
             pass
         columns = [(r.at, r.captured, r.time, r.original, r.link) for r in found]
         rows = [row for block in columns for row in zip(*(column.tolist() for column in block), strict=True)]
-        return [(packets.store.read(at, n), time, wire, link) for at, n, time, wire, link in rows], packets.files
+        return [(packets.store.read_bytes(at, n), time, wire, link) for at, n, time, wire, link in rows], packets.files
 
 
 def exported(inputs: Sequence[Path | str], out: Path, code: int | None = None, **chosen: bool) -> tuple[list[int], int]:
@@ -58,7 +58,7 @@ def exported(inputs: Sequence[Path | str], out: Path, code: int | None = None, *
             wanted = np.ones(session.packets.counts.packets + 1, bool)
         else:
             wanted = packets_of(session, np.flatnonzero(session.rows.column("code") == code), **chosen)
-        with new_file(str(out)) as output:
+        with create_file(str(out)) as output:
             return np.flatnonzero(wanted[1:]).tolist(), write(session, wanted, output)
 
 
@@ -133,7 +133,7 @@ def test_only_what_is_wanted(tmp_path: Path) -> None:
         session.load()
         wanted = np.zeros(session.packets.counts.packets + 1, bool)
         wanted[[2, 5]] = True
-        with new_file(str(out)) as output:
+        with create_file(str(out)) as output:
             assert write(session, wanted, output) == 2
     before, _ = seen(path)
     after, (made,) = seen(out)
@@ -173,7 +173,7 @@ def test_reopened_it_has_the_same_messages(path: Path, handshakes: bool, tmp_pat
         session.load()
         rows = with_partners(session, np.flatnonzero(session.rows.column("code") == 1))
         mine = read_messages(session, rows)
-        with new_file(str(out)) as output:
+        with create_file(str(out)) as output:
             write(session, packets_of(session, rows, handshakes=handshakes), output)
     with Session([out]) as session:
         session.load()
@@ -197,7 +197,7 @@ def test_a_whole_connection_has_the_same_rows(tmp_path: Path) -> None:
             (read_header(session, row), session.rows.cell("offset", row), read_message(session, row))
             for row in rows.tolist()
         ]
-        with new_file(str(out)) as output:
+        with create_file(str(out)) as output:
             write(session, packets_of(session, rows, handshakes=True), output)
     with Session([out]) as session:
         session.load()
@@ -239,7 +239,7 @@ def test_all_fragments_of_a_datagram(tmp_path: Path) -> None:
         session.load()
         rows = np.flatnonzero(session.rows.column("role") == 0)
         wanted = packets_of(session, rows)
-        with new_file(str(out)) as output:
+        with create_file(str(out)) as output:
             write(session, wanted, output)
     assert np.flatnonzero(wanted).tolist() == [4, 6, 7]
     with Session([out]) as session:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.pcapng_writer import Description, header, statistics
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_statistics
 from analyzer.decode.bodies import decode_body
 from analyzer.insight.checkup import Found, checkup
 from analyzer.insight.events import losses
@@ -63,8 +63,10 @@ def test_rows_in_order_then_what_belongs_to_none(tmp_path: Path) -> None:
 
 def test_what_the_kernel_dropped_is_told_by_interface(tmp_path: Path) -> None:
     path = tmp_path / "a.pcapng"
-    counted = [statistics(0, 0, 5, 0), statistics(1, 0, 7, 2)]
-    path.write_bytes(header([Description("lo", 1), Description("eth0", 1)]) + b"".join(counted))
+    counted = [encode_statistics(0, 0, 5, 0), encode_statistics(1, 0, 7, 2)]
+    path.write_bytes(
+        encode_header([InterfaceDescription("lo", 1), InterfaceDescription("eth0", 1)]) + b"".join(counted)
+    )
     with Session([path]).load() as session:
         ((row, finding, _),) = checkup(session)
         described = properties(session, 0, 0)["files"][0]["interfaces"]
@@ -98,7 +100,7 @@ def test_rows_with_nothing_to_say_are_not_decoded(monkeypatch: pytest.MonkeyPatc
             decoded.append(len(message))
             return dissector.values(message, context)
 
-        monkeypatch.setattr("analyzer.messages.defects.values", counted)
+        monkeypatch.setattr("analyzer.messages.defects.decode_values", counted)
         assert sum(1 for _ in checkup(session))
         assert len(decoded) < len(session.rows) // 2
 

@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 from analyzer.live import capture as module
-from analyzer.live.asked import Asked
-from analyzer.live.capture import Health, LiveCapture
-from analyzer.live.channel import Counted, Stopped
-from analyzer.live.followed_run import MOST_TOLD, FollowedRun
+from analyzer.live.capture import LiveCapture, RunHealth
+from analyzer.live.capture_request import CaptureRequest
+from analyzer.live.channel import CountMessage, RunEndMessage
+from analyzer.live.launcher import CaptureProcess, _popen
 from analyzer.live.privilege import Identity
-from analyzer.live.ways import Started, _popen
+from analyzer.live.run_monitor import MOST_TOLD, RunMonitor
 from tests.analyzer.live.worlds import ABLE, trial, world
 from tests.namespaces import privileged
 
@@ -32,10 +32,10 @@ PATIENCE = 30.0
 CHILD = """
 import os, sys, time
 from analyzer.live.channel import *
-def say(line): sys.stdout.write(to_line(line)); sys.stdout.flush()
-def heard(): return from_line(sys.stdin.readline())
+def say(line): sys.stdout.write(encode_message(line)); sys.stdout.flush()
+def heard(): return decode_message(sys.stdin.readline())
 def file(path):
-    open(path, 'w').write('packets'); say(Began(path))
+    open(path, 'w').write('packets'); say(FileBegunMessage(path))
 print('scapy says hello', flush=True)
 """
 
@@ -46,14 +46,14 @@ class Following:
     def __init__(self) -> None:
         self.heard: list[tuple[str, str]] = []
 
-    def begun(self, path: str) -> bool:
+    def add_file(self, path: str) -> bool:
         self.heard.append(("begun", Path(path).read_text()))
         return True
 
-    def gone(self, path: str) -> None:
+    def remove_file(self, path: str) -> None:
         self.heard.append(("gone", os.path.basename(path)))
 
-    def ended(self) -> None:
+    def finish(self) -> None:
         self.heard.append(("ended", ""))
 
 
@@ -70,13 +70,13 @@ def spools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def capturing(script: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveCapture]:
     """A capture whose child runs a script, and which gives up nothing: it is in the tests' own process."""
 
-    def started(asked: Asked, via: str) -> Started:
+    def started(asked: CaptureRequest, via: str) -> CaptureProcess:
         process, errors = _popen([sys.executable, "-c", CHILD + script])
-        return Started(process, errors, Identity("", 0, 0, None), ("a note",))
+        return CaptureProcess(process, errors, Identity("", 0, 0, None), ("a note",))
 
-    monkeypatch.setattr(module, "started", started)
+    monkeypatch.setattr(module, "start_capture_process", started)
     monkeypatch.setattr(module, "become", lambda who: None)
-    with LiveCapture(Asked()) as found:
+    with LiveCapture(CaptureRequest()) as found:
         yield found
     assert found._child.poll() is not None
     assert not found._listener.is_alive()
@@ -90,23 +90,23 @@ def until(holds: Callable[[], object]) -> None:
 
 
 RUN = """
-say(Ready(('lo', 'eth0'), ('its note',)))
+say(ReadyMessage(('lo', 'eth0'), ('its note',)))
 for n in range(3):
     start = heard()
     if start is None: break
     file(start.path)
-    say(Counted(10, 1, 1000))
+    say(CountMessage(10, 1, 1000))
     print('noise', flush=True)
-    assert isinstance(heard(), Stop)
-    file(start.path + '.2'); say(Gone(start.path))
-    say(Stopped(20, 2, 2000, 'the disk is full' if n else None))
+    assert isinstance(heard(), StopCommand)
+    file(start.path + '.2'); say(FileRemovedMessage(start.path))
+    say(RunEndMessage(20, 2, 2000, 'the disk is full' if n else None))
 """
 
 
 def test_runs(spools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with capturing(RUN, monkeypatch) as capture:
         assert (capture.interfaces, capture.notes) == (("lo", "eth0"), ("a note", "its note"))
-        assert (capture.stopped, capture.health(0), capture.summary(0)) == (True, Health(), "nothing was captured")
+        assert (capture.stopped, capture.health(0), capture.summary(0)) == (True, RunHealth(), "nothing was captured")
         kept, spooled = Following(), Following()
         capture.begin(str(tmp_path / "kept"), kept)
         assert (capture.stopped, kept.heard) == (False, [("begun", "packets")])
@@ -143,7 +143,7 @@ def test_runs(spools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("say(Failed('there is no interface x'))", "there is no interface x"),
+        ("say(FailureMessage('there is no interface x'))", "there is no interface x"),
         ("", "the capturing process ended with status 0 before it began"),
         ('print(\'{"say": "ready"\', flush=True); raise SystemExit(3)', "ended with status 3 before it began"),
         (
@@ -164,8 +164,8 @@ def test_it_does_not_begin(script: str, expected: str, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("heard(); say(Stopped(0, 0, 0, 'cannot write x'))", "cannot write x"),
-        ("heard(); say(Failed('no more'))", "no more"),
+        ("heard(); say(RunEndMessage(0, 0, 0, 'cannot write x'))", "cannot write x"),
+        ("heard(); say(FailureMessage('no more'))", "no more"),
         ("heard(); os.kill(os.getpid(), 15)", "ended by SIGTERM; what it wrote is kept"),
         ("heard(); time.sleep(60)", "the capturing process does not answer"),
         ("sys.exit(0)", "the capturing process ended with status 0; what it wrote is kept"),
@@ -174,7 +174,10 @@ def test_it_does_not_begin(script: str, expected: str, monkeypatch: pytest.Monke
 def test_a_run_does_not_begin(script: str, expected: str, spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     following = Following()
     monkeypatch.setattr(module, "PATIENCE", 0.3 if "sleep" in script else PATIENCE)
-    with capturing(f"say(Ready()); {script}", monkeypatch) as capture, pytest.raises(CaptureError, match=expected):
+    with (
+        capturing(f"say(ReadyMessage()); {script}", monkeypatch) as capture,
+        pytest.raises(CaptureError, match=expected),
+    ):
         capture.begin(None, following)
     assert [what for what, _ in following.heard] in (["ended"], [])
     assert list(spools.iterdir()) == []
@@ -189,7 +192,8 @@ def test_a_run_does_not_begin(script: str, expected: str, spools: Path, monkeypa
 )
 def test_it_ends_in_a_run(script: str, expected: str, spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     following = Following()
-    child = f"say(Ready()); path = heard().path; file(path); say(Counted(7, 0, 9)); open(path + '.2', 'w'); {script}"
+    child = "say(ReadyMessage()); path = heard().path; file(path); say(CountMessage(7, 0, 9)); "
+    child += f"open(path + '.2', 'w'); {script}"
     with capturing(child, monkeypatch) as capture:
         capture.begin(None, following)
         until(lambda: capture.stopped)
@@ -202,9 +206,8 @@ def test_it_ends_in_a_run(script: str, expected: str, spools: Path, monkeypatch:
 
 def test_one_that_hangs_is_killed(spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0.3)
-    script = (
-        "say(Ready()); file(heard().path)\nimport signal; signal.signal(15, signal.SIG_IGN)\nwhile True: time.sleep(9)"
-    )
+    script = "say(ReadyMessage()); file(heard().path)\nimport signal; signal.signal(15, signal.SIG_IGN)\n"
+    script += "while True: time.sleep(9)"
     following = Following()
     with capturing(script, monkeypatch) as capture:
         capture.begin(None, following)
@@ -217,8 +220,8 @@ def test_one_that_hangs_is_killed(spools: Path, monkeypatch: pytest.MonkeyPatch)
 def test_one_that_still_writes_is_waited_for(spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0.6)
     script = (
-        "say(Ready()); file(heard().path); sys.stdin.read()\n"
-        "for n in range(8): time.sleep(0.1); say(Counted(n, 0, 0))\nsay(Stopped(99, 0, 0))"
+        "say(ReadyMessage()); file(heard().path); sys.stdin.read()\n"
+        "for n in range(8): time.sleep(0.1); say(CountMessage(n, 0, 0))\nsay(RunEndMessage(99, 0, 0))"
     )
     with capturing(script, monkeypatch) as capture:
         capture.begin(None, Following())
@@ -226,7 +229,7 @@ def test_one_that_still_writes_is_waited_for(spools: Path, monkeypatch: pytest.M
 
 
 def test_there_is_no_place_for_a_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with capturing("say(Ready()); heard()", monkeypatch) as capture:
+    with capturing("say(ReadyMessage()); heard()", monkeypatch) as capture:
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
         with pytest.raises(CaptureError, match=r"there is no place for what is captured \(No such file"):
             capture.begin(None, Following())
@@ -234,16 +237,16 @@ def test_there_is_no_place_for_a_spool(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_how_far_behind() -> None:
-    run = FollowedRun("/x", Following())
+    run = RunMonitor("/x", Following())
     now = time.monotonic()
     for n in range(1, 4):
-        run.count(Counted(n * 10, 0, 0), now - 40 + n * 10)
+        run.count(CountMessage(n * 10, 0, 0), now - 40 + n * 10)
     assert [round(run.health_at(read).lag) for read in (0, 9, 10, 29)] == [30, 30, 20, 10]
     assert (run.health_at(30).lag, run.health_at(99).backlog) == (0.0, 0)
     for n in range(4 * MOST_TOLD):
-        run.count(Counted(100 + n, 0, 0), now)
+        run.count(CountMessage(100 + n, 0, 0), now)
     assert len(run._told) <= MOST_TOLD + 1
-    run.count(Stopped(9 * MOST_TOLD, 5, 6), now - 3)
+    run.count(RunEndMessage(9 * MOST_TOLD, 5, 6), now - 3)
     assert round(run.health_at(9 * MOST_TOLD - 1).lag) == 3
     assert run.health.dropped == 5
 
@@ -290,12 +293,12 @@ def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, kept: 
 
 
 def test_nobody_is_told_of_files_that_they_never_named(spools: Path, tmp_path: Path) -> None:
-    spool, kept = FollowedRun(None, Following()), FollowedRun(str(tmp_path / "kept"), Following())
-    said = spool.told(f"cannot write {spool.path}: No space left on device")
+    spool, kept = RunMonitor(None, Following()), RunMonitor(str(tmp_path / "kept"), Following())
+    said = spool.explain_problem(f"cannot write {spool.path}: No space left on device")
     assert said is not None
     assert "TMPDIR" in said
     assert str(spool.spool) not in said
     for run in (spool, kept):
         for problem in (f"cannot write {kept.path}: No space left on device", "eth0 is down", None):
-            assert run.told(problem) == problem
-    spool.forget()
+            assert run.explain_problem(problem) == problem
+    spool.remove_spool()

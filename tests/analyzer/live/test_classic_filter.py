@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 from analyzer.live.classic_filter import (
     ASK_KIND,
     ASK_PROTOCOL,
@@ -14,9 +14,9 @@ from analyzer.live.classic_filter import (
     LONGEST,
     RAW,
     RETURN,
-    compiled,
-    packed,
-    program,
+    compile_expression,
+    encode_program,
+    make_program,
 )
 from tests.needs import LIBPCAP
 
@@ -26,18 +26,18 @@ from tests.needs import LIBPCAP
 @pytest.mark.parametrize("snaplen", [0, 96])
 @LIBPCAP
 def test_it_keeps_as_much_as_is_asked(expression: str, link: int, snaplen: int) -> None:
-    found = program(expression, link, snaplen)
+    found = make_program(expression, link, snaplen)
     assert {each.operand for each in found if each.code == RETURN} == {0, snaplen or LONGEST}
-    assert len(packed(found)) == 8 * len(found)
+    assert len(encode_program(found)) == 8 * len(found)
 
 
 @LIBPCAP
 def test_a_cooked_one_asks_for_what_stands_before_the_packet() -> None:
-    plain, found = compiled("tcp port 9092", COOKED), program("tcp port 9092", COOKED, 0)
+    plain, found = compile_expression("tcp port 9092", COOKED), make_program("tcp port 9092", COOKED, 0)
     before = [each.operand for each in plain if each.code in LOADS]
     after = [each.operand for each in found[-len(plain) :] if each.code in LOADS]
     assert after == [ASK_PROTOCOL if place == 14 else place - 16 for place in before]
-    assert ASK_KIND in {each.operand for each in program("inbound", COOKED, 0)[5:]}
+    assert ASK_KIND in {each.operand for each in make_program("inbound", COOKED, 0)[5:]}
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,6 @@ def test_a_cooked_one_asks_for_what_stands_before_the_packet() -> None:
 @LIBPCAP
 def test_what_is_wrong_is_said(expression: str, link: int, text: str) -> None:
     with pytest.raises(CaptureError) as raised:
-        program(expression, link, 0)
+        make_program(expression, link, 0)
     assert str(raised.value).startswith(text)
     assert "\n" not in str(raised.value)

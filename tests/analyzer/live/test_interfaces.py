@@ -8,18 +8,24 @@ import sys
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 from analyzer.live import interfaces as module
-from analyzer.live.interfaces import Allowed, Interface, allowed, chosen, interfaces
+from analyzer.live.interfaces import (
+    CapturePermission,
+    NetworkInterface,
+    check_permission,
+    choose_interfaces,
+    list_interfaces,
+)
 from tests.analyzer.live.worlds import ABLE, ROOT, USER, python, told
 from tests.namespaces import privileged
 
-ETH = Interface("eth0", 1, True, False, ("10.0.0.1",))
-LO = Interface("lo", 1, True, True, ("127.0.0.1", "::1"))
-IDLE = Interface("wlan0", 1, True, False, (), running=False)
-DOWN = Interface("eth1", 1, False, False, ())
-NUMBER = Interface("3", 1, True, False, ())
-ALL = Interface("any", 276, True, False, ())
+ETH = NetworkInterface("eth0", 1, True, False, ("10.0.0.1",))
+LO = NetworkInterface("lo", 1, True, True, ("127.0.0.1", "::1"))
+IDLE = NetworkInterface("wlan0", 1, True, False, (), running=False)
+DOWN = NetworkInterface("eth1", 1, False, False, ())
+NUMBER = NetworkInterface("3", 1, True, False, ())
+ALL = NetworkInterface("any", 276, True, False, ())
 KNOWN = [ETH, LO, IDLE, DOWN, ALL]
 
 
@@ -41,14 +47,16 @@ KNOWN = [ETH, LO, IDLE, DOWN, ALL]
         (("",), "there is no interface : there are"),
     ],
 )
-def test_chosen(names: tuple[str, ...], expected: list[Interface] | str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "interfaces", lambda: KNOWN)
+def test_chosen(
+    names: tuple[str, ...], expected: list[NetworkInterface] | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "list_interfaces", lambda: KNOWN)
     monkeypatch.setattr(module, "_linux", lambda: True)
     if isinstance(expected, list):
-        assert chosen(names) == expected
+        assert choose_interfaces(names) == expected
     else:
         with pytest.raises(CaptureError) as raised:
-            chosen(names)
+            choose_interfaces(names)
         assert str(raised.value).startswith(expected)
 
 
@@ -63,16 +71,19 @@ def test_chosen(names: tuple[str, ...], expected: list[Interface] | str, monkeyp
     ],
 )
 def test_chosen_elsewhere(
-    known: list[Interface], names: tuple[str, ...], expected: list[Interface], monkeypatch: pytest.MonkeyPatch
+    known: list[NetworkInterface],
+    names: tuple[str, ...],
+    expected: list[NetworkInterface],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "interfaces", lambda: known)
+    monkeypatch.setattr(module, "list_interfaces", lambda: known)
     monkeypatch.setattr(module, "_linux", lambda: False)
-    assert chosen(names) == expected
+    assert choose_interfaces(names) == expected
 
 
 def test_states_and_links() -> None:
     assert [each.state for each in KNOWN] == ["up", "up", "no carrier", "down", "up"]
-    assert (ETH.link_name, ALL.link_name, Interface("x", 249, True, False, ()).link_name) == (
+    assert (ETH.link_name, ALL.link_name, NetworkInterface("x", 249, True, False, ()).link_name) == (
         "ETHERNET",
         "LINUX_SLL2",
         "LINKTYPE 249",
@@ -83,7 +94,7 @@ def test_scapy_is_not_at_home_and_the_environment_stays() -> None:
     """It would read and write pickles there, with whatever right this process has."""
     script = (
         "import os; before = dict(os.environ)\n"
-        "from analyzer.live.interfaces import interfaces; found = interfaces()\n"
+        "from analyzer.live.interfaces import list_interfaces; found = list_interfaces()\n"
         "import scapy.main; assert scapy.main.SCAPY_CACHE_FOLDER is None, scapy.main.SCAPY_CACHE_FOLDER\n"
         "assert dict(os.environ) == before and 'scapy.all' not in __import__('sys').modules; print(len(found))"
     )
@@ -93,7 +104,7 @@ def test_scapy_is_not_at_home_and_the_environment_stays() -> None:
 
 
 def test_those_of_this_machine() -> None:
-    found = interfaces()
+    found = list_interfaces()
     assert any(each.loopback for each in found)
     assert ("any" in [each.name for each in found]) == sys.platform.startswith("linux")
     assert [each.up for each in found if each.name != "any"] == sorted((each.up for each in found[:-1]), reverse=True)
@@ -125,11 +136,13 @@ def test_each_by_itself(user: str, may: str) -> None:
 
 @privileged
 def test_what_is_down_or_gone_cannot_be_captured_on() -> None:
-    assert allowed(DOWN, dumpcap=True) == Allowed("no", "it is down")
-    assert allowed(Interface("gone0", 1, True, False, ()), dumpcap=True) == Allowed("no", "No such device")
+    assert check_permission(DOWN, dumpcap=True) == CapturePermission("no", "it is down")
+    assert check_permission(NetworkInterface("gone0", 1, True, False, ()), dumpcap=True) == CapturePermission(
+        "no", "No such device"
+    )
 
 
 def test_dumpcap_may_in_our_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_may_open", lambda interface: False)
-    assert allowed(ETH, dumpcap=True) == Allowed("via dumpcap")
-    assert allowed(ETH, dumpcap=False) == Allowed("no", "this user may not")
+    assert check_permission(ETH, dumpcap=True) == CapturePermission("via dumpcap")
+    assert check_permission(ETH, dumpcap=False) == CapturePermission("no", "this user may not")

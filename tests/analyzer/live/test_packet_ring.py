@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.packets import Packets
-from analyzer.capture.pcapng_writer import header
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.pcapng_format import encode_header
+from analyzer.errors import CaptureError
 from analyzer.live.packet_ring import BLOCK, RETIRE, PacketRing
-from analyzer.live.taps import Taken
+from analyzer.live.taps import PacketBatch
 from tests.analyzer.live.wires import PATIENCE, frames_in, frames_of, in_own_network, send, shell
 from tests.namespaces import privileged
 from tests.needs import LIBPCAP
@@ -47,9 +47,9 @@ def all_of(tap: PacketRing, path: Path) -> int:
     tap.halt()
     count, end = 0, time.monotonic() + PATIENCE
     with open(path, "wb") as out:
-        out.write(header([tap.description]))
+        out.write(encode_header([tap.description]))
         out.flush()
-        while (taken := tap.take()) is not None or tap.left:
+        while (taken := tap.take()) is not None or tap.has_more:
             assert time.monotonic() < end
             if taken is None:
                 select.select([tap], [], [], RETIRE / 1000)
@@ -69,7 +69,7 @@ def test_frames_come_as_they_were_sent(ring: Ring, tmp_path: Path) -> None:
     assert all_of(tap, tmp_path / "a") == len(FRAMES)
     assert frames_in(tmp_path / "a") == FRAMES
     assert tap.counters() == (len(FRAMES), 0)
-    with Packets([tmp_path / "a"]) as packets:
+    with PacketReader([tmp_path / "a"]) as packets:
         times = [time for block in packets.blocks() for time in block.time.tolist()]
     assert times == sorted(times)
     assert before < times[0] < times[-1] < time.time_ns()
@@ -142,7 +142,7 @@ def test_loopback_gives_each_packet_once(ring: Ring, tmp_path: Path) -> None:
         beside.terminate()
         beside.communicate(timeout=PATIENCE)
     counts = [all_of(tap, tmp_path / f"{number}") for number, tap in enumerate(taps)]
-    with Packets([recorded]) as packets:
+    with PacketReader([recorded]) as packets:
         list(packets.blocks())
         assert packets.counts.packets == counts[0] == counts[1]
     plain, cooked = frames_in(recorded), frames_in(tmp_path / "1")
@@ -184,7 +184,7 @@ def test_an_interface_that_goes(ring: Ring, change: str, text: str, back: str | 
     tap.begin()
     send(FRAMES[:7])
     shell(change)
-    taken: list[Taken] = []
+    taken: list[PacketBatch] = []
     end = time.monotonic() + PATIENCE
     while tap.problem is None and time.monotonic() < end:
         select.select([tap], [], [], RETIRE / 1000)

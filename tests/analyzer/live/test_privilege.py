@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
-from analyzer.live.privilege import Identity, identity
+from analyzer.errors import CaptureError
+from analyzer.live.privilege import Identity, choose_identity
 from tests.analyzer.live.worlds import NOBODY, ROOT, python, told, trial
 from tests.namespaces import privileged
 
@@ -50,10 +50,10 @@ def test_who_to_be(
     for name in ("geteuid", "getuid", "getgid"):
         monkeypatch.setattr(os, name, lambda: uid)
     if isinstance(expected, int):
-        assert identity(user).uid == expected
+        assert choose_identity(user).uid == expected
     else:
         with pytest.raises(CaptureError, match=expected.split(":")[0]) as raised:
-            identity(user)
+            choose_identity(user)
         assert str(raised.value).startswith(expected)
 
 
@@ -84,7 +84,7 @@ def test_both_processes_are_left_with_nothing(user: str, place: Path) -> None:
 
 GIVING_UP = """
 import ctypes, json, os, resource
-from analyzer.capture.errors import CaptureError
+from analyzer.errors import CaptureError
 from analyzer.live.privilege import give_up
 try:
     give_up({user!r})
@@ -123,20 +123,20 @@ def test_the_capturing_process_believes_sudo_and_not_its_argument() -> None:
 
 LOOKING = """
 import json, os
-from analyzer.live.privilege import as_who_called_sudo
+from analyzer.live.privilege import impersonate_sudo_caller
 def readable():
     try: return bool(open("/etc/shadow").read())
     except PermissionError: return False
 def here(): return [os.getresuid(), os.getresgid(), os.getgroups(), os.environ["HOME"], readable()]
 before = here()
-with as_who_called_sudo():
+with impersonate_sudo_caller():
     inside = here()
 print(json.dumps([[before == here(), *inside]]))
 """
 
 
 @privileged
-def test_files_are_looked_at_as_who_called_sudo() -> None:
+def test_files_are_looked_at_impersonate_sudo_caller() -> None:
     for environment, expected in (
         (SUDO, [[0, NOBODY, 0], [0, NOBODY, 0], [NOBODY], pwd.getpwuid(NOBODY).pw_dir, False]),
         ({}, [[0] * 3, [0] * 3, os.getgroups(), "/root", True]),

@@ -11,34 +11,34 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.packets import Packets
-from analyzer.capture.pcapng_writer import Description, header, packet, statistics
-from analyzer.capture.records import Statistics
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_packet, encode_statistics
+from analyzer.capture.records import InterfaceStatistics
+from analyzer.errors import CaptureError
 from analyzer.live import rotation as module
-from analyzer.live.asked import Bounds
-from analyzer.live.channel import Began, Gone, Line
-from analyzer.live.rotation import GRACE, STATISTICS, Rotation, numbered
-from analyzer.live.taps import Taken
+from analyzer.live.capture_request import CaptureBounds
+from analyzer.live.channel import ChannelMessage, FileBegunMessage, FileRemovedMessage
+from analyzer.live.rotation import GRACE, STATISTICS, FileRotation, make_ring_name
+from analyzer.live.taps import PacketBatch
 from tests.analyzer.capture.writers import T0
 from tests.analyzer.live.wires import frames_in
 
-LO = [Description("lo", 1)]
-HEAD = len(header(LO))
+LO = [InterfaceDescription("lo", 1)]
+HEAD = len(encode_header(LO))
 BODY = 60
 ONE = BODY + 32
-ENDLESS = Bounds()
-END = len(statistics(0, T0, 0, 0, T0))
+ENDLESS = CaptureBounds()
+END = len(encode_statistics(0, T0, 0, 0, T0))
 
 
 def frame(number: int) -> bytes:
     return number.to_bytes(4) * (BODY // 4)
 
 
-def taken(first: int, count: int) -> Taken:
-    blocks = [packet(0, T0 + number, frame(number), BODY) for number in range(first, first + count)]
+def taken(first: int, count: int) -> PacketBatch:
+    blocks = [encode_packet(0, T0 + number, frame(number), BODY) for number in range(first, first + count)]
     ends = np.arange(1, count + 1) * ONE
-    return Taken(count, count * ONE, T0 + first + count - 1, b"".join(blocks), ends)
+    return PacketBatch(count, count * ONE, T0 + first + count - 1, b"".join(blocks), ends)
 
 
 @pytest.fixture(autouse=True)
@@ -50,10 +50,10 @@ def without_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 class Written:
     """A rotation that is fed packets in takes of some sizes."""
 
-    def __init__(self, path: Path, ring: Bounds, until: Bounds = ENDLESS) -> None:
-        self.said: list[Line] = []
+    def __init__(self, path: Path, ring: CaptureBounds, until: CaptureBounds = ENDLESS) -> None:
+        self.said: list[ChannelMessage] = []
         self.dropped = 0
-        self.rotation = Rotation(str(path), LO, ring, until, self.said.append, lambda: [(99, self.dropped)])
+        self.rotation = FileRotation(str(path), LO, ring, until, self.said.append, lambda: [(99, self.dropped)])
         self.fed = 0
 
     def feed(self, *takes: int) -> None:
@@ -62,8 +62,8 @@ class Written:
             self.fed += count
 
     def files(self) -> list[Path]:
-        gone = {line.path for line in self.said if isinstance(line, Gone)}
-        return [Path(line.path) for line in self.said if isinstance(line, Began) and line.path not in gone]
+        gone = {line.path for line in self.said if isinstance(line, FileRemovedMessage)}
+        return [Path(line.path) for line in self.said if isinstance(line, FileBegunMessage) and line.path not in gone]
 
     def counts(self) -> list[int]:
         return [len(frames_in(path)) for path in self.files()]
@@ -73,25 +73,27 @@ class Written:
 @pytest.mark.parametrize(
     ("ring", "until", "counts"),
     [
-        (Bounds(), Bounds(), [10]),
-        (Bounds(packets=4), Bounds(), [4, 4, 2]),
-        (Bounds(packets=5), Bounds(), [5, 5]),
-        (Bounds(packets=3, files=2), Bounds(), [3, 1]),
-        (Bounds(packets=3, files=1), Bounds(), [1]),
-        (Bounds(size=HEAD + 3 * ONE), Bounds(), [3, 3, 3, 1]),
-        (Bounds(size=HEAD + 4 * ONE - 1), Bounds(), [3, 3, 3, 1]),
-        (Bounds(size=1), Bounds(), [1] * 10),
-        (Bounds(size=HEAD + 5 * ONE, packets=4), Bounds(), [4, 4, 2]),
-        (Bounds(), Bounds(packets=7), [7]),
-        (Bounds(packets=3), Bounds(packets=7), [3, 3, 1]),
-        (Bounds(packets=3), Bounds(files=2), [3, 3]),
-        (Bounds(packets=2, files=1), Bounds(files=3), [2]),
-        (Bounds(), Bounds(size=HEAD + 6 * ONE + 5), [6]),
-        (Bounds(packets=2), Bounds(size=2 * HEAD + END + 3 * ONE), [2, 1]),
+        (CaptureBounds(), CaptureBounds(), [10]),
+        (CaptureBounds(packets=4), CaptureBounds(), [4, 4, 2]),
+        (CaptureBounds(packets=5), CaptureBounds(), [5, 5]),
+        (CaptureBounds(packets=3, files=2), CaptureBounds(), [3, 1]),
+        (CaptureBounds(packets=3, files=1), CaptureBounds(), [1]),
+        (CaptureBounds(size=HEAD + 3 * ONE), CaptureBounds(), [3, 3, 3, 1]),
+        (CaptureBounds(size=HEAD + 4 * ONE - 1), CaptureBounds(), [3, 3, 3, 1]),
+        (CaptureBounds(size=1), CaptureBounds(), [1] * 10),
+        (CaptureBounds(size=HEAD + 5 * ONE, packets=4), CaptureBounds(), [4, 4, 2]),
+        (CaptureBounds(), CaptureBounds(packets=7), [7]),
+        (CaptureBounds(packets=3), CaptureBounds(packets=7), [3, 3, 1]),
+        (CaptureBounds(packets=3), CaptureBounds(files=2), [3, 3]),
+        (CaptureBounds(packets=2, files=1), CaptureBounds(files=3), [2]),
+        (CaptureBounds(), CaptureBounds(size=HEAD + 6 * ONE + 5), [6]),
+        (CaptureBounds(packets=2), CaptureBounds(size=2 * HEAD + END + 3 * ONE), [2, 1]),
     ],
     ids=str,
 )
-def test_bounds(ring: Bounds, until: Bounds, counts: list[int], takes: tuple[int, ...], tmp_path: Path) -> None:
+def test_bounds(
+    ring: CaptureBounds, until: CaptureBounds, counts: list[int], takes: tuple[int, ...], tmp_path: Path
+) -> None:
     """However packets come in, they are divided in the same way, and none is lost at a border."""
     found = Written(tmp_path / "trace.pcapng", ring, until)
     found.feed(*takes)
@@ -102,13 +104,13 @@ def test_bounds(ring: Bounds, until: Bounds, counts: list[int], takes: tuple[int
     last = found.rotation.packets
     assert kept == [frame(number) for number in range(last - sum(counts), last)]
     assert sorted(found.files()) == sorted(tmp_path.iterdir())
-    if not any(isinstance(line, Gone) for line in found.said):
+    if not any(isinstance(line, FileRemovedMessage) for line in found.said):
         assert found.rotation.size == sum(path.stat().st_size for path in found.files())
 
 
 def test_a_file_stays_until_whoever_follows_can_have_opened_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "GRACE", GRACE)
-    found = Written(tmp_path / "trace.pcapng", Bounds(packets=1, files=1))
+    found = Written(tmp_path / "trace.pcapng", CaptureBounds(packets=1, files=1))
     found.feed(1, 1, 1)
     assert len(found.files()) == len(list(tmp_path.iterdir())) == 3
     now = time.monotonic()
@@ -132,30 +134,30 @@ def test_a_file_stays_until_whoever_follows_can_have_opened_it(tmp_path: Path, m
 )
 def test_packets_that_changed_places_are_of_one_file(moments: list[int], counts: list[int], tmp_path: Path) -> None:
     """But a clock that was set back ends no file later."""
-    found = Written(tmp_path / "trace.pcapng", Bounds(packets=2))
+    found = Written(tmp_path / "trace.pcapng", CaptureBounds(packets=2))
     times = T0 + np.array(moments)
-    blocks = b"".join(packet(0, moment, frame(0), BODY) for moment in times.tolist())
+    blocks = b"".join(encode_packet(0, moment, frame(0), BODY) for moment in times.tolist())
     ends = np.arange(1, len(times) + 1) * ONE
-    found.rotation.write(Taken(len(times), len(blocks), int(times[-1]), blocks, ends, times))
+    found.rotation.write(PacketBatch(len(times), len(blocks), int(times[-1]), blocks, ends, times))
     found.rotation.finish()
     assert found.counts() == counts
 
 
 def test_every_file_is_whole_by_itself(tmp_path: Path) -> None:
-    found = Written(tmp_path / "trace.pcapng", Bounds(packets=4))
+    found = Written(tmp_path / "trace.pcapng", CaptureBounds(packets=4))
     found.dropped = 5
     found.feed(10)
     found.rotation.finish()
     for path, count in zip(found.files(), [4, 4, 2], strict=True):
-        with Packets([path]) as packets:
+        with PacketReader([path]) as packets:
             list(packets.blocks())
             assert packets.counts.packets == count
             assert [each.name for each in packets.files[0].interfaces] == ["lo"]
-            assert packets.files[0].statistics == {0: Statistics(received=99, dropped=5)}
+            assert packets.files[0].statistics == {0: InterfaceStatistics(received=99, dropped=5)}
 
 
 def test_time_ends_a_file_that_has_packets_and_no_other(tmp_path: Path) -> None:
-    found = Written(tmp_path / "trace.pcapng", Bounds(seconds=10.0))
+    found = Written(tmp_path / "trace.pcapng", CaptureBounds(seconds=10.0))
     assert found.rotation.deadline is None
     found.rotation.tick(time.monotonic() + 100)
     assert len(found.files()) == 1
@@ -170,7 +172,7 @@ def test_time_ends_a_file_that_has_packets_and_no_other(tmp_path: Path) -> None:
 
 
 def test_counters_are_written_meanwhile_when_they_change(tmp_path: Path) -> None:
-    found = Written(tmp_path / "a", Bounds())
+    found = Written(tmp_path / "a", CaptureBounds())
     now = time.monotonic()
     for later, dropped, blocks in ((1, 3, 0), (STATISTICS, 3, 1), (2 * STATISTICS, 3, 1), (3 * STATISTICS, 4, 2)):
         found.dropped = dropped
@@ -195,7 +197,7 @@ def room(size: int) -> Iterator[None]:
 @pytest.mark.parametrize("takes", [(10,), (1,) * 10, (6, 4)], ids=str)
 @pytest.mark.parametrize("over", [0, 1, ONE - 1])
 def test_a_file_that_takes_no_more_is_cut_back(over: int, takes: tuple[int, ...], tmp_path: Path) -> None:
-    found = Written(tmp_path / "a", Bounds())
+    found = Written(tmp_path / "a", CaptureBounds())
     with room(HEAD + 7 * ONE + over), pytest.raises(CaptureError) as raised:
         found.feed(*takes)
     assert str(raised.value) == f"cannot write {tmp_path / 'a'}: File too large; the 7 packets before are kept"
@@ -205,7 +207,7 @@ def test_a_file_that_takes_no_more_is_cut_back(over: int, takes: tuple[int, ...]
 
 
 def test_a_file_that_takes_no_counters_is_cut_back(tmp_path: Path) -> None:
-    found = Written(tmp_path / "a", Bounds())
+    found = Written(tmp_path / "a", CaptureBounds())
     found.feed(2)
     with room(HEAD + 2 * ONE + 9), pytest.raises(CaptureError, match="2 packets before are kept"):
         found.rotation.finish()
@@ -221,11 +223,11 @@ def test_a_file_that_takes_no_counters_is_cut_back(tmp_path: Path) -> None:
 )
 def test_one_that_cannot_be_begun_is_a_sentence(path: str, text: str) -> None:
     with pytest.raises(CaptureError) as raised:
-        Written(Path(path), Bounds())
+        Written(Path(path), CaptureBounds())
     assert str(raised.value) == text
 
 
 def test_names_are_those_of_dumpcap() -> None:
     moment = time.mktime((2026, 11, 22, 12, 42, 25, 0, 0, -1))
-    assert numbered("/x/trace.pcapng", 1, moment) == "/x/trace_00001_20261122124225.pcapng"
-    assert numbered("trace", 100_000, moment) == "trace_100000_20261122124225"
+    assert make_ring_name("/x/trace.pcapng", 1, moment) == "/x/trace_00001_20261122124225.pcapng"
+    assert make_ring_name("trace", 100_000, moment) == "trace_100000_20261122124225"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.pcapng_writer import header
+from analyzer.capture.pcapng_format import encode_header
+from analyzer.errors import CaptureError
 from analyzer.live import scapy_tap
-from analyzer.live.interfaces import Interface
+from analyzer.live.interfaces import NetworkInterface
 from analyzer.live.scapy_tap import BATCH, ScapyTap
 from tests.analyzer.capture.writers import segment
 from tests.analyzer.live.wires import PATIENCE, frames_in, frames_of, in_own_network, send, shell
@@ -18,7 +18,7 @@ from tests.namespaces import privileged
 from tests.needs import LIBPCAP
 
 FRAMES = [frame for frame in frames_of("kafka.pcap") if len(frame) <= 20_000]
-WIRE, LO = Interface("v1", 1, True, False, ()), Interface("lo", 1, True, True, ())
+WIRE, LO = NetworkInterface("v1", 1, True, False, ()), NetworkInterface("lo", 1, True, True, ())
 
 
 def captured(tap: ScapyTap, path: Path, count: int) -> list[bytes]:
@@ -26,7 +26,7 @@ def captured(tap: ScapyTap, path: Path, count: int) -> list[bytes]:
     end = time.monotonic() + PATIENCE
     tap.halt()
     with open(path, "wb") as out:
-        out.write(header([tap.description]))
+        out.write(encode_header([tap.description]))
         out.flush()
         found = 0
         while found < count and time.monotonic() < end:
@@ -98,7 +98,7 @@ class Endless:
 @pytest.mark.parametrize(("offset", "count"), [(0.0, BATCH), (-3600.0, 0)], ids=["now", "from before"])
 def test_traffic_that_never_ends_does_not_keep_it(offset: float, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with open("/dev/zero", "rb") as zeros:
-        monkeypatch.setattr(scapy_tap, "opened", lambda *_: Endless(zeros.fileno(), offset))
+        monkeypatch.setattr(scapy_tap, "open_socket", lambda *_: Endless(zeros.fileno(), offset))
         monkeypatch.setattr(scapy_tap, "LINUX", False)
         monkeypatch.setattr(scapy_tap, "LAST_BATCHES", 7)
         tap = ScapyTap(0, LO, "", 0, 0, False)
@@ -108,4 +108,4 @@ def test_traffic_that_never_ends_does_not_keep_it(offset: float, count: int, mon
         while (found := tap.take()) is not None:
             taken.append(found)
         assert [each.packets for each in taken if each is not None] == ([count] * 27 if count else [])
-        assert not tap.left
+        assert not tap.has_more

@@ -9,18 +9,32 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import analyzer.live.sniffer as sniffer_module
-from analyzer.capture.packets import Packets
-from analyzer.capture.pcapng_writer import Description, packet
-from analyzer.live.asked import Asked, Bounds
-from analyzer.live.channel import Began, Counted, Failed, Gone, Ready, Start, Stop, Stopped, to_line
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.pcapng_format import InterfaceDescription, encode_packet
+from analyzer.live import packet_ring, privilege
+from analyzer.live.capture_request import CaptureBounds, CaptureRequest
+from analyzer.live.channel import (
+    ChannelReader,
+    ChannelWriter,
+    CountMessage,
+    FailureMessage,
+    FileBegunMessage,
+    FileRemovedMessage,
+    ReadyMessage,
+    RunEndMessage,
+    StartCommand,
+    StopCommand,
+    encode_message,
+)
+from analyzer.live.interfaces import NetworkInterface
 from analyzer.live.sniffer import OF_THE_TERMINAL, Sniffer
-from analyzer.live.taps import Taken
-from analyzer.live.telling import Hearing, Telling
+from analyzer.live.taps import PacketBatch
 from tests.analyzer.capture.writers import T0, segment
 from tests.analyzer.live.wires import PATIENCE, Child, asked, frames_in, frames_of, in_own_network, send, shell
 from tests.effort import within
@@ -33,7 +47,7 @@ MANY = [number.to_bytes(4) * 30 for number in range(4000)]
 
 
 def captured(path: Path) -> int:
-    with Packets([path]) as packets:
+    with PacketReader([path]) as packets:
         list(packets.blocks())
         assert packets.findings == []
         return packets.counts.packets
@@ -44,20 +58,20 @@ def captured(path: Path) -> int:
 def test_it_starts_and_stops_as_often_as_it_is_told_to(tmp_path: Path) -> None:
     """Nonsense between is passed over, so are signals of the terminal, and what comes while it is stopped."""
     with Child(asked("v1")) as child:
-        assert child.hear(Ready).interfaces == ("v1",)
-        child.say(b'nonsense\n\xff\xfe\n{"say": "start"}\n' + to_line(Stop()).encode())
+        assert child.hear(ReadyMessage).interfaces == ("v1",)
+        child.say(b'nonsense\n\xff\xfe\n{"say": "start"}\n' + encode_message(StopCommand()).encode())
         for name in OF_THE_TERMINAL:
             child.process.send_signal(getattr(signal, name))
         for run in range(2):
             path = tmp_path / f"{run}.pcapng"
             child.start(path)
-            child.say(Start(str(tmp_path / "another")))
+            child.say(StartCommand(str(tmp_path / "another")))
             send(FRAMES)
-            assert child.stop() == Stopped(len(FRAMES), 0, path.stat().st_size)
+            assert child.stop() == RunEndMessage(len(FRAMES), 0, path.stat().st_size)
             send(FRAMES[:3])
             assert frames_in(path) == FRAMES
-        child.say(Start("/no/such/folder/x"))
-        assert child.hear(Stopped).problem == "cannot write /no/such/folder/x: No such file or directory"
+        child.say(StartCommand("/no/such/folder/x"))
+        assert child.hear(RunEndMessage).problem == "cannot write /no/such/folder/x: No such file or directory"
         assert child.end() == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.pcapng", "1.pcapng"]
     assert (tmp_path / "0.pcapng").stat().st_mode & 0o777 == 0o600
@@ -72,7 +86,7 @@ def test_what_the_ring_held_at_the_end_is_kept(number: int | None, tmp_path: Pat
         child.begin(tmp_path / "a")
         send(MANY)
         assert child.end(number) == 0
-        stopped = child.hear(Stopped)
+        stopped = child.hear(RunEndMessage)
     assert (stopped.packets, stopped.dropped, stopped.problem) == (len(MANY), 0, None)
     assert frames_in(tmp_path / "a") == MANY
     assert captured(tmp_path / "a") == len(MANY)
@@ -84,7 +98,7 @@ def test_a_killed_one_leaves_a_file_that_opens(tmp_path: Path) -> None:
     with Child(asked("v1")) as child:
         child.begin(tmp_path / "a")
         send(MANY)
-        while child.hear(Counted).packets < len(MANY):
+        while child.hear(CountMessage).packets < len(MANY):
             pass
         send(MANY)
         assert child.end(signal.SIGKILL) == -signal.SIGKILL
@@ -98,11 +112,11 @@ def test_a_killed_one_leaves_a_file_that_opens(tmp_path: Path) -> None:
 @privileged
 @in_own_network
 def test_a_count_is_exact(source: str, tmp_path: Path) -> None:
-    with Child(asked("v1", until=Bounds(packets=2500), ring=Bounds(packets=1000)), source) as child:
+    with Child(asked("v1", until=CaptureBounds(packets=2500), ring=CaptureBounds(packets=1000)), source) as child:
         child.begin(tmp_path / "a.pcapng")
         send(MANY)
-        assert child.hear(Stopped).packets == 2500
-    files = [Path(line.path) for line in child.heard if isinstance(line, Began)]
+        assert child.hear(RunEndMessage).packets == 2500
+    files = [Path(line.path) for line in child.heard if isinstance(line, FileBegunMessage)]
     assert [frame for path in files for frame in frames_in(path)] == MANY[:2500]
     assert [captured(path) for path in files] == [1000, 1000, 500]
 
@@ -115,7 +129,7 @@ def test_a_full_disk_ends_it(tmp_path: Path) -> None:
     with Child(asked("v1")) as child:
         child.begin(tmp_path / "a")
         send(MANY)
-        stopped = child.hear(Stopped)
+        stopped = child.hear(RunEndMessage)
         # The mount is this thread's and the child's; others see an empty folder.
         found = frames_in(tmp_path / "a")
         assert stopped.problem == (
@@ -143,7 +157,7 @@ def test_interfaces_that_go_one_after_the_other(tmp_path: Path) -> None:
             out.sendto(b"still", out.getsockname())
         time.sleep(0.1)
         shell("ip link set lo down")
-        stopped = child.hear(Stopped)
+        stopped = child.hear(RunEndMessage)
     assert (stopped.packets, stopped.problem) == (6, "v1 is gone, lo is down")
     assert [frame[-5:] == b"still" for frame in frames_in(tmp_path / "a")] == [False] * 5 + [True]
 
@@ -152,13 +166,13 @@ def test_interfaces_that_go_one_after_the_other(tmp_path: Path) -> None:
 @in_own_network
 def test_several_interfaces_are_one_file_by_time(tmp_path: Path) -> None:
     with Child(asked("v0", "v1")) as child:
-        assert child.hear(Ready).interfaces == ("v0", "v1")
+        assert child.hear(ReadyMessage).interfaces == ("v0", "v1")
         child.start(tmp_path / "a")
         send(MANY)
         assert child.stop().packets == 2 * len(MANY)
     found = frames_in(tmp_path / "a")
     assert sorted(found) == sorted(MANY + MANY)
-    with Packets([tmp_path / "a"]) as packets:
+    with PacketReader([tmp_path / "a"]) as packets:
         times: list[int] = []
         packets._watch = lambda records: times.extend(records.time.tolist())
         list(packets.blocks())
@@ -176,10 +190,10 @@ def test_several_interfaces_are_one_file_by_time(tmp_path: Path) -> None:
 def test_nobodys_files_go_with_it(tmp_path: Path) -> None:
     spool = tmp_path / "spool"
     spool.mkdir()
-    with Child(asked("v1", ring=Bounds(packets=100, files=2))) as child:
+    with Child(asked("v1", ring=CaptureBounds(packets=100, files=2))) as child:
         child.begin(spool / "live", spool=True)
         send(MANY[:450])
-        while child.hear(Counted).packets < 450:
+        while child.hear(CountMessage).packets < 450:
             pass
         assert len(list(spool.iterdir())) == 1  # the ring is for files that somebody keeps
         assert child.end(signal.SIGTERM) == 0
@@ -189,12 +203,12 @@ def test_nobodys_files_go_with_it(tmp_path: Path) -> None:
 @privileged
 @in_own_network
 def test_a_ring_keeps_the_newest(tmp_path: Path) -> None:
-    with Child(asked("v1", ring=Bounds(packets=100, files=2))) as child:
+    with Child(asked("v1", ring=CaptureBounds(packets=100, files=2))) as child:
         child.begin(tmp_path / "live")
         send(MANY[:450])
         assert child.stop().packets == 450
-    gone = [Path(line.path) for line in child.heard if isinstance(line, Gone)]
-    kept = [Path(line.path) for line in child.heard if isinstance(line, Began)][3:]
+    gone = [Path(line.path) for line in child.heard if isinstance(line, FileRemovedMessage)]
+    kept = [Path(line.path) for line in child.heard if isinstance(line, FileBegunMessage)][3:]
     assert len(gone) == 3
     assert sorted(tmp_path.iterdir()) == kept
     assert [frame for path in kept for frame in frames_in(path)] == MANY[300:450]
@@ -214,9 +228,9 @@ def test_a_ring_keeps_the_newest(tmp_path: Path) -> None:
 )
 @privileged
 @in_own_network
-def test_what_cannot_begin_is_a_sentence(arguments: Asked, text: str) -> None:
+def test_what_cannot_begin_is_a_sentence(arguments: CaptureRequest, text: str) -> None:
     with Child(arguments) as child:
-        failed = child.hear(Failed)
+        failed = child.hear(FailureMessage)
         assert failed.text.startswith(text)
         assert child.process.wait(PATIENCE) == 1
 
@@ -225,21 +239,21 @@ class Endless:
     """A tap that always has more."""
 
     problem = None
-    left = True
+    has_more = True
 
     def __init__(self) -> None:
         self._zeros = os.open("/dev/zero", os.O_RDONLY)
         frame = segment(b"hello")
-        blocks = [packet(0, T0, frame, len(frame))] * 100
+        blocks = [encode_packet(0, T0, frame, len(frame))] * 100
         ends = np.arange(1, 101) * len(blocks[0])
-        self._taken = Taken(100, int(ends[-1]), T0, b"".join(blocks), ends)
+        self._taken = PacketBatch(100, int(ends[-1]), T0, b"".join(blocks), ends)
         self._running = False
-        self.description = Description("lo", 1)
+        self.description = InterfaceDescription("lo", 1)
 
     def fileno(self) -> int:
         return self._zeros
 
-    def take(self) -> Taken | None:
+    def take(self) -> PacketBatch | None:
         return self._taken if self._running else None
 
     def counters(self) -> tuple[int, int]:
@@ -264,16 +278,17 @@ def pipes() -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize(
-    ("until", "least"), [(Bounds(seconds=0.1), 100), (Bounds(packets=12_345), 12_345), (Bounds(size=100_000), 500)]
+    ("until", "least"),
+    [(CaptureBounds(seconds=0.1), 100), (CaptureBounds(packets=12_345), 12_345), (CaptureBounds(size=100_000), 500)],
 )
 def test_bounds_end_a_run_whatever_taps_do(
-    until: Bounds, least: int, tmp_path: Path, pipes: list[int], monkeypatch: pytest.MonkeyPatch
+    until: CaptureBounds, least: int, tmp_path: Path, pipes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without anybody who reads what it says, and with a tap that always has something left."""
     monkeypatch.setattr(sniffer_module, "LAST", 0.1)
     tap = Endless()
-    sniffer = Sniffer([tap], Asked(until=until), Hearing(pipes[0]), Telling(pipes[3]))
-    os.write(pipes[1], to_line(Start(str(tmp_path / "a"))).encode())
+    sniffer = Sniffer([tap], CaptureRequest(until=until), ChannelReader(pipes[0]), ChannelWriter(pipes[3]))
+    os.write(pipes[1], encode_message(StartCommand(str(tmp_path / "a"))).encode())
     ending = threading.Timer(0.25, lambda: (sniffer.end(), os.write(pipes[5], b"x")))
     with within(PATIENCE):  # some 0.1 s
         ending.start()
@@ -285,3 +300,35 @@ def test_bounds_end_a_run_whatever_taps_do(
         assert found == least
     if until.size:
         assert 99_000 < (tmp_path / "a").stat().st_size <= 100_100
+
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "wanted", "given", "notes"),
+    [
+        (1, 2047, 2047, ()),
+        (16, 128, 128, ()),
+        (32, 128, 64, ("32 interfaces have 64 MiB of buffer each, not 128",)),
+        (2, 1500, 1024, ("2 interfaces have 1024 MiB of buffer each, not 1500",)),
+    ],
+)
+def test_many_interfaces_share_what_all_may_have(
+    interfaces: int, wanted: int, given: int, notes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Granting:
+        """A ring as large as is asked for."""
+
+        def __init__(self, number: int, name: str, expression: str, snaplen: int, buffer: int, promiscuous: bool):
+            self.granted = buffer
+
+    found = [NetworkInterface(f"e{number}", 1, True, False, ()) for number in range(interfaces)]
+    monkeypatch.setattr(sniffer_module.sys, "platform", "linux")
+    monkeypatch.setattr(sniffer_module, "choose_interfaces", lambda names: found)
+    monkeypatch.setattr(packet_ring, "PacketRing", Granting)
+    monkeypatch.setattr(privilege, "give_up", lambda user: None)
+    taps: list[Any]
+    taps, said = sniffer_module.open_taps(CaptureRequest(buffer=wanted * MIB))
+    assert [tap.granted for tap in taps] == [given * MIB] * interfaces
+    assert tuple(said) == notes

@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from analyzer.capture.errors import CaptureError
-from analyzer.capture.packets import Packets
-from analyzer.capture.succession import Succession
-from analyzer.live.asked import Asked
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.succession import FileSuccession
+from analyzer.errors import CaptureError
 from analyzer.live.capture import LiveCapture
+from analyzer.live.capture_request import CaptureRequest
 
 DATAGRAMS = 20
 PATIENCE = 30.0
@@ -61,14 +61,14 @@ def say(**told: Any) -> None:
 
 
 def main(asked: dict[str, Any], via: Any, path: str | None, runs: int = 1, hold: bool = False) -> None:
-    with LiveCapture(Asked(**asked), via) as capture:
+    with LiveCapture(CaptureRequest(**asked), via) as capture:
         child = next(pid for pid in reversed(below(os.getpid())) if "sniffer" in command_of(pid))
         say(
             interfaces=capture.interfaces, notes=capture.notes, mine=rights(os.getpid()), its=rights(child),
             pid=os.getpid(), child=child, home=os.environ.get("HOME"),
         )  # fmt: skip
         for run in range(runs):
-            succession = Succession()
+            succession = FileSuccession()
             capture.begin(None if path is None else f"{path}{run}", succession)
             talk()
             until(lambda: capture.stopped or capture.health(0).captured >= DATAGRAMS)
@@ -77,7 +77,7 @@ def main(asked: dict[str, Any], via: Any, path: str | None, runs: int = 1, hold:
                 sys.stdin.readline()
             capture.stop()
             until(lambda: capture.stopped)
-            with Packets(succession) as packets:
+            with PacketReader(succession) as packets:
                 for _ in packets.blocks():
                     pass
                 read = packets.counts.packets

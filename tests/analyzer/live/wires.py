@@ -24,8 +24,18 @@ from typing import ParamSpec, Self, TypeVar
 
 from scapy.utils import RawPcapReader
 
-from analyzer.live.asked import Asked
-from analyzer.live.channel import Began, Failed, Line, Ready, Start, Stop, Stopped, from_line, to_line
+from analyzer.live.capture_request import CaptureRequest
+from analyzer.live.channel import (
+    ChannelMessage,
+    FailureMessage,
+    FileBegunMessage,
+    ReadyMessage,
+    RunEndMessage,
+    StartCommand,
+    StopCommand,
+    decode_message,
+    encode_message,
+)
 
 ROOT = Path(__file__).parents[3]
 NEW_NETWORK, NEW_MOUNTS = 0x40000000, 0x00020000
@@ -35,7 +45,7 @@ OTHER_END = {"v0": "v1", "v1": "v0"}
 SOL_PACKET, STATISTICS, IGNORE_OUTGOING, ALL_PROTOCOLS = 263, 6, 23, 3
 
 P = ParamSpec("P")
-L = TypeVar("L", bound=Line)
+L = TypeVar("L", bound=ChannelMessage)
 
 
 def in_own_network(test: Callable[P, None]) -> Callable[P, None]:
@@ -122,7 +132,7 @@ def whole(reader: RawPcapReader) -> list[bytes]:
 class Child:
     """The capturing process, of root, as far as the test is that."""
 
-    def __init__(self, asked: Asked, *source: str) -> None:
+    def __init__(self, asked: CaptureRequest, *source: str) -> None:
         command = [sys.executable, "-P", "-m", "analyzer.live.sniffer", asked.to_json(), *source]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
         self.process = subprocess.Popen(
@@ -134,11 +144,11 @@ class Child:
             start_new_session=True,
         )
         self._begun = b""
-        self.heard: list[Line] = []
+        self.heard: list[ChannelMessage] = []
 
-    def say(self, line: Line | bytes) -> None:
+    def say(self, line: ChannelMessage | bytes) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.write(line if isinstance(line, bytes) else to_line(line).encode())
+        self.process.stdin.write(line if isinstance(line, bytes) else encode_message(line).encode())
 
     def hear(self, kind: type[L]) -> L:
         """The next line of a kind; what comes before it is passed over."""
@@ -147,12 +157,12 @@ class Child:
         while True:
             while b"\n" in self._begun:
                 line, _, self._begun = self._begun.partition(b"\n")
-                said = from_line(line.decode())
+                said = decode_message(line.decode())
                 assert said is not None, line
                 self.heard.append(said)
                 if isinstance(said, kind):
                     return said
-                assert not isinstance(said, Failed), said
+                assert not isinstance(said, FailureMessage), said
             assert select.select([self.process.stdout], [], [], end - time.monotonic())[0], f"no {kind} came"
             data = os.read(self.process.stdout.fileno(), 1 << 16)
             assert data, f"it ended without {kind}"
@@ -160,16 +170,16 @@ class Child:
 
     def begin(self, path: Path, spool: bool = False) -> None:
         """Once this returns, every packet is captured."""
-        self.hear(Ready)
+        self.hear(ReadyMessage)
         self.start(path, spool)
 
     def start(self, path: Path, spool: bool = False) -> None:
-        self.say(Start(str(path), spool))
-        self.hear(Began)
+        self.say(StartCommand(str(path), spool))
+        self.hear(FileBegunMessage)
 
-    def stop(self) -> Stopped:
-        self.say(Stop())
-        return self.hear(Stopped)
+    def stop(self) -> RunEndMessage:
+        self.say(StopCommand())
+        return self.hear(RunEndMessage)
 
     def end(self, number: int | None = None) -> int:
         """By a signal, or because nobody holds it any more; returns its status."""
@@ -197,6 +207,6 @@ class Child:
         self.process.stdout.close()
 
 
-def asked(*interfaces: str, **named: object) -> Asked:
+def asked(*interfaces: str, **named: object) -> CaptureRequest:
     """Of root: the interpreter may stand where nobody else may read."""
-    return Asked(interfaces, user="root", buffer=8 << 20, **named)  # type: ignore[arg-type]
+    return CaptureRequest(interfaces, user="root", buffer=8 << 20, **named)  # type: ignore[arg-type]

@@ -42,14 +42,14 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("block", [1, 32_768])
 def test_rows_have_the_comments_of_the_packets_that_brought_them(path: Path, block: int) -> None:
     with Session([path], block=block).load() as session:
-        assert [session.comments.of(row) for row in range(len(session.rows))] == EXPECTED
-        places, texts = session.comments.of_rows(np.array([2, 0]))
+        assert [session.comments.read_row(row) for row in range(len(session.rows))] == EXPECTED
+        places, texts = session.comments.read_rows(np.array([2, 0]))
         assert (places.tolist(), texts) == ([0, 1, 1, 1], [*EXPECTED[2], *EXPECTED[0]])
 
 
 def test_a_stream_says_the_same_when_rows_close(path: Path) -> None:
     with Session([path], block=1) as session:
-        found = [session.comments.of(row) for rows in session.grow() for row in rows]
+        found = [session.comments.read_row(row) for rows in session.grow() for row in rows]
     assert found == EXPECTED
 
 
@@ -57,20 +57,20 @@ def test_the_mask_is_of_rows_with_comments(tmp_path: Path) -> None:
     path = commented(tmp_path / "a.pcapng", frames(PACKETS), {8: [b"x"], 1: [b"y"]})
     with Session([path]).load() as session:
         rows = np.arange(len(session.rows))
-        assert session.comments.any
+        assert session.comments.has_comments
         assert session.comments.mask(rows).tolist() == [False, False, True]
         assert session.comments.mask(rows[:0]).tolist() == []
 
 
 def test_a_message_is_shown_with_those_of_what_came_again(path: Path) -> None:
     with Session([path]).load() as session:
-        found = session.comments.of_message(list_packets(session, 0))
+        found = session.comments.read_message(list_packets(session, 0))
         assert found == [
             *[(4, "the beginning"), (4, "really"), (5, "two messages"), (7, "came again")],
         ]
-        assert session.comments.of_packet(1) == ["the SYN"]
-        assert session.comments.of_packet(2) == session.comments.of_packet(99) == []
-        assert session.comments.first(2) == [(1, "the SYN"), (4, "the beginning")]
+        assert session.comments.read_packet(1) == ["the SYN"]
+        assert session.comments.read_packet(2) == session.comments.read_packet(99) == []
+        assert session.comments.read_first(2) == [(1, "the SYN"), (4, "the beginning")]
 
 
 def test_a_packet_of_several_pieces_says_it_once(tmp_path: Path) -> None:
@@ -83,13 +83,13 @@ def test_a_packet_of_several_pieces_says_it_once(tmp_path: Path) -> None:
     ]
     path = commented(tmp_path / "a.pcapng", frames(packets), {5: [b"early"], 6: [b"late"]})
     with Session([path]).load() as session:
-        assert sorted(session.comments.of(0)) == ["early", "late"]
+        assert sorted(session.comments.read_row(0)) == ["early", "late"]
 
 
 def test_without_comments_nothing_is_looked_up(tmp_path: Path) -> None:
     path = commented(tmp_path / "a.pcapng", frames(PACKETS), {})
     with Session([path]).load() as session:
         rows = np.arange(len(session.rows))
-        assert not session.comments.any
-        assert (session.comments.of(0), session.comments.mask(rows).any()) == ([], False)
-        assert session.comments.of_message(list_packets(session, 0)) == []
+        assert not session.comments.has_comments
+        assert (session.comments.read_row(0), session.comments.mask(rows).any()) == ([], False)
+        assert session.comments.read_message(list_packets(session, 0)) == []

@@ -11,7 +11,7 @@ import pytest
 from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.errors import UserError
 from analyzer.messages import decode_as
-from analyzer.messages.decode_as import PortRange, StreamEnds, StreamNumber, Where
+from analyzer.messages.decode_as import DecodeAsTarget, PortRange, StreamEnds, StreamNumber
 from analyzer.session import Session
 from tests.analyzer.decode.test_rows import ANSWER, REQUEST
 from tests.analyzer.wire import (
@@ -32,7 +32,7 @@ from tests.analyzer.wire import (
 KAFKA = Path(__file__).parents[3] / "captures" / "kafka.pcap"
 ENDS = StreamEnds("10.0.0.1:40000", "10.0.0.2:9092")
 SIX = StreamEnds("[fd00::1]:40000", "[fd00::2]:2181", 2)
-GOOD: list[tuple[str, Where, str]] = [
+GOOD: list[tuple[str, DecodeAsTarget, str]] = [
     ("9092=kafka", 9092, "kafka"),
     ("9092,kafka", 9092, "kafka"),
     (" tcp.port == 9092 , kafka ", 9092, "kafka"),
@@ -66,27 +66,27 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "where", "protocol"), GOOD, ids=[text for text, *_ in GOOD])
-def test_what_can_be_said(text: str, where: Where, protocol: str) -> None:
-    assert decode_as.parse(text) == (where, protocol)
+def test_what_can_be_said(text: str, where: DecodeAsTarget, protocol: str) -> None:
+    assert decode_as.parse_rule(text) == (where, protocol)
 
 
 @pytest.mark.parametrize("text", BAD)
 def test_what_is_wrong_is_said(text: str) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
-        decode_as.parse(text)
+        decode_as.parse_rule(text)
     assert BAD[text] in str(caught.value)
 
 
 def test_the_last_word_counts() -> None:
     told = ((9092, "kafka"), (PortRange(9090, 9100), "pulsar"), (9092, "none"))
-    assert list(decode_as.together(told)) == [PortRange(9090, 9100), 9092]
-    ports = decode_as.ports_of(decode_as.together(told).items())
+    assert list(decode_as.merge_rules(told)) == [PortRange(9090, 9100), 9092]
+    ports = decode_as.collect_ports(decode_as.merge_rules(told).items())
     assert (ports[9092], ports[9090], ports[9100], len(ports)) == ("none", "pulsar", "pulsar", 11)
-    assert decode_as.ports_of(reversed(told))[9092] == "kafka"
+    assert decode_as.collect_ports(reversed(told))[9092] == "kafka"
 
 
 TALK = Talk(((CLIENT, REQUEST), (SERVER, ANSWER), (CLIENT, REQUEST), (SERVER, ANSWER)))
-Told = Mapping[Where, str]
+Told = Mapping[DecodeAsTarget, str]
 FORCED: list[Told] = [
     {StreamNumber(0): "pulsar"},
     {ENDS: "pulsar"},
@@ -167,7 +167,7 @@ def test_neither_blocks_nor_files_nor_the_road_matter() -> None:
     with Session([KAFKA]).load() as session:
         stream = name_stream(session, 5)
         plain = {row["id"]: row for row in rows_of(session)}
-    told: list[Told] = [{StreamNumber(5): "rocketmq"}, dict([decode_as.parse(f"{stream}=rocketmq")])]
+    told: list[Told] = [{StreamNumber(5): "rocketmq"}, dict([decode_as.parse_rule(f"{stream}=rocketmq")])]
     seen = []
     for each in told:
         for arguments in ({}, {"block": 1}, {"block": 97, "use_bulk": False}):

@@ -35,25 +35,25 @@ class Broken(Kafka):
 
 
 def test_a_defect_is_a_finding() -> None:
-    body = defects.values(Broken(), MESSAGE, CONTEXT)
+    body = defects.decode_values(Broken(), MESSAGE, CONTEXT)
     assert (body.values, body.error, [finding.code for finding in body.findings]) == ({}, None, ["bug"])
     assert "with KeyError; please report it" in body.findings[0].text
     assert "22" not in body.findings[0].text.partition("with")[2], "what an exception quotes may be a password"
-    tree = defects.tree(Broken(), MESSAGE, CONTEXT)
+    tree = defects.decode_tree(Broken(), MESSAGE, CONTEXT)
     assert [(node.offset, node.length) for node in tree.fields] == [(0, len(MESSAGE))]
     assert "with ZeroDivisionError;" in tree.findings[0].text
-    assert "RecursionError" in defects.info(Broken(), body, CONTEXT)
+    assert "RecursionError" in defects.format_info(Broken(), body, CONTEXT)
 
 
 def test_what_works_is_left_alone() -> None:
-    assert defects.values(Kafka(), MESSAGE, CONTEXT) == Kafka().values(MESSAGE, CONTEXT)
-    assert defects.tree(Kafka(), MESSAGE, CONTEXT).findings == []
+    assert defects.decode_values(Kafka(), MESSAGE, CONTEXT) == Kafka().values(MESSAGE, CONTEXT)
+    assert defects.decode_tree(Kafka(), MESSAGE, CONTEXT).findings == []
 
 
 def test_who_looks_for_it_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(defects.DEBUG, "1")
     with pytest.raises(KeyError):
-        defects.values(Broken(), MESSAGE, CONTEXT)
+        defects.decode_values(Broken(), MESSAGE, CONTEXT)
 
 
 def test_decode_goes_on_behind_a_defect(

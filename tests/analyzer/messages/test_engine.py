@@ -13,8 +13,8 @@ import pytest
 
 import analyzer.capture.records
 import analyzer.messages.engine
-from analyzer.capture.packets import Packets
-from analyzer.capture.records import RecordBlock, join
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.records import RecordBlock, concatenate_blocks
 from analyzer.session import Session
 from tests.analyzer.capture.writers import NS, T0, Frame
 from tests.analyzer.wire import (
@@ -306,14 +306,14 @@ def test_a_lost_packet_costs_no_other_exchange(tmp_path: Path) -> None:
 def longest_connection(path: Path, port: int) -> list[Frame]:
     """The packets of the connection to a port that has most of them."""
     records: list[RecordBlock] = []
-    with Packets([path], watch=records.append) as packets:
+    with PacketReader([path], watch=records.append) as packets:
         flows = np.concatenate([np.column_stack((block.number - 1, block.flow)) for block in packets.blocks()])
         numbers, counts = np.unique(flows[:, 1], return_counts=True)
         ports = [{packets.flows.port(flow, side) for side in (0, 1)} for flow in numbers.tolist()]
         longest = numbers[np.argmax([count * (port in each) for count, each in zip(counts, ports, strict=True)])]
-        every = join(records).take(flows[flows[:, 1] == longest, 0])
+        every = concatenate_blocks(records).take(flows[flows[:, 1] == longest, 0])
         columns = (every.time.tolist(), every.at.tolist(), every.captured.tolist())
-        return [Frame(packets.store.read(at, size), time) for time, at, size in zip(*columns, strict=True)]
+        return [Frame(packets.store.read_bytes(at, size), time) for time, at, size in zip(*columns, strict=True)]
 
 
 @pytest.mark.parametrize(("port", "found"), [(9092, 12), (50_000, 0)], ids=["a known port", "an unknown one"])

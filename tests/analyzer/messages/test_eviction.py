@@ -15,7 +15,7 @@ import pytest
 import analyzer.capture.records
 import analyzer.messages.eviction
 from analyzer.capture.packets import PacketBlock
-from analyzer.capture.sources import Mapped, Spool
+from analyzer.capture.sources import MappedFile, Spool
 from analyzer.capture.store import POSITION
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import list_pieces, read_header, read_message
@@ -69,8 +69,8 @@ def limited() -> Iterator[tuple[Replayed, list[int]]]:
     with Replayed(MIXED, 36, 2000) as session:
         held = []
         for _ in session.grow():
-            session.eviction.leave(session.eviction.due(LIMIT))
-            held.append(session.eviction.held)
+            session.eviction.evict(session.eviction.find_due_row(LIMIT))
+            held.append(session.eviction.memory_bytes)
         yield session, held
 
 
@@ -121,7 +121,7 @@ def test_those_who_ask_about_all_rows_are_told_of_those_that_are_there(limited: 
     lore = Lore(session)
     assert lore.learn(first) == set()
     assert lore.learn(count)
-    alone = session.rows.column("marks")[first:] & analyzer.messages.index.Mark.PARTNER_LEFT != 0
+    alone = session.rows.column("marks")[first:] & analyzer.messages.index.RowMark.PARTNER_LEFT != 0
     assert not np.isin(np.flatnonzero(alone) + first, unanswered(session, np.arange(first, count))).any()
 
 
@@ -147,13 +147,13 @@ class Guarded(Session):
         super().__init__([path], block=50)
         self._at: list[tuple[int, int]] = []
         self.safe = 0
-        gather, window, feed = Mapped.gather, Mapped.window, self.engine.feed
+        gather, window, feed = MappedFile.gather, MappedFile.window, self.engine.feed
 
-        def guarded_gather(source: Mapped, positions: Any, width: int) -> Any:
+        def guarded_gather(source: MappedFile, positions: Any, width: int) -> Any:
             assert isinstance(source, Spool) or not len(positions) or positions.min() >= self.safe
             return gather(source, positions, width)
 
-        def guarded_window(source: Mapped, position: int, length: int) -> memoryview:
+        def guarded_window(source: MappedFile, position: int, length: int) -> memoryview:
             assert isinstance(source, Spool) or not length or position >= self.safe
             return window(source, position, length)
 
@@ -161,8 +161,8 @@ class Guarded(Session):
             self._at += zip(block.number.tolist(), (block.at & POSITION).tolist(), strict=True)
             return feed(block)
 
-        patch.setattr(Mapped, "gather", guarded_gather)
-        patch.setattr(Mapped, "window", guarded_window)
+        patch.setattr(MappedFile, "gather", guarded_gather)
+        patch.setattr(MappedFile, "window", guarded_window)
         patch.setattr(self.engine, "feed", fed)
         patch.setattr(self.packets, "release", self._release)
 
@@ -179,8 +179,8 @@ def test_rows_are_the_same_though_all_leave_at_once(monkeypatch: pytest.MonkeyPa
         alone = 0
         for rows in session.grow():
             alone += hold_equal(told(session, rows, streaming=True), expected[rows.start : rows.stop], rows.start)
-            session.eviction.due(None)
-            session.eviction.leave(len(session.rows))
+            session.eviction.find_due_row(None)
+            session.eviction.evict(len(session.rows))
             monkeypatch.setattr(session, "_at", session._at[-200:])
         assert alone > 10
         assert session.safe > MIXED.stat().st_size // 2
@@ -198,7 +198,7 @@ def test_names_leave_with_their_rows(name: str) -> None:
     with Session([path], block=16) as session:
         for rows in session.grow():
             hold_equal(told(session, rows, streaming=True), expected[rows.start : rows.stop], rows.start)
-            session.eviction.leave(len(session.rows))
+            session.eviction.evict(len(session.rows))
         assert len(session.engine.names) < names
 
 
@@ -214,7 +214,7 @@ def talk(number: int) -> Talk:
 def followed(path: Path, limit: int | None = None) -> Session:
     session = Session([path], block=64)
     for _ in session.grow():
-        session.eviction.leave(session.eviction.due(limit))
+        session.eviction.evict(session.eviction.find_due_row(limit))
     return session
 
 
@@ -268,7 +268,7 @@ def test_what_is_unfinished_is_forgotten_when_all_of_its_time_has_left(
         whole = len(session.rows)
     with Session([path], block=16) as session:
         for _ in session.grow():
-            session.eviction.leave(len(session.rows) - 1)
+            session.eviction.evict(len(session.rows) - 1)
         assert len(session.rows) == whole - 1
         (said,) = [found.text for found in session.findings if found.code == "left-unfinished"]
         assert said.startswith("1 connections were forgotten with something unfinished")
@@ -285,7 +285,7 @@ def test_bytes_that_nobody_reads_are_shortened(tmp_path: Path, monkeypatch: pyte
     with Session([path], block=64) as session:
         most = 0
         for _ in session.grow():
-            session.eviction.leave(session.eviction.due(None))
+            session.eviction.evict(session.eviction.find_due_row(None))
             pieces = [framer.pieces for each in session.engine.connections.values() for framer in each.framers or ()]
             most = max(most, sum(map(len, pieces)))
         found = told(session, range(len(session.rows)))
@@ -310,16 +310,16 @@ def test_findings_that_left_are_counted(tmp_path: Path) -> None:
         every = remarks.findings
         gaps = [each for each in every if each.code == "gap"]
         assert len(gaps) == 40
-        held = sum(remarks.of_streams.values())
-        remarks.leave(len(packets) // 2)
+        held = sum(remarks.stream_counts.values())
+        remarks.evict(len(packets) // 2)
         left = [each.text for each in remarks.findings if each.code == "gap"]
         assert 1 < len(left) < len(gaps)
         assert left[:-1] == [each.text for each in gaps[-len(left) + 1 :]]
         assert left[-1] == f"{len(gaps) - len(left) + 1} more of this kind are not listed"
-        assert sum(remarks.of_streams.values()) < held
-        remarks.leave(len(packets) + 1)
+        assert sum(remarks.stream_counts.values()) < held
+        remarks.evict(len(packets) + 1)
         assert f"{len(gaps)} more of this kind are not listed" in [each.text for each in remarks.findings]
-        assert not remarks.of_streams
+        assert not remarks.stream_counts
 
 
 # ---- for hours
@@ -339,7 +339,7 @@ def test_memory_does_not_grow_for_hours() -> None:
     seen = np.zeros((2 * rounds, 2))
     with Replayed(MIXED, rounds, 8000) as session:
         for place, _ in enumerate(session.grow()):
-            session.eviction.leave(session.eviction.due(2 * LIMIT))
+            session.eviction.evict(session.eviction.find_due_row(2 * LIMIT))
             seen[place] = session.engine.packet, _anonymous()
         assert session.engine.packet >= PART
         assert session.rows.first > len(session.rows) * 9 // 10

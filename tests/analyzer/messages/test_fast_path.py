@@ -14,8 +14,8 @@ import pytest
 import analyzer.capture.records
 import analyzer.messages.engine
 import analyzer.messages.fast_path
-from analyzer.messages.connection import Connection, Packet
-from analyzer.messages.connection import Row as Plain
+from analyzer.messages.connection import Connection, ConnectionPacket
+from analyzer.messages.connection import PendingRow as Plain
 from analyzer.messages.slow_path import SlowPath
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, SERVER, Cut, Row, Segment, Talk, capture, rows, rows_of, segments
@@ -115,9 +115,9 @@ def test_what_comes_again_stays_on_the_fast_path(tmp_path: Path, seed: int, monk
     assert plain[1]
     assert plain[2]
     slow: list[int] = []
-    walk = SlowPath.packet
+    walk = SlowPath.process_packet
 
-    def counted(self: SlowPath, connection: Connection, packet: Packet) -> list[Plain]:
+    def counted(self: SlowPath, connection: Connection, packet: ConnectionPacket) -> list[Plain]:
         slow.append(packet.length)
         return walk(self, connection, packet)
 
@@ -154,9 +154,9 @@ def test_captures_of_one_direction(
     path = capture(tmp_path / "a.pcap", seen, talk)
     plain = told(path, use_bulk=False)
     walked: list[int] = []
-    walk = SlowPath.packet
+    walk = SlowPath.process_packet
 
-    def counted(self: SlowPath, connection: Connection, packet: Packet) -> list[Plain]:
+    def counted(self: SlowPath, connection: Connection, packet: ConnectionPacket) -> list[Plain]:
         walked.append(packet.number)
         return walk(self, connection, packet)
 

@@ -22,7 +22,7 @@ class Memory:
     def __init__(self, data: bytes) -> None:
         self._data = data
 
-    def read(self, location: int, length: int) -> bytes:
+    def read_bytes(self, location: int, length: int) -> bytes:
         assert location >= 0, "lost bytes must not be read"
         return self._data[location : location + length]
 

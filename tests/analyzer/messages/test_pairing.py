@@ -13,8 +13,8 @@ import analyzer.messages.engine
 import analyzer.messages.pairing
 import dissectors.kafka.conversation
 import dissectors.pairing
-from analyzer.messages.fast_rows import FastRows
-from analyzer.messages.pairing import Headers
+from analyzer.messages.fast_rows import FastRowBuilder
+from analyzer.messages.pairing import PairingHeaders
 from tests.analyzer.wire import CLIENT, SERVER, Ends, Talk, capture, rows, segments
 
 Writes = list[tuple[int, bytes]]
@@ -169,13 +169,13 @@ def test_what_waits_is_bounded(tmp_path: Path, protocol: str, seed: int, monkeyp
 def test_most_is_not_stepped(tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing is lost and no key is used again while it waits, no row goes through a conversation."""
     stepped: list[int] = []
-    step = FastRows._step
+    step = FastRowBuilder._step
 
-    def counted(self: FastRows, headers: Headers, owner: int) -> None:
+    def counted(self: FastRowBuilder, headers: PairingHeaders, owner: int) -> None:
         stepped.append(owner)
         step(self, headers, owner)
 
-    monkeypatch.setattr(FastRows, "_step", counted)
+    monkeypatch.setattr(FastRowBuilder, "_step", counted)
     taken = 0
     for seed in range(8):
         stepped.clear()

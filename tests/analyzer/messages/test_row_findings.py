@@ -13,7 +13,7 @@ from analyzer.decode.bodies import flag_row_findings, list_row_findings
 from analyzer.decode.rows import Rows
 from analyzer.insight.counts import counts
 from analyzer.insight.unanswered import unanswered
-from analyzer.messages.row_findings import findings_of
+from analyzer.messages.row_findings import decode_findings
 from analyzer.session import Session
 from analyzer.tcp.streams import ACK, FIN, RST
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
@@ -34,10 +34,10 @@ EVERYTHING = [
 def test_one_table_for_one_and_for_many(tmp_path: Path) -> None:
     with Session([capture(tmp_path / "a.pcap", EVERYTHING)]).load() as session:
         many = flag_row_findings(session, np.arange(len(session.rows)), late=True).tolist()
-        assert [list(findings_of(bits)) for bits in many] == [
+        assert [list(decode_findings(bits)) for bits in many] == [
             list_row_findings(session, row) for row in range(len(many))
         ]
-        assert {finding.code for bits in many for finding in findings_of(bits)} == {
+        assert {finding.code for bits in many for finding in decode_findings(bits)} == {
             *("orphan-response", "cut-by-snaplen", "unfinished")
         }
 

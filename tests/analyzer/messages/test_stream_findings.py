@@ -17,7 +17,7 @@ def said(path: Path) -> list[tuple[str, str, str]]:
     """Stream, code and text of each, as tables have them."""
     with Session([path]) as session:
         kept = session.load().engine.stream_findings
-        streams, findings = kept.said(np.arange(len(kept)))
+        streams, findings = kept.describe(np.arange(len(kept)))
         ids = [name_stream(session, stream) for stream in streams.tolist()]
     return sorted((name, each.code, each.text) for name, each in zip(ids, findings, strict=True))
 
@@ -32,7 +32,9 @@ def test_people_get_the_first_of_each_kind(effect: str, tmp_path: Path, monkeypa
         monkeypatch.setattr(stream_findings, "MOST", 2)
         few = session.engine.stream_findings.findings
         assert (
-            len(session.engine.stream_findings) == len(every) == sum(session.engine.stream_findings.of_streams.values())
+            len(session.engine.stream_findings)
+            == len(every)
+            == sum(session.engine.stream_findings.stream_counts.values())
         )
     for code in set(codes):
         mine = [each for each in every if each.code == code]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import PacketReader
 from analyzer.capture.records import RecordBlock
 from analyzer.pipeline.enrich import COLUMNS, named
 from analyzer.pipeline.found import Found
@@ -89,11 +89,11 @@ def single(folder: Path) -> Rows:
 def frames_of(path: Path) -> list[Frame]:
     """The packets of a capture, Ethernet all of them."""
     found: list[RecordBlock] = []
-    with Packets([path], watch=found.append) as packets:
+    with PacketReader([path], watch=found.append) as packets:
         for _ in packets.blocks():
             pass
         return [
-            Frame(packets.store.read(at, captured), time, original)
+            Frame(packets.store.read_bytes(at, captured), time, original)
             for records in found
             for at, captured, time, original in zip(
                 records.at.tolist(),

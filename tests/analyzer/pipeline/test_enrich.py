@@ -16,7 +16,7 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analyzer.capture.packets import Packets
+from analyzer.capture.packets import PacketReader
 from analyzer.pipeline import enrich
 from analyzer.pipeline.batches import tables
 from analyzer.pipeline.enrich import named, needed, rewrite, whole
@@ -39,7 +39,7 @@ NAMES: Names = {"a": {"id1": "one", "id2": "two"}, "b": {"id1": "other"}}
 def apart(path: Path, folder: Path, parts: int) -> list[Path]:
     """The connections of a capture, dealt out to several."""
     packets = frames_of(path)
-    with Packets([path]) as capture:
+    with PacketReader([path]) as capture:
         owner = {
             number - 1: flow % parts
             for block in capture.blocks()

@@ -14,7 +14,7 @@ WORKER = 'An exception was thrown from the Python worker:\nTraceback (most recen
 
 CASES = [
     (WORKER + "analyzer.errors.UserError: no room: make some", "no room: make some"),
-    (WORKER + "analyzer.capture.errors.CaptureError: cannot open x\nmore: y", "cannot open x"),
+    (WORKER + "analyzer.errors.CaptureError: cannot open x\nmore: y", "cannot open x"),
     (WORKER + "ModuleNotFoundError: No module named 'analyzer.pipeline'", "no Python package analyzer.pipeline: give"),
     (
         "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: 3.11, PySpark",

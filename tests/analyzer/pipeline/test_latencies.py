@@ -16,7 +16,7 @@ def plain(ns: int) -> int:
 
 
 def least_of(bucket: Ints) -> Ints:
-    """The formula of docs/reference/output.md."""
+    """The formula of docs/reference/tables.md."""
     return np.where(bucket < 8, bucket, bucket % 8 + 8 << np.maximum(bucket // 8 - 1, 0))
 
 

@@ -79,7 +79,7 @@ def blocks(document: str, kind: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def asked(spark: SparkSession) -> Tables:
-    """A capture with errors; its tables are views, as docs/reference/output.md has it."""
+    """A capture with errors; its tables are views, as docs/reference/tables.md has it."""
     found = read(spark, [str(GOLDEN / "k4_errors.pcap.zst")], Options(fields=False), partitions=1)
     for name in ("exchanges", "summaries"):
         getattr(found, name).cache().createOrReplaceTempView(name)
@@ -88,9 +88,10 @@ def asked(spark: SparkSession) -> Tables:
 
 @pytest.mark.slow
 def test_questions_in_sql(spark: SparkSession, asked: Tables) -> None:
-    slow, old, errors = (spark.sql(text).collect() for text in blocks("docs/reference/output.md", "sql spark"))
+    spoken, other = blocks("docs/reference/tables.md", "sql")[:3], blocks("docs/reference/tables.md", "sql")[3:]
+    slow, old, errors = (spark.sql(text).collect() for text in spoken)
     rows = spark.table("exchanges").collect()
-    assert len(blocks("docs/reference/output.md", "sql duckdb")) == 3
+    assert len(other) == 3
 
     waited: dict[Any, list[int]] = defaultdict(list)
     for row in rows:
@@ -134,9 +135,9 @@ def test_the_notebook(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.slow
-def test_questions_of_the_readme(spark: SparkSession, tmp_path: Path) -> None:
+def test_questions_of_the_how_to(spark: SparkSession, tmp_path: Path) -> None:
     job.run(spark, find([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False))
-    spoken, other = ([line for line in block.splitlines() if line] for block in blocks("README.md", "sql"))
+    spoken, other = ([line for line in block.splitlines() if line] for block in blocks("docs/how-to/spark.md", "sql"))
     assert [re.sub(r"'tables/(\w+)/\*/\*/\*\.parquet'", r"parquet.`tables/\1`", line) for line in other] == spoken
     slow, versions, topics = (spark.sql(line.replace("`tables/", f"`{tmp_path}/")).collect() for line in spoken)
     assert slow[0].ms == max(row.ms for row in slow if row.ms is not None) > 0

@@ -16,7 +16,7 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 import numpy as np
 import pyarrow as pa
 
-from analyzer.capture import stretches
+from analyzer.capture import range_reader
 from analyzer.pipeline import pointers
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import BEHIND, PACKET, SCHEMA, packets_of
@@ -82,7 +82,7 @@ def test_how_far_is_looked_back(
     tmp_path: Path, between: int, pause: int, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two pieces, other packets, and in a second file the third piece."""
-    monkeypatch.setattr(stretches, "LOOK", 10)
+    monkeypatch.setattr(range_reader, "LOOK", 10)
     others = [segment(b"x")] * between
     times = [T0 + number * pause for number in range(between + 2)]
     first = [Frame(data, time) for data, time in zip([*WHOLE[:2], *others], times, strict=True)]
@@ -96,7 +96,7 @@ def test_nothing_is_looked_back_into_without_a_piece(tmp_path: Path, monkeypatch
     def look_back(self: object, reassembler: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(stretches.StretchPackets, "look_back", look_back)
+    monkeypatch.setattr(range_reader.RangeReader, "look_back", look_back)
     write_all(tmp_path / "a", [pcap([Frame(segment(b"x"))])] * 3)
     files = find([str(tmp_path)]).files
     assert len(scanned(files, whole(files))[0]) == 3
@@ -159,7 +159,7 @@ def test_a_file_that_is_not_what_was_found(tmp_path: Path, what: str, error: str
 
 def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read before counts; the worker lives, and says so."""
-    monkeypatch.setattr(stretches, "BLOCK", 10)
+    monkeypatch.setattr(range_reader, "BLOCK", 10)
     write_all(tmp_path / "a", [pcap(straight(traffic(Random(2))))])
     files = find([str(tmp_path)]).files
     found = scan(whole(files), files, Options())

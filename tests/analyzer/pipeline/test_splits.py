@@ -10,7 +10,7 @@ from random import Random
 import pytest
 import zstandard
 
-from analyzer.capture.records import Standing, Stretch
+from analyzer.capture.records import CaptureRange, ScanState
 from analyzer.pipeline import splits as splits_module
 from analyzer.pipeline.options import SPLIT
 from analyzer.pipeline.sources import CaptureFile, find
@@ -81,8 +81,8 @@ def test_compressed_files_are_one_split(tmp_path: Path) -> None:
 
 
 def test_splits_travel() -> None:
-    begin = Standing(10**15, 7, -5, (1, 0, 65535, "<", 0, 1, 6, 0))
-    split = Split(3, Stretch(begin, None), ((2, Stretch(None, 9)), (1, Stretch(begin, 4))))
+    begin = ScanState(10**15, 7, -5, (1, 0, 65535, "<", 0, 1, 6, 0))
+    split = Split(3, CaptureRange(begin, None), ((2, CaptureRange(None, 9)), (1, CaptureRange(begin, 4))))
     assert Split.of(split.text()) == split == pickle.loads(pickle.dumps(split))
 
 
@@ -97,8 +97,8 @@ def file(size: int, capture: int = 0, *, plain: bool = True) -> CaptureFile:
     return CaptureFile(f"{capture}", capture, "c", "n", size, 0, plain)
 
 
-def standing(position: int, records: int) -> Standing:
-    return Standing(position, records, 0)
+def standing(position: int, records: int) -> ScanState:
+    return ScanState(position, records, 0)
 
 
 def earlier(found: list[Split]) -> list[list[tuple[int, int | None, int | None]]]:

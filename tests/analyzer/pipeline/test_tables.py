@@ -1,4 +1,4 @@
-"""The columns are those that docs/reference/output.md promises."""
+"""The columns are those that docs/reference/tables.md promises."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 from analyzer.pipeline.tables import EVERY, PARTITIONED_BY, VERSION, ddl, schema
 from tests.analyzer.pipeline.house import ROOT
 
-OUTPUT = (ROOT / "docs" / "reference" / "output.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "tables.md").read_text()
 
 
 @pytest.mark.parametrize("table", EVERY)
 def test_the_columns_are_written_down(table: str) -> None:
-    (text,) = re.findall(rf"\| `{table}` \| type \|.*?\n\n", OUTPUT, re.DOTALL)
+    (text,) = re.findall(rf"\| `{table}` \| type \|.*?\n\n", PAGE, re.DOTALL)
     promised = {
         name: kind.strip()
         for names, kind in re.findall(r"^\| ([a-z_, ]+) \| ([A-Z][^|]+)\|", text, re.MULTILINE)
@@ -24,7 +24,7 @@ def test_the_columns_are_written_down(table: str) -> None:
     }
     columns = re.findall(r"`(\w+)` ((?:[^,<]|<.*?>+)+)", ddl(table))
     assert {name: kind for name, kind in columns if name not in PARTITIONED_BY} == promised
-    assert f"`wireanalyze.tables`: {VERSION}" in OUTPUT
+    assert f"`wireanalyze.tables`: {VERSION}" in PAGE
 
 
 def test_bodies_may_be_left_out() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.capture.rows import gather_rows
+from analyzer.capture.sources import gather_rows
 from analyzer.columns.cells import Cells
 from analyzer.query.projection import walked
 from dissectors.field import Field

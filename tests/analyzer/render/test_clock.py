@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.columns.cells import text_of
-from analyzer.columns.values import PLAIN, Style
+from analyzer.columns.cells import flatten_cells
+from analyzer.columns.values import PLAIN, CellStyle
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.rows import Rows
 from analyzer.render.clock import Clock, Seconds, began, clock_text, clock_times, seconds
@@ -27,8 +27,8 @@ def test_seconds_are_exact_however_they_are_written(numbers: list[int]) -> None:
     texts = column.values()
     assert [int(Decimal(text).scaleb(9)) for text in texts] == numbers
     assert all(len(text.partition(".")[2]) == 9 for text in texts)
-    quoted = column.cells(Style("json", b"null", str.encode, b'"'))
-    assert [text_of(row).decode() for row in quoted] == [f'"{text}"' for text in texts]
+    quoted = column.cells(CellStyle("json", b"null", str.encode, b'"'))
+    assert [flatten_cells(row).decode() for row in quoted] == [f'"{text}"' for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,15 @@ def test_parts_of_a_turn_are_asked_in_any_order(session: Session) -> None:
     clock.turn(reader, rows)
     whole = clock.column(reader, rows).values()
     assert clock.column(reader, np.array([1, 9], np.int64)).values() == [whole[3], whole[0]]
-    assert text_of(clock.column(reader, rows[1:2]).cells(PLAIN)).decode() == whole[1]
+    assert flatten_cells(clock.column(reader, rows[1:2]).cells(PLAIN)).decode() == whole[1]
 
 
 def test_a_clock_is_a_part_of_the_time(session: Session) -> None:
     rows = np.arange(len(session.rows))
     times = Rows(session).column("time", rows).values()
-    assert [text_of(row).decode() for row in clock_times(session.rows.column("time"))] == [*map(clock_text, times)]
+    assert [flatten_cells(row).decode() for row in clock_times(session.rows.column("time"))] == [
+        *map(clock_text, times)
+    ]
 
 
 def test_without_rows_nothing_has_begun(tmp_path: Path) -> None:

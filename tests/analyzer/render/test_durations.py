@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.columns.cells import TooWide, text_of
-from analyzer.columns.values import Style
+from analyzer.columns.cells import TooWide, flatten_cells
+from analyzer.columns.values import CellStyle
 from analyzer.render.durations import duration, durations
 
-STYLE = Style("durations of a test", b"", str.encode)
+STYLE = CellStyle("durations of a test", b"", str.encode)
 LONGEST = 999_994_999_999
 """Nanoseconds that still are less than a thousand seconds when they are rounded."""
 
 
 def written(column: list[int]) -> list[str]:
-    return [text_of(cell).decode() for cell in durations(np.array(column, np.int64), STYLE)]
+    return [flatten_cells(cell).decode() for cell in durations(np.array(column, np.int64), STYLE)]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analyzer.columns.arrays import Ints
-from analyzer.columns.values import Style
+from analyzer.columns.values import CellStyle
 from analyzer.decode.rows import Rows
 from analyzer.decode.template_decoder import Said
 from analyzer.render.forms import Frame, Lines, Slot
@@ -19,7 +19,7 @@ from tests.analyzer.roads import FORMS, Taken, list_offsets, offsets_listed, one
 
 __all__ = ["taken"]
 
-STYLE = Style("a test's", b"", str.encode)
+STYLE = CellStyle("a test's", b"", str.encode)
 
 
 class Counting:

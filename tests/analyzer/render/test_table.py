@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.columns.cells import beside, text_of
+from analyzer.columns.cells import flatten_cells, join_cells
 from analyzer.decode.limits import Limits
 from analyzer.decode.rows import Rows
 from analyzer.render.forms import Slot
@@ -89,7 +89,7 @@ def test_columns_of_all_rows(tmp_path: Path) -> None:
         frame = TableForm(TABLE_KEYS, Limits()).frame(Rows(session), rows)
         assert frame is not None
         parts = [b"" if isinstance(part, Slot) else part for part in frame]
-        cells = text_of(beside([*parts, b"\n"], len(rows))).splitlines()
+        cells = flatten_cells(join_cells([*parts, b"\n"], len(rows))).splitlines()
         lines = one_by_one(session, FORMS["table"]()).splitlines()
     assert len(cells) == len(lines) == len(writes) + 1
     for cell, line in zip(cells, lines, strict=True):

@@ -81,7 +81,7 @@ def test_first_bytes_win_and_the_others_are_remembered() -> None:
     feed = opened()
     feed.data(0, 5, at=100)
     feed.data(0, 5, at=200)
-    ((new, old),) = feed.half.repeats
+    ((new, old),) = feed.half.retransmissions
     assert old is not None
     assert (new.at, old.at, new.offset, new.length) == (200, 100, 0, 5)
 
@@ -91,7 +91,7 @@ def test_bytes_of_long_ago_are_repeated_without_comparison() -> None:
     for offset in range(20):
         feed.data(offset, 1)
     feed.data(0, 2)
-    assert [(new.offset, new.length, old) for new, old in feed.half.repeats] == [(0, 2, None)]
+    assert [(new.offset, new.length, old) for new, old in feed.half.retransmissions] == [(0, 2, None)]
 
 
 def test_snap_length_leaves_a_named_hole() -> None:
@@ -162,8 +162,8 @@ def test_the_end_gives_everything_up() -> None:
 def test_bytes_missing_before_a_fin_are_a_gap() -> None:
     feed = opened()
     feed.data(0, 5)
-    assert spans(feed.half.lost_before(9, packet=7, time=1)) == [(5, 9, True)]
-    assert feed.half.lost_before(9, packet=7, time=1) == []
+    assert spans(feed.half.lose_until(9, packet=7, time=1)) == [(5, 9, True)]
+    assert feed.half.lose_until(9, packet=7, time=1) == []
     assert [gap.length for gap in feed.half.gaps] == [4]
 
 
@@ -225,7 +225,7 @@ def test_any_order_gives_the_string_once(network: tuple[bytes, int, list[tuple[i
     assert b"".join(data[piece.at : piece.at + piece.length] for piece in ready) == data
     assert [piece.offset for piece in ready] == [piece.at for piece in ready]
     arrived = sum(end - begin for begin, end in segments)
-    assert sum(new.length for new, _ in half.repeats) <= arrived - len(data)
+    assert sum(new.length for new, _ in half.retransmissions) <= arrived - len(data)
 
 
 @given(networks(), st.data())

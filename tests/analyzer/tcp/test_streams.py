@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analyzer.capture.packets import PacketBlock
-from analyzer.tcp.streams import ACK, FIN, RST, SYN, StreamAssigner, Streams
+from analyzer.tcp.streams import ACK, FIN, RST, SYN, StreamAssigner, StreamTable
 
 HOUR = 3600 * 10**9
 
@@ -41,8 +41,8 @@ def block(packets: list[Seen], first: int) -> PacketBlock:
     )
 
 
-def assigned(packets: list[Seen], size: int) -> tuple[list[int], Streams]:
-    streams = Streams()
+def assigned(packets: list[Seen], size: int) -> tuple[list[int], StreamTable]:
+    streams = StreamTable()
     assigner = StreamAssigner(streams)
     found: list[int] = []
     for first in range(0, len(packets), size):

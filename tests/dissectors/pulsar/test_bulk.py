@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import analyzer.capture.records
 import analyzer.messages.engine
-from analyzer.capture.rows import gather_rows
+from analyzer.capture.sources import gather_rows
 from analyzer.decode.content import find_dissector, read_message
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session

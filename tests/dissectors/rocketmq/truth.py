@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.decode.content import read_undecoded
-from analyzer.messages.defects import whole
+from analyzer.messages.defects import read_whole
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from tests.golden.truth import read_ndjson
@@ -39,7 +39,7 @@ def captured() -> tuple[Frame, ...]:
         with Session([path]).load() as session:
             for dissector, message, context in read_undecoded(session, np.arange(len(session.rows))):
                 if dissector is not None and dissector.name == "rocketmq":
-                    data = whole(message)
+                    data = read_whole(message)
                     name = f"{path.name.split('.')[0]} {context.code} {context.role.name}"
                     found.setdefault((context.code, context.role, data[4], path), Frame(name, data, context))
     return tuple(found.values())

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.messages.index import Mark
+from analyzer.messages.index import RowMark
 from analyzer.session import Session
 from dissectors.api import Context, Outcome, Role, State
 from dissectors.wire.embedded import Embedded
@@ -270,7 +270,7 @@ def test_a_real_ensemble_answers_its_pings_at_once(use_bulk: bool) -> None:
         found, marks = rows_of(session), session.rows.column("marks").tolist()
     pings = [row for row in found if row["protocol"] == QUORUM.name and row["operation"] == "PING"]
     assert max(row["latency_ns"] for row in pings if row["role"] == "response") < 50_000_000
-    not_owed = [row["operation"] for row, mark in zip(found, marks, strict=True) if mark & Mark.NOTHING_OWED]
+    not_owed = [row["operation"] for row, mark in zip(found, marks, strict=True) if mark & RowMark.NOTHING_OWED]
     assert not_owed == ["PING"] + ["PROPOSAL"] * 5
 
 

@@ -14,7 +14,7 @@ import pytest
 import analyzer.capture.records
 import analyzer.messages.engine
 import analyzer.messages.fast_path
-from analyzer.capture.rows import gather_rows
+from analyzer.capture.sources import gather_rows
 from analyzer.decode.content import find_dissector, read_header, read_message
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.errors import CaptureError
 from analyzer.decode.content import read_cell
+from analyzer.errors import CaptureError
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import KAFKA, Drive, drive, driven

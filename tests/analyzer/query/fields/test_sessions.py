@@ -118,7 +118,7 @@ def test_what_leaves_memory_changes_nothing() -> None:
                 if session.rows.cell("code", row) == FETCH and session.rows.cell("role", row) == Role.REQUEST:
                     assert list(each) == expected[row]
                     compared += 1
-            session.eviction.leave(max(session.rows.first, len(session.rows) - 60))
+            session.eviction.evict(max(session.rows.first, len(session.rows) - 60))
         assert session.rows.first > len(session.rows) // 2
         assert compared == 8 * 109
 
@@ -128,7 +128,7 @@ def test_no_more_is_kept_than_what_is_there_needs() -> None:
         kept = []
         for _ in session.grow():
             follow_sessions(session).reach("topics", np.zeros(0, np.int64), len(session.rows))
-            session.eviction.leave(max(session.rows.first, len(session.rows) - 200))
+            session.eviction.evict(max(session.rows.first, len(session.rows) - 200))
             followed = follow_sessions(session)._following.values()
             kept.append(sum(len(each.rows) + len(each.sessions) for each in followed))
     assert max(kept[len(kept) // 2 :]) <= max(kept[: len(kept) // 2]) + 20

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import zstandard
 
-from analyzer.columns.values import Integers
+from analyzer.columns.values import IntegerColumn
 from analyzer.decode.content import find_dissector, read_cell
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.decode.rows import Rows
@@ -114,7 +114,7 @@ class Capture:
         """The frames that complete the messages which we keep."""
         kept = compiled(expression).rows(self.reader, self.rows)
         column = self.reader.column("last_packet", kept)
-        assert isinstance(column, Integers)
+        assert isinstance(column, IntegerColumn)
         return set(column.numbers.tolist())
 
 

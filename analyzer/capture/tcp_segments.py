@@ -1,0 +1,154 @@
+"""TCP headers to columns."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyzer.capture.flows import U64
+from analyzer.capture.network_layers import TYPED, IpPayloads
+from analyzer.capture.records import RecordBlock
+from analyzer.capture.store import Store
+from dissectors.slotted import slotted
+
+NEEDED = 14
+"""Bytes of a TCP header that tell everything; a snap length may cut what follows."""
+HEAD = np.dtype([("ports", ">u2", 2), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1")])
+
+
+@slotted(frozen=False)
+class TcpSegments:
+    """TCP segments as columns: `row` in the block of records, endpoints, and what PacketBlock says of the rest."""
+
+    row: NDArray[np.int64]
+    source: U64
+    destination: U64
+    seq: NDArray[np.uint32]
+    ack: NDArray[np.uint32]
+    flags: NDArray[np.uint8]
+    at: NDArray[np.int64]
+    length: NDArray[np.int32]
+    captured: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> TcpSegments:
+        """The picked rows."""
+        return TcpSegments(*(getattr(self, name)[rows] for name in TcpSegments.__annotations__))
+
+
+def concatenate_segments(parts: list[TcpSegments]) -> TcpSegments:
+    """All segments of a block in the order of its records."""
+    if not parts:
+        return _no_segments()
+    whole = parts[0]
+    if len(parts) > 1:
+        names = TcpSegments.__annotations__
+        whole = TcpSegments(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    if bool((whole.row[1:] < whole.row[:-1]).any()):
+        return whole.take(np.argsort(whole.row, kind="stable"))
+    return whole
+
+
+def _no_segments() -> TcpSegments:
+    long, short = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    end, number = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
+    return TcpSegments(long, end, end, number, number, np.zeros(0, np.uint8), long, short, short)
+
+
+def read_segments(store: Store, inside: IpPayloads) -> tuple[TcpSegments, NDArray[np.bool_]]:
+    """The segments, and which of them are sound: the others are to be left out."""
+    layer = inside.layer
+    head = store.gather(layer.at, NEEDED).view(HEAD)[:, 0]
+    size = (head["size"] >> 4).astype(np.int64) << 2
+    ports = head["ports"].astype(np.uint64)
+    length = layer.wire - size
+    segments = TcpSegments(
+        layer.row,
+        inside.source << np.uint64(16) | ports[:, 0],
+        inside.destination << np.uint64(16) | ports[:, 1],
+        head["seq"].astype(np.uint32),
+        head["ack"].astype(np.uint32),
+        head["flags"].copy(),
+        layer.at + size,
+        length.astype(np.int32),
+        np.maximum(layer.captured - size, 0).astype(np.int32),
+    )
+    return segments, (layer.captured >= NEEDED) & (size >= 20) & (length >= 0)
+
+
+IP_HEADER = 20
+IPV4_TYPE, IPV4_PLAIN, TCP = 0x0800, 0x45, 6
+FRAGMENT = 0x3FFF
+"""Of the IPv4 header's flags and offset: more fragments, or not the first."""
+
+FIELDS: dict[str, tuple[int, str]] = {
+    "version": (0, "u1"),
+    "total": (2, ">u2"),
+    "cut": (6, ">u2"),
+    "protocol": (9, "u1"),
+    "source": (12, ">u4"),
+    "destination": (16, ">u4"),
+    "from": (20, ">u2"),
+    "to": (22, ">u2"),
+    "seq": (24, ">u4"),
+    "ack": (28, ">u4"),
+    "size": (32, "u1"),
+    "flags": (33, "u1"),
+}
+"""Of an IPv4 header without options and the TCP header behind it: offset and type."""
+
+
+@cache
+def _layout(type_at: int, payload: int) -> np.dtype[np.void]:
+    """From the EtherType on."""
+    ahead = payload - type_at
+    names, places = list(FIELDS), list(FIELDS.values())
+    return np.dtype(
+        {
+            "names": ["type", *names],
+            "formats": [">u2", *(kind for _, kind in places)],
+            "offsets": [0, *(ahead + offset for offset, _ in places)],
+            "itemsize": ahead + IP_HEADER + NEEDED,
+        }
+    )
+
+
+def read_usual_segments(store: Store, records: RecordBlock) -> tuple[TcpSegments, NDArray[np.bool_]] | None:
+    """The usual packets of `records` (n, at least one) as segments, and which they are (n); None: not these links.
+
+    Twin: Decoder without it; tests/analyzer/capture/test_usual.py holds the two equal.
+    """
+    link = int(records.link[0])
+    if link not in TYPED or not bool((records.link == link).all()):
+        return None
+    type_at, payload = TYPED[link]
+    layout = _layout(type_at, payload)
+    head = store.gather(records.at + type_at, layout.itemsize).view(layout)[:, 0]
+    ahead = payload + IP_HEADER
+    size = (head["size"] >> 4 << 2).astype(np.int32)
+    inside = head["total"].astype(np.int32) - IP_HEADER
+    captured = np.minimum(records.captured - ahead, inside).astype(np.int32)
+    usual = (head["type"] == IPV4_TYPE) & (head["version"] == IPV4_PLAIN) & (head["protocol"] == TCP)
+    usual &= (head["cut"] & FRAGMENT) == 0
+    usual &= (captured >= NEEDED) & (size >= 20) & (inside >= size)
+    rows = np.arange(len(records)) if bool(usual.all()) else np.flatnonzero(usual)
+    if len(rows) < len(records):
+        head, size, inside, captured, at = head[rows], size[rows], inside[rows], captured[rows], records.at[rows]
+    else:
+        at = records.at
+    segments = TcpSegments(
+        rows,
+        head["source"].astype(np.uint64) << np.uint64(16) | head["from"],
+        head["destination"].astype(np.uint64) << np.uint64(16) | head["to"],
+        head["seq"].astype(np.uint32),
+        head["ack"].astype(np.uint32),
+        head["flags"].copy(),
+        at + ahead + size,
+        inside - size,
+        np.maximum(captured - size, 0),
+    )
+    return segments, usual

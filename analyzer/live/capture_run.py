@@ -1,0 +1,220 @@
+"""One run of the capturing process: from a Start to its Stopped, taps to files, with the bounds and the clock of it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from analyzer.errors import CaptureError
+from analyzer.live.capture_request import CaptureBounds, CaptureRequest
+from analyzer.live.channel import ChannelMessage, CountMessage, FileBegunMessage, RunEndMessage
+from analyzer.live.rotation import FileRotation
+from analyzer.live.taps import MemoryPieces, PacketBatch, Tap
+
+OFTEN = 0.2
+"""Seconds between two Counted, at least."""
+
+AGAIN = 0.02
+"""Seconds after which is asked again what is kept back to be merged."""
+
+SPOOL_FILE = 64 << 20
+"""Bytes of a file that nobody keeps: the disk gets them back when it has been read."""
+
+
+class CaptureRun:
+    """Begins at once; paths of files are added to `spool`, if there is one.
+
+    taps: those that may still give something; problem: why others do not. over: a bound is reached.
+    Methods raise CaptureError when a file cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        taps: Sequence[Tap],
+        asked: CaptureRequest,
+        tell: Callable[[ChannelMessage], None],
+        spool: list[str] | None,
+    ) -> None:
+        self._all, self._until, self._tell, self._spool = taps, asked.until, tell, spool
+        self.taps = list(taps)
+        self._lost: list[str] = []
+        self._merging = BatchMerger(len(taps)) if len(taps) > 1 else None
+        self._dropped = 0
+        self._told = 0.0
+        self._last_told = (0, 0)
+        ring = asked.ring if spool is None else CaptureBounds(size=SPOOL_FILE)
+        try:
+            for tap in taps:  # before the file: once it has begun, whoever waits for that may send
+                tap.begin()
+            self._files = FileRotation(
+                path, [tap.description for tap in taps], ring, asked.until, self._tell_of_file, self._counters
+            )
+        except CaptureError:
+            self.halt()
+            raise
+        self._end = time.monotonic() + asked.until.seconds if asked.until.seconds else None
+
+    @property
+    def is_over(self) -> bool:
+        """See the class."""
+        return self._files.over or (self._end is not None and time.monotonic() >= self._end)
+
+    @property
+    def problem(self) -> str | None:
+        """See the class."""
+        if not self._lost:
+            return None
+        return ", ".join(self._lost) + ("; the other interfaces went on" if self.taps else "")
+
+    @property
+    def deadline(self) -> float | None:
+        """When something has to be done without a packet, by time.monotonic()."""
+        found = [self._end, self._files.deadline]
+        if self._last_told != (self._files.packets, self._dropped):
+            found.append(self._told + OFTEN)
+        if self._merging:
+            found.append(time.monotonic() + AGAIN)
+        return min((each for each in found if each is not None), default=None)
+
+    def take(self, tap: Tap) -> bool:
+        """Takes what a tap has at hand and writes it; whether there was anything."""
+        taken = tap.take()
+        if taken is None:
+            return False
+        if self._merging is None:
+            self._files.write(taken)
+        else:
+            self._merging.add(self._all.index(tap), taken)
+        return True
+
+    def drop_tap(self, tap: Tap) -> None:
+        """A tap will give nothing any more."""
+        self.taps.remove(tap)
+        self._lost.append(str(tap.problem))
+
+    def tick(self, now: float) -> None:
+        """What time brings; now: time.monotonic()."""
+        if self._merging:
+            self._write(self._merging.take_due(time.time_ns()))
+        if not self._files.over:
+            self._files.tick(now)
+        if self._last_told[0] != self._files.packets and now >= self._told + OFTEN:
+            self._count()
+
+    def halt(self) -> None:
+        """Takes no more than there is."""
+        for tap in self.taps:
+            tap.halt()
+
+    def take_rest(self) -> bool:
+        """After halt(): takes what taps have; whether there may be more, in a moment."""
+        if self._files.over:
+            return False
+        for tap in self.taps:
+            while self.take(tap):
+                pass
+        return any(tap.has_more for tap in self.taps)
+
+    def finish(self) -> None:
+        """Makes the files whole."""
+        if self._merging:
+            self._write(self._merging.take_rest())
+        self._files.finish()
+
+    def make_end_message(self, problem: str | None) -> RunEndMessage:
+        """How it went."""
+        self._counters()
+        return RunEndMessage(self._files.packets, self._dropped, self._files.size, problem)
+
+    def _write(self, taken: PacketBatch | None) -> None:
+        if taken is not None:
+            self._files.write(taken)
+
+    def _count(self) -> None:
+        self._counters()
+        self._told = time.monotonic()
+        self._last_told = (self._files.packets, self._dropped)
+        self._tell(CountMessage(self._files.packets, self._dropped, self._files.size))
+
+    def _counters(self) -> list[tuple[int, int]]:
+        found = [tap.counters() for tap in self._all]
+        self._dropped = sum(dropped for _, dropped in found)
+        return found
+
+    def _tell_of_file(self, line: ChannelMessage) -> None:
+        if self._spool is not None and isinstance(line, FileBegunMessage):
+            self._spool.append(os.path.abspath(line.path))
+        self._tell(line)
+
+
+HOLD = 90_000_000
+"""Nanoseconds: three times the age at which the kernel hands over a block that is not full."""
+
+
+class BatchMerger:
+    """What taps gave and has not left again."""
+
+    def __init__(self, taps: int) -> None:
+        self._latest = [0] * taps
+        self._kept: list[PacketBatch] = []
+
+    def __bool__(self) -> bool:
+        """Whether there is anything."""
+        return bool(self._kept)
+
+    def add(self, tap: int, taken: PacketBatch) -> None:
+        """Keeps a copy, for the tap's memory is its own. Without times, its packets all have that of the last."""
+        self._latest[tap] = max(self._latest[tap], taken.last)
+        self._kept.append(_copy(taken))
+
+    def take_due(self, now: int) -> PacketBatch | None:
+        """What no tap can come before any more; now: ns since 1970."""
+        return self._up_to(min(max(latest, now - HOLD) for latest in self._latest))
+
+    def take_rest(self) -> PacketBatch | None:
+        """All there is, for no more will come."""
+        return self._up_to(np.iinfo(np.int64).max)
+
+    def _up_to(self, horizon: int) -> PacketBatch | None:
+        gone: list[PacketBatch] = []
+        kept: list[PacketBatch] = []
+        for each in self._kept:
+            assert each.times is not None
+            due = int(np.searchsorted(each.times, horizon, side="right"))
+            if due:
+                gone.append(each.slice(0, due))
+            if due < each.packets:
+                kept.append(each.slice(due, each.packets))
+        self._kept = kept
+        return _merged(gone) if gone else None
+
+
+def _copy(taken: PacketBatch) -> PacketBatch:
+    """In memory of our own; times never go back, so that a tap's packets keep their order."""
+    if isinstance(taken.blocks, MemoryPieces):
+        data = b"".join(map(ctypes.string_at, *taken.blocks.rows.T.tolist()))
+    else:
+        data = bytes(taken.blocks)
+    ends = np.asarray(taken.ends, np.int64)
+    times = np.full(taken.packets, taken.last) if taken.times is None else np.maximum.accumulate(taken.times)
+    rows = np.empty((taken.packets, 2), np.uintp)
+    rows[:, 1] = np.diff(ends, prepend=0)
+    rows[:, 0] = np.frombuffer(data, np.uint8).ctypes.data + ends - rows[:, 1].astype(np.int64)
+    return PacketBatch(taken.packets, taken.size, taken.last, MemoryPieces(rows, data), ends, times)
+
+
+def _merged(parts: list[PacketBatch]) -> PacketBatch:
+    if len(parts) == 1:
+        return parts[0]
+    times = np.concatenate([each.times for each in parts if each.times is not None])
+    pieces = [each.blocks for each in parts if isinstance(each.blocks, MemoryPieces)]
+    order = np.argsort(times, kind="stable")
+    rows = np.concatenate([each.rows for each in pieces])[order]
+    ends = rows[:, 1].cumsum(dtype=np.int64)
+    times = times[order]
+    return PacketBatch(len(rows), int(ends[-1]), int(times[-1]), MemoryPieces(rows, pieces), ends, times)

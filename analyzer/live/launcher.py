@@ -1,0 +1,195 @@
+"""How the capturing process comes to its right: it is ours, or sudo's, or dumpcap has it.
+
+Theory. Only the capturing process ever needs the right to open an interface, and there are three ways to it. It may
+have it by itself, because who starts it has: root (then the analyzer gives it up right afterwards), or a user with
+CAP_NET_RAW. sudo may start it, it alone, while the analyzer was never more than an ordinary user. Or it has none, and
+takes packets from dumpcap, which has it on machines where Wireshark was set up so. A right of the Python interpreter
+itself (setcap) would be one of every script on the machine, so that is no way.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import IO, Literal
+
+from analyzer.errors import CaptureError
+from analyzer.live.capture_request import CaptureRequest
+from analyzer.live.interfaces import may_capture
+from analyzer.live.privilege import ROOT, SUDO_GROUP, SUDO_USER, Identity, choose_identity
+
+Via = Literal["auto", "self", "sudo", "dumpcap"]
+
+SNIFFER = "analyzer.live.sniffer"
+DUMPCAP = "dumpcap"
+"""What the sniffer is told behind what is asked, where packets are to come from there."""
+
+LOOPBACK = "lo" if sys.platform.startswith("linux") else "lo0"
+QUICK = 5.0
+"""Seconds that dumpcap gets to say whether it may capture."""
+
+BY_DUMPCAP = (
+    "dumpcap captures, as this user may use it and has no right to capture otherwise; it tells at the end what the "
+    "kernel dropped"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureProcess:
+    """A capturing process: process.stdin and process.stdout are pipes, not buffered.
+
+    errors: a file of what it, and who started it, say on standard error. becoming: who the analyzer is to be from now
+    on. notes: sentences for the user. asks: a password may have to be typed before it says anything.
+    """
+
+    process: subprocess.Popen[bytes]
+    errors: IO[bytes]
+    becoming: Identity
+    notes: tuple[str, ...] = ()
+    asks: bool = False
+
+    def last_words(self) -> str:
+        """The last line on standard error; empty where there is none."""
+        self.errors.seek(0)
+        lines = self.errors.read().decode(errors="replace").splitlines()
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def start_capture_process(asked: CaptureRequest, via: Via = "auto") -> CaptureProcess:
+    """Starts the capturing process. Raises CaptureError where we would be root, and where no way is open."""
+    becoming = choose_identity(asked.user)
+    taken = _open(via)
+    way = _WAYS[taken](asked, becoming)
+    return replace(way, notes=(BY_DUMPCAP,)) if (via, taken) == ("auto", "dumpcap") else way
+
+
+def can_use_dumpcap() -> bool:
+    """Whether dumpcap is there, we may run it, and it may open an interface; it is asked by having it open one."""
+    dumpcap = shutil.which("dumpcap")
+    if dumpcap is None:
+        return False
+    try:
+        asked = subprocess.run([dumpcap, "-i", LOOPBACK, "-L"], capture_output=True, timeout=QUICK, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return asked.returncode == 0
+
+
+def explain_denial() -> str:
+    """The sentence for a user who may not capture: the ways to it."""
+    user = choose_identity("").name if os.geteuid() != ROOT else "root"
+    return (
+        f"capturing needs a right that {user} lacks: say --via sudo to have sudo start the capturing process alone, or "
+        f"{_way_to_dumpcap(user)}, or pipe it in: sudo tcpdump -U -w - | wireanalyze open - "
+        "(do not give the right to the Python interpreter with setcap: every script would have it)"
+    )
+
+
+def _way_to_dumpcap(user: str) -> str:
+    """What it takes until dumpcap captures for this user."""
+    if not sys.platform.startswith("linux"):
+        return "install Wireshark's ChmodBPF"
+    # Not by shutil.which: who is not in its group may often not execute it.
+    found = next((path for path in (f"{each}/dumpcap" for each in os.get_exec_path()) if os.path.exists(path)), None)
+    if found is None or os.stat(found).st_gid == ROOT:
+        return "set up dumpcap for its group (Debian, Ubuntu: sudo dpkg-reconfigure wireshark-common) and join that"
+    try:
+        group = grp.getgrgid(os.stat(found).st_gid).gr_name
+    except KeyError:
+        group = str(os.stat(found).st_gid)
+    return f"join dumpcap's group (sudo usermod -aG {group} {user}, then log in anew)"
+
+
+def _open(via: Via) -> Via:
+    """The way that is taken. Raises CaptureError."""
+    if os.geteuid() == ROOT:
+        if via == "dumpcap":
+            raise CaptureError("--via dumpcap is for users who may not capture themselves, not for root: leave it out")
+        if not may_capture():
+            raise CaptureError("even root may not capture here: a container needs CAP_NET_RAW (--cap-add NET_RAW)")
+        return "self"
+    if via == "auto":
+        via = "self" if may_capture() else "dumpcap"
+        if via == "dumpcap" and not can_use_dumpcap():
+            raise CaptureError(explain_denial())
+    if via == "self" and not may_capture():
+        raise CaptureError(explain_denial())
+    if via == "dumpcap" and shutil.which("dumpcap") is None:
+        raise CaptureError("--via dumpcap: there is no dumpcap that this user may run: install Wireshark's, or "
+                           f"{_way_to_dumpcap(choose_identity('').name)}")  # fmt: skip
+    if via == "sudo" and shutil.which("sudo") is None:
+        raise CaptureError("--via sudo: there is no sudo on this machine")
+    return via
+
+
+def _command(asked: CaptureRequest) -> list[str]:
+    return [sys.executable, "-P", "-m", SNIFFER, asked.to_json()]
+
+
+def _popen(command: list[str], environment: dict[str, str] | None = None, apart: bool = True) -> tuple[
+    subprocess.Popen[bytes], IO[bytes]
+]:  # fmt: skip
+    """Starts it; what it says on standard error goes to a file without a name, whose writers never wait for us."""
+    try:
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 (who has the process closes it)
+    except OSError as error:
+        raise CaptureError(
+            f"there is no place for temporary files ({error.strerror}): set TMPDIR to another folder"
+        ) from None
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, bufsize=0, env=environment,
+            start_new_session=apart,
+        )  # fmt: skip
+    except OSError as error:
+        errors.close()
+        raise CaptureError(f"cannot start {command[0]}: {error.strerror}") from None
+    return process, errors
+
+
+def _by_itself(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
+    """It has our right. Whom the user named goes before who called sudo: only we can tell it so (give_up)."""
+    environment = dict(os.environ)
+    if asked.user:
+        for name in (SUDO_USER, SUDO_GROUP):
+            environment.pop(name, None)
+    return CaptureProcess(*_popen(_command(asked), environment), becoming)
+
+
+def _by_sudo(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
+    """sudo starts it, and asks for a password on our terminal, so it stays in our session.
+
+    sudo clears the environment, but who has the program elsewhere than the interpreter knows needs PYTHONPATH. Nothing
+    is compiled to files: they would be root's.
+    """
+    path = os.environ.get("PYTHONPATH")
+    python, *rest = _command(replace(asked, user=""))
+    command = [*(["env", f"PYTHONPATH={path}"] if path else []), python, "-B", *rest]
+    terminal = _has_terminal()
+    sudo = ["sudo", "-p", "[sudo] password for %p, to capture: "] if terminal else ["sudo", "-n"]
+    return CaptureProcess(*_popen([*sudo, "--", *command], apart=not terminal), becoming, asks=terminal)
+
+
+def _by_dumpcap(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
+    return CaptureProcess(*_popen([*_command(asked), DUMPCAP]), becoming)
+
+
+def _has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
+_WAYS: dict[Via, Callable[[CaptureRequest, Identity], CaptureProcess]] = {
+    "self": _by_itself,
+    "sudo": _by_sudo,
+    "dumpcap": _by_dumpcap,
+}

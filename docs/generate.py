@@ -1,0 +1,134 @@
+"""Writes the pages of docs/reference whose text stands in the code: commands, fields, findings, configuration.
+
+    python -m docs.generate     (make docs-reference)
+
+tests/test_reference.py fails when a page is not what this program would write.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import click
+import orjson
+
+from analyzer.cli.program import COMMANDS
+from tests import program
+
+REFERENCE = Path(__file__).parent / "reference"
+NOTE = "<!-- docs/generate.py writes this page from the code: make docs-reference. Do not edit it. -->\n\n"
+WIDTH = 100
+
+
+def run(*arguments: str) -> str:
+    """What the program prints, without a configuration file."""
+    return program.run(*arguments, XDG_CONFIG_HOME="/nonexistent", COLUMNS=str(WIDTH)).stdout.decode()
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n"
+
+
+def commands() -> str:
+    """Each command with its help and its options."""
+    text = f"{NOTE}# Commands\n\n`wireanalyze FILE` is `wireanalyze open FILE`, and in a pipe `wireanalyze list FILE`. "
+    text += "Options before the command: `--config PATH` names the configuration file, `--debug` shows tracebacks of "
+    text += "defects, `--version` prints the version. `wireanalyze COMMAND --help` prints what stands here.\n\n"
+    text += table(("command", "what it does"), ((f"[{name}](#{name})", said) for name, said in COMMANDS.items()))
+    for name in COMMANDS:
+        command: click.Command = import_module(f"analyzer.cli.{name}").command
+        text += f"## {name}\n\n{_command(name, command)}"
+        if isinstance(command, click.Group):
+            for below, each in command.commands.items():
+                text += f"### {name} {below}\n\n{_command(f'{name} {below}', each)}"
+    return text
+
+
+def _command(name: str, command: click.Command) -> str:
+    """Usage, help and options of a command."""
+    context = click.Context(command, info_name=f"wireanalyze {name}", terminal_width=WIDTH)
+    usage = re.sub(r"\s+", " ", command.get_usage(context).removeprefix("Usage: "))
+    text = f"```text\n{usage}\n```\n\n"
+    for paragraph in (command.help or "").strip().split("\n\n"):
+        if paragraph.startswith("\b"):
+            text += "```text\n" + "\n".join(line.rstrip() for line in paragraph.split("\n")[1:]) + "\n```\n\n"
+        else:
+            text += re.sub(r"\s+", " ", paragraph).strip().replace("<", "&lt;") + "\n\n"
+    records = [option.get_help_record(context) for option in command.get_params(context)]
+    rows = [
+        (f"`{names}`", re.sub(r"\s+", " ", said)) for names, said in filter(None, records) if said and names != "--help"
+    ]
+    return text + (table(("option", "what it does"), rows) if rows else "")
+
+
+def fields() -> str:
+    """The names that need no path through a body."""
+    found = [orjson.loads(line) for line in run("fields", "--json").splitlines()]
+    short = [each for each in found if each["name"].count(".") <= 1]
+    text = f"{NOTE}# Fields\n\nThese names serve filters (`-Y`), columns (`-e`), sorting (`--sort`) and grouping "
+    text += f"(`stats --by`). They are those without a path. There are {len(found) - len(short):,} more, one for each "
+    text += "field in the body of a message, such as `kafka.Fetch.request.maxWaitMs`. Find them with "
+    text += "`wireanalyze fields WORD`. [Filters](filters.md#fields) explains how such a name is made.\n\n"
+    text += "*Repeated* means that a message can have several values.\n\n"
+    tshark = "tshark's name"
+    protocols = dict.fromkeys(each["name"].partition(".")[0] for each in short if "." in each["name"])
+    known = [each.split("\t")[0] for each in run("protocols").splitlines()]
+    own = [each for each in short if each["name"].partition(".")[0] not in known]
+    parts = {"Of every message": own}
+    for protocol in protocols:
+        if protocol in known:
+            parts[f"Of {protocol}"] = [
+                each for each in short if each["name"].startswith(f"{protocol}.") and each["about"] != tshark
+            ]
+    for title, rows in parts.items():
+        if rows:
+            text += f"## {title}\n\n" + table(
+                ("field", "type", "repeated", "what it is"),
+                ((f"`{x['name']}`", x["type"], "yes" if x["repeated"] else "", x["about"]) for x in rows),
+            )
+    names = ", ".join(f"`{each['name']}`" for each in short if each["about"] == tshark)
+    return f"{text}## Names of tshark\n\nThese are tshark's own names for fields of Kafka: {names}.\n"
+
+
+def findings() -> str:
+    """The codes of findings."""
+    found = orjson.loads(run("protocols", "findings", "--json"))
+    text = (
+        f"{NOTE}# Findings\n\nA finding says what is worth knowing about a message, a connection or a file. It has a "
+    )
+    text += "severity (`note`, `warning` or `error`), a code of this list, and a sentence. `wireanalyze doctor` prints "
+    text += "all findings, `list -Y 'findings == crc-mismatch'` the messages that have one of this code. "
+    text += "Codes are stable; sentences may change. [Output](output.md#findings-doctor) says which findings "
+    text += "only `doctor` knows.\n\n"
+    return text + table(("code", "what it says"), ((f"`{each['code']}`", each["what"]) for each in found))
+
+
+def configuration() -> str:
+    """The keys of the configuration file, and what holds without one."""
+    shown = run("config", "show")
+    default = re.sub(r"  # built-in$", "", "\n".join(shown.splitlines()[1:]), flags=re.MULTILINE).strip()
+    text = (REFERENCE / "configuration.in").read_text()
+    return text.replace("{note}", NOTE).replace("{default}", default)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands,
+    "fields.md": fields,
+    "findings.md": findings,
+    "configuration.md": configuration,
+}
+
+
+def main() -> None:
+    """Writes all pages."""
+    for name, write in PAGES.items():
+        (REFERENCE / name).write_text(write())
+
+
+if __name__ == "__main__":
+    main()
