@@ -1,4 +1,4 @@
-"""Many records hopped over at once: the fast twin of the plain loops in pcap.py and pcapng.py.
+"""Many records hopped over at once: the fast fast path of the plain loops in pcap.py and pcapng.py.
 
 Theory. Records are a chain: only a header tells where the next one is. But a chain can be picked up in the middle,
 wherever a record can be guessed. So a window is cut into lanes that begin at guesses, and NumPy moves the cursors of

@@ -21,7 +21,7 @@ from analyzer.errors import CaptureError
 CHUNK = 4 << 20
 """Bytes that Pread.gather reads at once, to which the width of the last row is added."""
 
-HOLE = 1 << 20
+SYMBOL = 1 << 20
 """Bytes of a spool that are let go at once."""
 
 
@@ -106,14 +106,14 @@ class Spool(MappedFile):
     def release(self, position: int) -> None:
         """Nobody will ask for bytes before `position`: their space is given back, where the system can do that.
 
-        The first HOLE bytes stay: they say what kind of capture it is.
+        The first SYMBOL bytes stay: they say what kind of capture it is.
         """
-        begin, end = self.released + HOLE, position // HOLE * HOLE
+        begin, end = self.released + SYMBOL, position // SYMBOL * SYMBOL
         if end > begin and self._descriptor >= 0:
             from analyzer.capture.libc import punch_hole  # only pipes without an end are let go of
 
             if punch_hole(self._descriptor, begin, end):
-                self.released = end - HOLE
+                self.released = end - SYMBOL
 
     def append(self, data: bytes | memoryview) -> int:
         """Adds `data` at the end and returns its position. Raises CaptureError when the disk is full."""

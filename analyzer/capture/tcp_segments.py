@@ -120,7 +120,7 @@ def _layout(type_at: int, payload: int) -> np.dtype[np.void]:
 def read_usual_segments(store: Store, records: RecordBlock) -> tuple[TcpSegments, NDArray[np.bool_]] | None:
     """The usual packets of `records` (n, at least one) as segments, and which they are (n); None: not these links.
 
-    Twin: Decoder without it; tests/analyzer/capture/test_usual.py holds the two equal.
+    FastPath: Decoder without it; tests/analyzer/capture/test_usual.py holds the two equal.
     """
     link = int(records.link[0])
     if link not in TYPED or not bool((records.link == link).all()):

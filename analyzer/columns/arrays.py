@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dissectors.wire.bulk import NULL, NULL64
+from dissectors.wire.fast_path import NULL, NULL64
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]

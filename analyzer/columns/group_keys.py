@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analyzer.columns.arrays import Array, Ints, argsort_stable, find_runs
-from dissectors.wire.bulk import distinct
+from dissectors.wire.fast_path import distinct
 
 _MOST = 1 << 20
 """Keys beyond which they are made dense before another column is added."""

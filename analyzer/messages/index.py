@@ -14,7 +14,7 @@ import numpy as np
 from analyzer.columns.arrays import Array, Bools, ColumnTable
 from analyzer.tcp.reassembly import SNAPPED, Piece
 from dissectors.api import State
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 NO_PROTOCOL = -1
 FROM_CLIENT, FROM_SERVER = 0, 1

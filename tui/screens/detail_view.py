@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import partial
 
 from analyzer.decode.content import read_cell
-from analyzer.decode.fragments import portion_of
+from analyzer.decode.fragments import find_fragment
 from analyzer.insight.related import standing_of
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.field import Field, Tree
-from dissectors.lesson import Standing
+from dissectors.name_binding import Standing
 from tui.background import BackgroundWorker
 from tui.model.detail import ByteRange, MessageDetail, TreeNote, find_fields, find_range, join_path, make_stream_notes
 from tui.model.row_cells import LONG
@@ -76,7 +76,7 @@ class DetailView:
             self._show(None, f"message {row + 1}", (TreeNote((("dim", "ignored: d takes it in again"),)),), ())
             return
         length = session.rows.cell("length", row)
-        if length < LONG and portion_of(session, row) is None:
+        if length < LONG and find_fragment(session, row) is None:
             self._show_detail(read(row, None))
         else:
             self._show(None, f"message {row + 1}", (TreeNote((("dim", f"decoding {length:,} bytes ..."),)),), ())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from analyzer.columns.arrays import PAGED_BYTES, ColumnTable, NameTable, argsort_stable
-from dissectors.wire.bulk import NULL64
+from dissectors.wire.fast_path import NULL64
 from tests.apart import apart, resident
 
 LARGE = 1 << 31
