@@ -28,7 +28,8 @@ from tui.loader import Growth, Loader
 from tui.model.drawing import fit_spans
 from tui.model.pane_layout import Arrangement
 from tui.model.row_cells import CellReader
-from tui.model.row_lines import COLUMNS_KEY, RowLines, Span, make_stream_spans
+from tui.model.row_lines import COLUMNS_KEY, RowLines
+from tui.model.row_spans import Span, make_stream_spans
 from tui.model.timeline import FLAT_KEY, ListPlace, Timeline
 from tui.model.times import TIME_FORMAT_KEY, choose_format
 from tui.palettes import PALETTES, StyleWords, detect_colour_system, resolve_palette

@@ -10,7 +10,7 @@ from analyzer.query.filter import compiled
 from analyzer.render.lines import plain
 from tests.tui.driving import Drive, driven
 from tui.keys import KEYS
-from tui.model.row_lines import SIGN_HELP
+from tui.model.row_spans import SIGN_HELP
 from tui.screens.help import FILTERS, HelpScreen, filter_lines, make_help_lines
 
 ROOT = Path(__file__).parent.parent.parent

@@ -28,7 +28,7 @@ from analyzer.render.table import ARROWS
 from analyzer.session import Session
 from tui.model.drawing import cut_text
 from tui.model.row_cells import RowCells
-from tui.model.row_lines import SIGN_CELLS, RowContext, Span, choose_style, make_info_spans, make_signs, name_operation
+from tui.model.row_spans import SIGN_CELLS, RowContext, Span, choose_style, make_info_spans, make_signs, name_operation
 from tui.model.times import REFERENCE, TimeWidth
 
 KEPT_FIELDS = 4096

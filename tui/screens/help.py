@@ -21,7 +21,7 @@ from tui.crash_guard import CrashGuard
 from tui.keys import KEYS, TITLES, KeyBinding
 from tui.model.colour_rules import CompiledRule
 from tui.model.drawing import Spans
-from tui.model.row_lines import SIGN_HELP
+from tui.model.row_spans import SIGN_HELP
 from tui.screens.input_line import TextLine
 from tui.theme import Palette
 from tui.widgets.bars import Bar, BarPart

@@ -15,8 +15,9 @@ from analyzer.session import Session
 from tui import keys
 from tui.model.drawing import Spans
 from tui.model.row_cells import BodyCells, CellReader, StreamCells
-from tui.model.row_lines import ListLine, ReadRequest, ResultTaker, RowLines, StandardColumns, make_stream_spans
+from tui.model.row_lines import ListLine, ReadRequest, ResultTaker, RowLines
 from tui.model.row_sets import JumpHistory
+from tui.model.row_spans import StandardColumns, make_stream_spans
 from tui.model.timeline import ListPlace, Timeline
 from tui.theme import Palette
 from tui.widgets.pane import Pane

@@ -17,7 +17,8 @@ from tui.model.colour_rules import ColourRules, compile_rules
 from tui.model.drawing import fit_spans
 from tui.model.list_columns import ListColumns
 from tui.model.row_cells import BodyCells, CellReader, RowCells
-from tui.model.row_lines import SIGN_CELLS, RowContext, RowLines, Span, StandardColumns, make_row_spans
+from tui.model.row_lines import RowLines
+from tui.model.row_spans import SIGN_CELLS, RowContext, Span, StandardColumns, make_row_spans
 from tui.model.timeline import ListPlace
 from tui.model.times import TimeWidth
 
