@@ -1,8 +1,8 @@
 """The look of a row and of a stream in the list: aligned columns, and which of them give way in a narrow list.
 
 Theory. A line costs as much as it has pieces, so neighbours of one style are one piece. A colour rule paints the
-operation and the info of a row and leaves the numbers alone. A rule with a background paints the whole line, except on the
-cursor's line, where the cursor must be visible: there only the rule's sign shows it.
+operation and the info of a row and leaves the numbers alone. A rule with a background paints the whole line, except on
+the cursor's line, where the cursor must be visible: there only the rule's sign shows it.
 """
 
 from __future__ import annotations
