@@ -44,7 +44,7 @@ LARGEST_FILL = 64 << 20
 SPOOL_LIMIT = 64 << 30
 
 
-class ByteFeed(Protocol):
+class ByteFeeder(Protocol):
     """Where more bytes come from."""
 
     final: bool
@@ -54,7 +54,7 @@ class ByteFeed(Protocol):
         """Waits until more bytes have come into the source; False: none will come."""
 
 
-class CompleteFeed:
+class CompleteFeeder:
     """All bytes are there."""
 
     final = True
@@ -64,7 +64,7 @@ class CompleteFeed:
         return False
 
 
-class GrowingFeed:
+class GrowthFeeder:
     """A file that somebody else writes; ends when `stop` is set, or when `whole` is, which says that it has its end."""
 
     def __init__(self, source: GrowingFile, stop: threading.Event, whole: threading.Event | None = None) -> None:
@@ -92,7 +92,7 @@ class GrowingFeed:
             time.sleep(max(collect - quiet, LOOK) if waiting > 0 else LOOK if quiet < IDLE else IDLE_LOOK)
 
 
-class SpoolingFeed:
+class SpoolFeeder:
     """Spools a descriptor that it takes over: a pipe, a device, a compressed file. `stop` ends waiting for a pipe."""
 
     final = True
@@ -124,7 +124,7 @@ class SpoolingFeed:
 
     def peek(self) -> bytes:
         """The first bytes, enough to tell a compression; fewer when there are no more. Waits for them."""
-        while len(self._ahead) < LONGEST_MAGIC and (data := self._read()):
+        while len(self._ahead) < LONGEST_MAGIC and (data := self._read_some()):
             self._ahead += data
         return self._ahead
 
@@ -142,7 +142,7 @@ class SpoolingFeed:
         while self._descriptor >= 0 and self.spool.size() - before < self._amount:
             if until is not None and not self._ready(until - time.monotonic()):
                 break
-            self._take()
+            self._take_some()
             if until is None and self.spool.size() > before:
                 # Who writes a lot at once has more; what is packed may stand for a lot.
                 much = self.spool.size() - before >= MUCH or self._unpacker is not None
@@ -155,7 +155,7 @@ class SpoolingFeed:
         """Whether more is at hand within that time; a file always has more at hand."""
         return self._still or bool(self._poll.poll(max(seconds, 0) * 1000))
 
-    def _read(self) -> bytes:
+    def _read_some(self) -> bytes:
         """Waits for some bytes; none at the end, or when `stop` was set while nothing came."""
         while not self._ready(LITTLE_COLLECT):
             if self._stop.is_set():
@@ -163,8 +163,8 @@ class SpoolingFeed:
                 return b""
         return os.read(self._descriptor, READ)
 
-    def _take(self) -> None:
-        data = self._ahead or self._read()
+    def _take_some(self) -> None:
+        data = self._ahead or self._read_some()
         self._ahead = b""
         if not data:
             self._end()

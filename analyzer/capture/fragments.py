@@ -93,7 +93,7 @@ class DatagramReassembler:
         if datagram.whole:
             self._held -= datagram.size
             del self._open[key]
-            return _mended(datagram.header, bytes(datagram.data[: datagram.total]))
+            return _rebuild_packet(datagram.header, bytes(datagram.data[: datagram.total]))
         self._evict()
         return None
 
@@ -107,7 +107,7 @@ class DatagramReassembler:
         self.given_up += 1
 
 
-def _mended(header: bytes, data: bytes) -> bytes:
+def _rebuild_packet(header: bytes, data: bytes) -> bytes:
     """A whole packet: no longer a fragment, with the length field of its version."""
     if header[0] >> 4 == 4:
         return header[:2] + (len(header) + len(data)).to_bytes(2, "big") + header[4:6] + b"\0\0" + header[8:] + data

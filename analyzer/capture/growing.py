@@ -37,18 +37,18 @@ class GrowingFile(PositionedFile):
 
     def count_waiting(self) -> int:
         """Bytes that are there and that grow() has not found yet."""
-        return self._there() - self._known
+        return self._find_size() - self._known
 
     def grow(self) -> None:
         """Finds what has come, of much the next part: to be called when what it found has been hopped over."""
         begin = self._asked
         self._most = AT_ONCE if begin > self._begin else self._most * 2
-        data = self._read(begin, min(self._there() - begin, self._most))
+        data = self._read_available(begin, min(self._find_size() - begin, self._most))
         self._begin, self._held, self._known = begin, (begin, data), begin + len(data)
 
     def settle(self) -> None:
         """The file is whole and has been hopped over: nothing is held any more, and its end is where it is now."""
-        self._held, self._known = (0, b""), self._there()
+        self._held, self._known = (0, b""), self._find_size()
 
     def ensure_open(self) -> None:
         """Has a descriptor from now on, if it has none and does not rest. Raises OSError."""
@@ -79,7 +79,7 @@ class GrowingFile(PositionedFile):
         begin, data = self._held
         if position >= begin and begin + len(data) >= min(position + length, self._known):
             return memoryview(data)[position - begin : position - begin + length]
-        return memoryview(self._read(position, min(length, self._known - position)))
+        return memoryview(self._read_available(position, min(length, self._known - position)))
 
     def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         """See Source.gather."""
@@ -98,7 +98,7 @@ class GrowingFile(PositionedFile):
         """See Source.duplicate. Raises FileNotFoundError where it was closed, or rests and is gone."""
         with self._lock:
             if self._resting is not None:
-                return self._woken()
+                return self._reopen()
             if self._descriptor < 0:
                 raise FileNotFoundError(self._path)
             return super().duplicate()
@@ -108,25 +108,25 @@ class GrowingFile(PositionedFile):
         super().close()
         self._held, self._path, self._resting = (0, b""), None, None
 
-    def _there(self) -> int:
+    def _find_size(self) -> int:
         # Nothing is written to what rests.
-        return super()._there() if self._resting is None else self._resting.st_size
+        return super()._find_size() if self._resting is None else self._resting.st_size
 
-    def _read(self, position: int, length: int) -> bytes:
+    def _read_available(self, position: int, length: int) -> bytes:
         with self._lock:
             if self._resting is None:
-                return super()._read(position, length)
+                return super()._read_available(position, length)
             try:
-                self._descriptor = self._woken()
+                self._descriptor = self._reopen()
             except OSError:
                 return b""
             try:
-                return super()._read(position, length)
+                return super()._read_available(position, length)
             finally:
                 os.close(self._descriptor)
                 self._descriptor = -1
 
-    def _woken(self) -> int:
+    def _reopen(self) -> int:
         """A descriptor of the file that rests."""
         assert self._path is not None
         descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)

@@ -12,10 +12,10 @@ from typing import Protocol
 from analyzer.capture.feed import (
     FOREIGN_HEAD,
     SPOOL_LIMIT,
-    ByteFeed,
-    CompleteFeed,
-    GrowingFeed,
-    SpoolingFeed,
+    ByteFeeder,
+    CompleteFeeder,
+    GrowthFeeder,
+    SpoolFeeder,
     explain_foreign_file,
     recognise_compression,
 )
@@ -68,11 +68,11 @@ class CaptureInput:
         self._block = block
         self._hopper: RecordScanner | None = None
         self.source: ByteSource
-        self._feed: ByteFeed
-        self._inflow: SpoolingFeed | None = None
+        self._feed: ByteFeeder
+        self._inflow: SpoolFeeder | None = None
         self._begin: ScanState | None = None
         if written is not None:
-            self.source, self._feed = written.source, GrowingFeed(written.source, stop, written.whole)
+            self.source, self._feed = written.source, GrowthFeeder(written.source, stop, written.whole)
             self.info.file = self._id = store.add(self.source)
             return
         descriptor = open_capture(path)
@@ -80,12 +80,12 @@ class CaptureInput:
         regular = stat.S_ISREG(mode.st_mode)
         if regular and follow:
             self.source = growing = GrowingFile(descriptor)
-            self._feed = GrowingFeed(growing, stop)
+            self._feed = GrowthFeeder(growing, stop)
         elif regular and not recognise_compression(os.pread(descriptor, 6, 0)):
             self.source = MappedFile(descriptor) if stretch is None else PositionedFile(descriptor, stretch.end)
-            self._feed = CompleteFeed()
+            self._feed = CompleteFeeder()
         else:
-            self._inflow = self._feed = SpoolingFeed(descriptor, self.info, findings, stop, spool_limit)
+            self._inflow = self._feed = SpoolFeeder(descriptor, self.info, findings, stop, spool_limit)
             self.source = self._inflow.spool
         self.info.file = self._id = store.add(self.source)
         if regular and not follow:

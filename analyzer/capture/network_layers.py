@@ -38,44 +38,44 @@ def find_network_layers(store: Store, records: RecordBlock) -> tuple[NDArray[np.
     """(position of the network layer in each packet, kind: IPV4, IPV6, OTHER, ODD or UNREADABLE)."""
     first = int(records.link[0])
     if bool((records.link == first).all()):
-        return _of_one_link(store, first, records)
+        return _find_in_one_link(store, first, records)
     position, kind = np.zeros(len(records), np.int64), np.zeros(len(records), np.int8)
     for link in np.unique(records.link).tolist():
         rows = np.flatnonzero(records.link == link)
-        position[rows], kind[rows] = _of_one_link(store, link, records.take(rows))
+        position[rows], kind[rows] = _find_in_one_link(store, link, records.take(rows))
     return position, kind
 
 
-def _of_one_link(store: Store, link: int, records: RecordBlock) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+def _find_in_one_link(store: Store, link: int, records: RecordBlock) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     if link in TYPED:
-        return _typed(store, records, *TYPED[link])
+        return _find_by_ethertype(store, records, *TYPED[link])
     if link in RAW:
         head = RAW[link]
-        kind = _by_version(store.gather(records.at + head, 1))
-        return np.full(len(records), head, np.int64), _short(records, head + 1, kind)
+        kind = _kind_by_version(store.gather(records.at + head, 1))
+        return np.full(len(records), head, np.int64), _mark_short(records, head + 1, kind)
     if link in FAMILY:
-        return np.full(len(records), 4, np.int64), _short(records, 4, _by_family(store.gather(records.at, 4)))
+        return np.full(len(records), 4, np.int64), _mark_short(records, 4, _kind_by_family(store.gather(records.at, 4)))
     return np.zeros(len(records), np.int64), np.full(len(records), ODD, np.int8)
 
 
-def _short(records: RecordBlock, need: int, kind: NDArray[np.int8]) -> NDArray[np.int8]:
+def _mark_short(records: RecordBlock, need: int, kind: NDArray[np.int8]) -> NDArray[np.int8]:
     kind[records.captured < need] = UNREADABLE
     return kind
 
 
-def _by_version(head: NDArray[np.uint8]) -> NDArray[np.int8]:
+def _kind_by_version(head: NDArray[np.uint8]) -> NDArray[np.int8]:
     version = head[:, 0] >> 4
     return np.where((version == IPV4) | (version == IPV6), version, OTHER).astype(np.int8)
 
 
-def _by_family(head: NDArray[np.uint8]) -> NDArray[np.int8]:
+def _kind_by_family(head: NDArray[np.uint8]) -> NDArray[np.int8]:
     """Family in the byte order of the capturing machine: the value is small, so it is in the first or the last byte."""
     family = np.where(head[:, 0] != 0, head[:, 0], head[:, 3])
     kind = np.where(family == INET, IPV4, np.where(np.isin(family, INET6), IPV6, OTHER))
     return kind.astype(np.int8)
 
 
-def _typed(
+def _find_by_ethertype(
     store: Store, records: RecordBlock, position: int, payload: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     types = store.gather(records.at + position, 2).view(">u2")[:, 0].astype(np.uint16)

@@ -29,7 +29,7 @@ COPIED = 64 << 20
 """Bytes that are copied in one go."""
 
 
-def _nobody() -> None:
+def _do_nothing() -> None:
     """Who is told of nothing."""
 
 
@@ -41,7 +41,7 @@ class Output:
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file, self._name = file, name
-        self.tick: Callable[[], None] = _nobody
+        self.tick: Callable[[], None] = _do_nothing
 
     def write(self, data: bytes) -> None:
         """All of it."""
@@ -66,7 +66,7 @@ class Output:
             done, there = 0, 1
             while done < size and there:
                 self.tick()
-                there = _copied(descriptor, self._file.fileno(), done, min(size - done, COPIED))
+                there = _copy_part(descriptor, self._file.fileno(), done, min(size - done, COPIED))
                 done += there
         except BrokenPipeError:
             raise
@@ -78,14 +78,14 @@ class Output:
         try:
             self._file.flush()
             if self._name != STANDARD:
-                _onto_disk(self._file.fileno())
+                _sync_file(self._file.fileno())
         except BrokenPipeError:
             raise
         except OSError as error:
             raise make_write_error(self._name, error) from error
 
 
-def _copied(source: int, target: int, begin: int, size: int) -> int:
+def _copy_part(source: int, target: int, begin: int, size: int) -> int:
     """How many bytes of a file, from `begin` on, were written to where another one stands."""
     if sys.platform == "linux":
         with suppress(OSError):  # between other file systems, or to a pipe; what is full is told below
@@ -122,7 +122,7 @@ def _check(path: str, *, force: bool) -> None:
         raise UserError("an empty name is none: name a file or a folder")
     if os.path.lexists(path) and not force:
         raise UserError(f"{path} is there already: name another, or give --force to replace it")
-    folder = _folder_of(path)
+    folder = _parent_folder(path)
     if not os.path.isdir(folder):
         raise UserError(f"cannot write {path}: there is no folder {folder}")
 
@@ -150,19 +150,19 @@ def create_file(path: str, *, force: bool = False) -> Iterator[Output]:
         output.finish()
         return
     if _is_channel(path):
-        with _opened(path, os.O_WRONLY) as file:
+        with _open_for_writing(path, os.O_WRONLY) as file:
             output = Output(file, path)
             yield output
             output.finish()
         return
     target = os.path.realpath(path)  # through a link: what it names is replaced, not the link
-    hidden = _hidden(target)
+    hidden = _make_hidden_name(target)
     try:
-        with _opened(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path) as file:
+        with _open_for_writing(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path) as file:
             output = Output(file, path)
             yield output
             output.finish()
-        _name(hidden, target, path, force=force)
+        _give_name(hidden, target, path, force=force)
     except BaseException:
         with suppress(OSError):
             os.unlink(hidden)
@@ -170,7 +170,7 @@ def create_file(path: str, *, force: bool = False) -> Iterator[Output]:
 
 
 @contextmanager
-def _opened(path: str, flags: int, called: str | None = None) -> Iterator[BinaryIO]:
+def _open_for_writing(path: str, flags: int, called: str | None = None) -> Iterator[BinaryIO]:
     try:
         file = os.fdopen(os.open(path, flags | os.O_CLOEXEC, 0o666), "wb", BUFFER)
     except OSError as error:
@@ -182,7 +182,7 @@ def _opened(path: str, flags: int, called: str | None = None) -> Iterator[Binary
             file.close()
 
 
-def _name(hidden: str, target: str, path: str, *, force: bool) -> None:
+def _give_name(hidden: str, target: str, path: str, *, force: bool) -> None:
     try:
         if force:
             os.rename(hidden, target)
@@ -192,7 +192,7 @@ def _name(hidden: str, target: str, path: str, *, force: bool) -> None:
         raise UserError(f"{path} has appeared meanwhile: name another, or give --force to replace it") from None
     except OSError as error:
         raise make_write_error(path, error) from error
-    _folder_onto_disk(_folder_of(target))
+    _sync_folder(_parent_folder(target))
 
 
 def _link(hidden: str, target: str) -> None:
@@ -214,7 +214,7 @@ def create_folder(path: str, *, force: bool = False) -> Iterator[str]:
     """A folder to fill, which gets its name when the block is left without an exception. Raises UserError."""
     check_folder(path, force=force)
     target = os.path.realpath(path)
-    with create_scratch_folder(_folder_of(target), path) as hidden:
+    with create_scratch_folder(_parent_folder(target), path) as hidden:
         yield hidden
         publish_folder(hidden, target, force=force)
 
@@ -222,7 +222,7 @@ def create_folder(path: str, *, force: bool = False) -> Iterator[str]:
 @contextmanager
 def create_scratch_folder(folder: str, called: str) -> Iterator[str]:
     """A hidden folder within one, gone when the block is left. called: what it becomes, for the UserError."""
-    hidden = _hidden(os.path.join(folder, "any"))
+    hidden = _make_hidden_name(os.path.join(folder, "any"))
     try:
         os.mkdir(hidden)
     except OSError as error:
@@ -235,10 +235,10 @@ def create_scratch_folder(folder: str, called: str) -> Iterator[str]:
 
 def publish_folder(hidden: str, target: str, *, force: bool) -> None:
     """Gives a finished folder its name; what had it goes, if `force` says so. Raises UserError."""
-    _folder_onto_disk(hidden)
+    _sync_folder(hidden)
     try:
         if force and os.path.lexists(target):
-            old = _hidden(target)
+            old = _make_hidden_name(target)
             os.rename(target, old)
             try:
                 os.rename(hidden, target)
@@ -252,18 +252,18 @@ def publish_folder(hidden: str, target: str, *, force: bool) -> None:
             os.rename(hidden, target)
     except OSError as error:
         raise make_write_error(target, error) from error
-    _folder_onto_disk(_folder_of(target))
+    _sync_folder(_parent_folder(target))
 
 
-def _hidden(target: str) -> str:
-    return os.path.join(_folder_of(target), f".wireanalyze-{secrets.token_hex(6)}")
+def _make_hidden_name(target: str) -> str:
+    return os.path.join(_parent_folder(target), f".wireanalyze-{secrets.token_hex(6)}")
 
 
-def _folder_of(path: str) -> str:
+def _parent_folder(path: str) -> str:
     return os.path.dirname(path.rstrip("/")) or ("/" if path.startswith("/") else ".")
 
 
-def _folder_onto_disk(folder: str) -> None:
+def _sync_folder(folder: str) -> None:
     with suppress(OSError):  # a file system that cannot do it for folders
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -272,7 +272,7 @@ def _folder_onto_disk(folder: str) -> None:
             os.close(descriptor)
 
 
-def _onto_disk(descriptor: int) -> None:
+def _sync_file(descriptor: int) -> None:
     """Pipes and terminals have no disk."""
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.fsync(descriptor)

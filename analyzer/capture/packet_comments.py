@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from analyzer.capture import pcapng_format
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.capture.store import SHIFT, Store
-from analyzer.columns.arrays import ColumnTable
+from analyzer.columns.tables import ColumnTable
 from dissectors.slotted import slotted
 
 

@@ -80,84 +80,86 @@ class PacketDecoder:
         parts = [
             part
             for start in range(0, len(records), CHUNK)
-            for part in self._chunk(records.take(slice(start, start + CHUNK)), start)
+            for part in self._decode_chunk(records.take(slice(start, start + CHUNK)), start)
         ]
         self.counts.incomplete = self._reassembler.unfinished
         return tcp_segments.concatenate_segments(parts)
 
-    def _chunk(self, records: RecordBlock, base: int) -> list[tcp_segments.TcpSegments]:
-        turn = DecodingChunk(records, np.zeros(len(records), np.int8), [], [])
+    def _decode_chunk(self, records: RecordBlock, base: int) -> list[tcp_segments.TcpSegments]:
+        chunk = DecodingChunk(records, np.zeros(len(records), np.int8), [], [])
         rows = np.arange(len(records))
         if found := read_usual_segments(self._store, records):
             segments, usual = found
-            turn.fate[usual] = PacketFate.SEGMENT
-            turn.parts.append(segments)
+            chunk.fate[usual] = PacketFate.SEGMENT
+            chunk.parts.append(segments)
             rows = np.flatnonzero(~usual)
         if len(rows):
-            self._unusual(records if len(rows) == len(records) else records.take(rows), rows, turn)
-        self._count(records, turn.fate)
-        for part in turn.parts:
+            self._decode_scalar(records if len(rows) == len(records) else records.take(rows), rows, chunk)
+        self._count(records, chunk.fate)
+        for part in chunk.parts:
             part.row += base
-        return turn.parts
+        return chunk.parts
 
-    def _unusual(self, records: RecordBlock, rows: NDArray[np.int64], turn: DecodingChunk) -> None:
-        """The plain road, for those records of a turn that are at `rows` of it."""
+    def _decode_scalar(self, records: RecordBlock, rows: NDArray[np.int64], chunk: DecodingChunk) -> None:
+        """The plain road, for those records of a chunk that are at `rows` of it."""
         position, kind = network_layers.find_network_layers(self._store, records)
         frames = HeaderLayer(rows, records.at, records.captured, records.original)
         network = frames.skip(position, frames.wire - position)
         for version in (network_layers.IPV4, network_layers.IPV6):
             those = kind == version
             if bool(those.any()):
-                self._network(version, network if bool(those.all()) else network.take(those), turn)
-        turn.fate[rows[kind == network_layers.UNREADABLE]] = PacketFate.UNREADABLE
+                self._decode_network(version, network if bool(those.all()) else network.take(those), chunk)
+        chunk.fate[rows[kind == network_layers.UNREADABLE]] = PacketFate.UNREADABLE
         for row in np.flatnonzero(kind == network_layers.ODD).tolist():
-            self._peel(frames.take(np.array([row])), int(records.link[row]), turn)
+            self._unwrap(frames.take(np.array([row])), int(records.link[row]), chunk)
         for _ in range(ROUNDS):
-            if not turn.found:
+            if not chunk.found:
                 break
-            self._again(turn)
+            self._decode_inner(chunk)
 
-    def _again(self, turn: DecodingChunk) -> None:
+    def _decode_inner(self, chunk: DecodingChunk) -> None:
         """Another round for the packets that came out of packets."""
-        layer, turn.found = network_layers.concatenate_layers(turn.found), []
+        layer, chunk.found = network_layers.concatenate_layers(chunk.found), []
         versions = self._store.gather(layer.at, 1)[:, 0] >> 4
         for version in (network_layers.IPV4, network_layers.IPV6):
             if bool((versions == version).any()):
-                self._network(version, layer.take(versions == version), turn)
+                self._decode_network(version, layer.take(versions == version), chunk)
 
-    def _network(self, version: int, layer: HeaderLayer, turn: DecodingChunk) -> None:
+    def _decode_network(self, version: int, layer: HeaderLayer, chunk: DecodingChunk) -> None:
         read = network_layers.read_ipv4 if version == network_layers.IPV4 else network_layers.read_ipv6
         inside = read(self._store, self._flows, layer)
         plain = inside.sound & (inside.protocol == network_layers.TCP) & (inside.fragment < 0)
         if not bool(plain.all()):
-            self._others(version, inside.take(~plain), turn)
+            self._handle_others(version, inside.take(~plain), chunk)
             inside = inside.take(plain)
         segments, sound = tcp_segments.read_segments(self._store, inside)
         if not bool(sound.all()):
-            turn.fate[segments.row[~sound]] = PacketFate.UNREADABLE
+            chunk.fate[segments.row[~sound]] = PacketFate.UNREADABLE
             segments = segments.take(sound)
-        turn.fate[segments.row] = PacketFate.SEGMENT
-        turn.parts.append(segments)
+        chunk.fate[segments.row] = PacketFate.SEGMENT
+        chunk.parts.append(segments)
 
-    def _others(self, version: int, inside: IpPayloads, turn: DecodingChunk) -> None:
-        turn.fate[inside.layer.row[~inside.sound]] = PacketFate.UNREADABLE
+    def _handle_others(self, version: int, inside: IpPayloads, chunk: DecodingChunk) -> None:
+        chunk.fate[inside.layer.row[~inside.sound]] = PacketFate.UNREADABLE
         pieces = inside.sound & (inside.fragment >= 0) & network_layers.may_hold_tcp(inside.protocol)
         for row in np.flatnonzero(pieces).tolist():
-            self._piece(version, inside, row, turn)
+            self._add_fragment(version, inside, row, chunk)
         tunnels = inside.sound & network_layers.find_tunnels(self._store, inside)
         for row in np.flatnonzero(tunnels).tolist():
             layer = inside.layer.take(np.array([row]))
             head = layer.at - inside.network[row]
-            self._peel(HeaderLayer(layer.row, layer.at - head, layer.captured + head, layer.wire + head), RAW_IP, turn)
+            self._unwrap(
+                HeaderLayer(layer.row, layer.at - head, layer.captured + head, layer.wire + head), RAW_IP, chunk
+            )
 
-    def _piece(self, version: int, inside: IpPayloads, row: int, turn: DecodingChunk) -> None:
+    def _add_fragment(self, version: int, inside: IpPayloads, row: int, chunk: DecodingChunk) -> None:
         layer = inside.layer
         packet, size = int(layer.row[row]), int(layer.wire[row])
         self.counts.fragments += 1
         if int(layer.captured[row]) < size:
-            turn.fate[packet] = PacketFate.UNREADABLE
+            chunk.fate[packet] = PacketFate.UNREADABLE
             return
-        turn.fate[packet] = PacketFate.PIECE
+        chunk.fate[packet] = PacketFate.PIECE
         network, at = int(inside.network[row]), int(layer.at[row])
         protocol = int(inside.protocol[row])
         header = self._store.read_bytes(network, at - network if version == network_layers.IPV4 else 40)
@@ -166,7 +168,7 @@ class PacketDecoder:
             protocol = -1
         key = (int(inside.source[row]), int(inside.destination[row]), int(inside.ident[row]), protocol)
         whole = self._reassembler.add(
-            int(turn.records.time[packet]),
+            int(chunk.records.time[packet]),
             key,
             int(inside.fragment[row]),
             bool(inside.more[row]),
@@ -178,10 +180,10 @@ class PacketDecoder:
             self._trace.append(FoundFragment(key, self.counts.packets + packet + 1, whole is not None))
         if whole is not None:
             self.counts.reassembled += 1
-            turn.fate[packet] = PacketFate.NOT_TCP
-            turn.add(packet, self._store.append(whole), len(whole), len(whole))
+            chunk.fate[packet] = PacketFate.NOT_TCP
+            chunk.add(packet, self._store.append(whole), len(whole), len(whole))
 
-    def _peel(self, layer: HeaderLayer, kind: int, turn: DecodingChunk) -> None:
+    def _unwrap(self, layer: HeaderLayer, kind: int, chunk: DecodingChunk) -> None:
         """Lets scapy find the innermost IP packet; `layer` is one row, `kind` the LINKTYPE of its bytes."""
         from analyzer.capture.scapy_reader import UnreadablePacket, find_innermost_ip
 
@@ -189,13 +191,13 @@ class PacketDecoder:
         try:
             offset = find_innermost_ip(self._store.read_bytes(at, min(captured, HEADERS)), kind)
         except UnreadablePacket as error:
-            turn.fate[row] = PacketFate.UNREADABLE
+            chunk.fate[row] = PacketFate.UNREADABLE
             if kind not in self._refused:
                 self._refused.add(kind)
                 self._findings.append(Finding(Severity.WARNING, "unreadable-packet", str(error)))
             return
         if offset:
-            turn.add(row, at + offset, captured - offset, wire - offset)
+            chunk.add(row, at + offset, captured - offset, wire - offset)
 
     def _count(self, records: RecordBlock, fate: NDArray[np.int8]) -> None:
         counts, fates = self.counts, np.bincount(fate, minlength=len(PacketFate)).tolist()

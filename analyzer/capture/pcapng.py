@@ -64,32 +64,32 @@ class PcapngScanner(RecordScanner):
         self._undefined = False
         self._look = SHORT_WINDOW
 
-    def _learned(self) -> Sequence[int | str]:
+    def _export_learned(self) -> Sequence[int | str]:
         return (self._time, int(self._undefined), self.info.snaplen, *self._section.export_state())
 
-    def _learn(self, standing: ScanState) -> None:
+    def _import_learned(self, standing: ScanState) -> None:
         time, undefined, snaplen, order, *rest = standing.learned
         self._packets = standing.records
         self._time, self._undefined, self.info.snaplen = int(time), bool(undefined), int(snaplen)
         self._section = PcapngSection(str(order), self.info)
         self._section.restore_state([int(each) for each in rest])
 
-    def _hop(self, room: int) -> RecordBlock | None:
-        window = self._window()
+    def _scan(self, room: int) -> RecordBlock | None:
+        window = self._read_window()
         if window is None:
             return None
-        starts, position = self._run(window, room)
+        starts, position = self._scan_run(window, room)
         # A run that ends early looked at too much: with a section a packet, that would cost the square.
         worth = position * 2 > len(window) or len(starts) >= WORTH_A_LOOK
         self._look = min(self._look * 2, WINDOW) if worth else SHORT_WINDOW
         if len(starts):
-            return self._columns(window, starts, position)
+            return self._read_columns(window, starts, position)
         if position < len(window):
-            position += self._told(window[position:], self.position + position)
+            position += self._read_description(window[position:], self.position + position)
         self.position += position
         return make_empty_block()
 
-    def _window(self) -> memoryview | None:
+    def _read_window(self) -> memoryview | None:
         """Bytes that begin with at least one whole block; None when it is not all there, or is damaged."""
         window = self.source.window(self.position, self._look)
         if len(window) < 12:
@@ -113,24 +113,24 @@ class PcapngScanner(RecordScanner):
             self.damage(self.position, f"a packet block claims {length:,} bytes, which are not there")
         return None
 
-    def _run(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
+    def _scan_run(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
         """Positions in `window` of packet blocks, up to the first block that tells something or is cut or odd.
 
         Packet blocks may be unsound: what follows one that is means nothing, and is dropped with it.
         """
-        starts, position = self._plain(
+        starts, position = self._scan_one_by_one(
             window[: parallel_scan.PROBE * parallel_scan.LONGEST], 0, min(room, parallel_scan.PROBE)
         )
         if len(starts) == parallel_scan.PROBE < room:
             usual = (self.position + position) // (self._packets + len(starts))
             # No further than the room lasts, by what is usual.
-            fast = self._together(window[: position + room * usual], position, usual)[: room - len(starts) + 1]
+            fast = self._scan_parallel(window[: position + room * usual], position, usual)[: room - len(starts) + 1]
             if len(fast) > 1:
                 return np.concatenate((starts, fast[:-1])), int(fast[-1])
-        rest, position = self._plain(window, position, room - len(starts))
+        rest, position = self._scan_one_by_one(window, position, room - len(starts))
         return np.array(starts + rest, np.int64), position
 
-    def _together(self, window: memoryview, position: int, usual: int) -> NDArray[np.int64]:
+    def _scan_parallel(self, window: memoryview, position: int, usual: int) -> NDArray[np.int64]:
         """Positions of enhanced packet blocks from `position` on, by parallel_scan.together."""
         order = self._section.order
         kind = struct.pack(order + "I", ENHANCED)
@@ -154,8 +154,8 @@ class PcapngScanner(RecordScanner):
         plain = (heads[:, 0] == ENHANCED) & (heads[:, 1] & 3 == 0) & (heads[:, 1] >= SHORTEST[ENHANCED])
         return found if bool(plain.all()) else found[: int(np.argmin(plain)) + 1]
 
-    def _plain(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
-        """What _run gives from `position` on, block by block."""
+    def _scan_one_by_one(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
+        """What _scan_run gives from `position` on, block by block."""
         # Blocks are aligned to four bytes: an index into words is much faster than struct's unpack_from.
         words = np.frombuffer(window[: len(window) & ~3], self._section.order + "u4").astype(np.uint32, copy=False).data
         starts: list[int] = []
@@ -175,7 +175,7 @@ class PcapngScanner(RecordScanner):
             return starts[:-1], starts[-1]
         return starts, word * 4
 
-    def _told(self, block: memoryview, position: int) -> int:
+    def _read_description(self, block: memoryview, position: int) -> int:
         """Reads the block that `block` begins with and returns its length; 0 if it is of another kind, cut or odd."""
         if len(block) < 12:
             return 0
@@ -205,7 +205,7 @@ class PcapngScanner(RecordScanner):
             self._section.read_names(data)
         return length
 
-    def _columns(self, window: memoryview, starts: NDArray[np.int64], position: int) -> RecordBlock:
+    def _read_columns(self, window: memoryview, starts: NDArray[np.int64], position: int) -> RecordBlock:
         """The packets at `starts`, up to the first that contradicts itself; moves on to `position` or to that one."""
         section = self._section
         heads = read_heads(window, starts, section.order, section.snaplen)
@@ -214,7 +214,7 @@ class PcapngScanner(RecordScanner):
             position = int(starts[good])
             heads = heads.take(slice(good))
         if not good:
-            # The first of a run has passed _window(): so findings do not depend on where blocks are cut.
+            # The first of a run has passed _read_window(): so findings do not depend on where blocks are cut.
             self.damage(self.position + position, "the lengths of a packet block contradict each other")
         known = heads.interface < len(section)
         if not bool(known.all()):

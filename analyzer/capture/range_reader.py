@@ -61,7 +61,7 @@ class RangeReader(SelfClosing):
         self._begin = stretch.begin or ScanState(0, 0, LOWEST)
         self._first = LOWEST
         try:
-            self._input = _opened(path, self.store, self.findings, stretch, called)
+            self._input = _open_range(path, self.store, self.findings, stretch, called)
         except BaseException:
             self.store.close()
             raise
@@ -96,7 +96,7 @@ class RangeReader(SelfClosing):
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], PacketBlock]]:
         """Blocks of at least one TCP packet, and the place in time of each: the highest time of its file so far."""
         libc.keep_free(KEPT)
-        decoder = PacketDecoder(self.store, self.flows, self.findings, reassembler=_Primed(self))
+        decoder = PacketDecoder(self.store, self.flows, self.findings, reassembler=_LookBackReassembler(self))
         before, latest = self._begin.records, self._begin.place
         for records in self._input.blocks():
             place = np.maximum(np.maximum.accumulate(records.time), latest)
@@ -110,11 +110,11 @@ class RangeReader(SelfClosing):
 
     def look_back(self, reassembler: DatagramReassembler) -> None:
         """Gives the pieces of datagrams that come before this stretch to a reassembler of its own flows."""
-        found, room = list[_LookedAt](), LOOK
+        found, room = list[_EarlierRecords](), LOOK
         try:
             for each in self._earlier:
                 try:
-                    found.append(_LookedAt(each, room, self._first))
+                    found.append(_EarlierRecords(each, room, self._first))
                 except CaptureError:
                     break
                 room -= found[-1].packets
@@ -134,7 +134,7 @@ class RangeReader(SelfClosing):
         self.store.close()
 
 
-class _Primed(DatagramReassembler):
+class _LookBackReassembler(DatagramReassembler):
     """Looks back before it takes its first piece."""
 
     def __init__(self, packets: RangeReader) -> None:
@@ -148,7 +148,7 @@ class _Primed(DatagramReassembler):
         return super().add(time, key, offset, more, header, part)
 
 
-class _LookedAt:
+class _EarlierRecords:
     """The last records of an earlier stretch, at most `most`, not behind a place in time nor long before it.
 
     `whole`: all that is not behind that place.
@@ -158,7 +158,7 @@ class _LookedAt:
         self.store, self.whole, self.packets = Store(), True, 0
         self.records = deque[RecordBlock]()
         try:
-            one = _opened(earlier.path, self.store, [], earlier.stretch)
+            one = _open_range(earlier.path, self.store, [], earlier.stretch)
             latest = LOWEST if earlier.stretch.begin is None else earlier.stretch.begin.place
             for records in one.blocks():
                 places = np.maximum(np.maximum.accumulate(records.time), latest)
@@ -178,7 +178,7 @@ class _LookedAt:
             self.packets -= len(self.records.popleft())
 
 
-def _opened(
+def _open_range(
     path: str, store: Store, findings: list[Finding], stretch: CaptureRange, called: str | None = None
 ) -> CaptureInput:
     stop = threading.Event()

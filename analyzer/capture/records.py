@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analyzer.capture.sources import ByteSource
 from analyzer.capture.store import SHIFT
-from analyzer.columns.arrays import ColumnTable
+from analyzer.columns.tables import ColumnTable
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import field, slotted
 
@@ -199,7 +199,7 @@ class RecordScanner(ABC):
         parts: list[RecordBlock] = []
         room = self._limit
         while room > 0 and not self.is_damaged:
-            part = self._hop(room)
+            part = self._scan(room)
             if part is None:
                 break
             if len(part):
@@ -219,7 +219,7 @@ class RecordScanner(ABC):
         enough = end - size // 32
         while self.position < enough and not self.is_damaged:
             usual = self.position // self.info.packets if self.info.packets else LARGEST_BLOCK
-            block = self._hop(min(max((end - self.position) // usual, 1), LARGEST_BLOCK))
+            block = self._scan(min(max((end - self.position) // usual, 1), LARGEST_BLOCK))
             if block is None:
                 return
             if len(block):
@@ -229,23 +229,23 @@ class RecordScanner(ABC):
     def save_state(self) -> ScanState:
         """Where it is, having begun at the beginning."""
         latest = LOWEST if self.info.last is None else self.info.last
-        return ScanState(self.position, self.info.packets, latest, self._learned())
+        return ScanState(self.position, self.info.packets, latest, self._export_learned())
 
     def restore_state(self, standing: ScanState) -> None:
         """Reads on from where another hopper of the same capture was."""
         self.position = standing.position
-        self._learn(standing)
+        self._import_learned(standing)
 
-    def _learned(self) -> Sequence[int | str]:
-        """What `_learn` needs besides the place itself."""
+    def _export_learned(self) -> Sequence[int | str]:
+        """What `_import_learned` needs besides the place itself."""
         return ()
 
     @abstractmethod
-    def _learn(self, standing: ScanState) -> None:
+    def _import_learned(self, standing: ScanState) -> None:
         """Takes what another hopper was told on its way."""
 
     @abstractmethod
-    def _hop(self, room: int) -> RecordBlock | None:
+    def _scan(self, room: int) -> RecordBlock | None:
         """At most `room` records from `position` on (none: only `position` moved); None: no whole record is there."""
 
     def finish(self) -> None:

@@ -54,13 +54,13 @@ def read_blocks(
     inputs: Sequence[CaptureInput], store: Store, flows: FlowTable, counts: PacketCounts
 ) -> Iterator[PacketBlock]:
     """What Packets.blocks() promises, for captures that end. Raises CaptureError where scapy finds no capture."""
-    merged = heapq.merge(*(_timed(one) for one in inputs), key=lambda pair: pair[0])
+    merged = heapq.merge(*(_read_with_times(one) for one in inputs), key=lambda pair: pair[0])
     rows = _rows((packet for _, packet in merged), counts)
     while batch := list(islice(rows, BLOCK)):
         yield _block(batch, store, flows)
 
 
-def _timed(one: CaptureInput) -> Iterator[tuple[int, Packet]]:
+def _read_with_times(one: CaptureInput) -> Iterator[tuple[int, Packet]]:
     """(place in the timeline, packet): the running maximum of the packets' times."""
     find_link_class(1)
     from scapy.error import Scapy_Exception

@@ -147,18 +147,18 @@ class PositionedFile:
 
     def size(self) -> int:
         """Bytes in the file at this moment."""
-        return self._there()
+        return self._find_size()
 
-    def _there(self) -> int:
+    def _find_size(self) -> int:
         with self._lock:
             size = os.fstat(self._descriptor).st_size if self._descriptor >= 0 else 0
         return size if self._end is None else min(size, self._end)
 
-    def _read(self, position: int, length: int) -> bytes:
+    def _read_available(self, position: int, length: int) -> bytes:
         """What is there of `length` bytes; the bound keeps a hostile length from being allocated."""
         parts: list[bytes] = []
         with self._lock:
-            length = min(length, self._there() - position)
+            length = min(length, self._find_size() - position)
             while length > 0:
                 part = os.pread(self._descriptor, length, position)
                 if not part:
@@ -170,7 +170,7 @@ class PositionedFile:
 
     def window(self, position: int, length: int) -> memoryview:
         """See Source.window."""
-        return memoryview(self._read(position, length))
+        return memoryview(self._read_available(position, length))
 
     def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         """See Source.gather; reads the range that is needed in bounded chunks."""
@@ -183,7 +183,7 @@ class PositionedFile:
         starts = np.flatnonzero(np.diff(chunks, prepend=chunks[0] - 1))
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(ordered)], strict=True):
             first = int(ordered[start])
-            data = self._read(first, int(ordered[stop - 1]) - first + width)
+            data = self._read_available(first, int(ordered[stop - 1]) - first + width)
             rows[order[start:stop]] = gather_rows(data, ordered[start:stop] - first, width)
         return rows
 

@@ -224,7 +224,7 @@ class FileSuccession:
                 with contextlib.suppress(FileNotFoundError):  # let go of meanwhile
                     source = PositionedFile(descriptor := part.source.duplicate())
                     try:
-                        count, size = _whole(source)
+                        count, size = _measure_whole_blocks(source)
                         output.copy(descriptor, size)
                     finally:
                         source.close()
@@ -240,7 +240,7 @@ class FileSuccession:
             self._over = self._closed = True
 
 
-def _whole(source: PositionedFile) -> tuple[int, int]:
+def _measure_whole_blocks(source: PositionedFile) -> tuple[int, int]:
     """Packets in the whole blocks of a pcapng file, and bytes of these."""
     head = bytes(source.window(0, SHORTEST_SECTION))
     if len(head) < SHORTEST_SECTION or head[:4] != PCAPNG_MAGIC or head[8:12] not in BYTE_ORDERS:

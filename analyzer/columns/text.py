@@ -44,7 +44,7 @@ def safe_text(text: str | bytes, limit: int | None = None) -> str:
     if limit is not None and len(text) > limit:
         text, cut = text[:limit], True
     if not (text.isascii() and text.isprintable()):
-        text = _escaped(text)
+        text = _escape_all(text)
     if limit is not None and (cut or len(text) > limit):
         return text[: limit - 1] + ELLIPSIS if limit > 0 else ""
     return text
@@ -73,7 +73,7 @@ def _utf16(character: str) -> tuple[int, ...]:
     return tuple(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
 
 
-def _escaped(text: str) -> str:
+def _escape_all(text: str) -> str:
     out: list[str] = []
     marks = MARKS_IN_A_ROW  # a mark at the very beginning would sit on whatever is printed before this text
     for character in text:

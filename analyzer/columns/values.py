@@ -58,7 +58,7 @@ class TextTable:
 
     def values(self, numbers: Ints) -> Values:
         """The texts of many numbers."""
-        places = self._made(numbers)
+        places = self._find_places(numbers)
         values: Values = self._table[places].tolist()
         return values
 
@@ -68,13 +68,13 @@ class TextTable:
 
     def cells(self, numbers: Ints, style: CellStyle) -> Cells:
         """The same as cells."""
-        places = self._made(numbers)
+        places = self._find_places(numbers)
         found, made = self._cells.get(style.name, (np.zeros((0, 0), np.uint8), np.zeros(0, bool)))
         if len(made) < len(self._table) or not made[places].all():
-            found, made = self._cells[style.name] = self._written(found, made, places, style)
+            found, made = self._cells[style.name] = self._write_cells(found, made, places, style)
         return found[places]
 
-    def _made(self, numbers: Ints) -> Array:
+    def _find_places(self, numbers: Ints) -> Array:
         """Where their texts are in the table; they are made if they are not there."""
         missing = int(numbers.max(initial=-1)) + 1 - len(self._places)
         if missing > 0:
@@ -98,7 +98,7 @@ class TextTable:
         self._places[new] = np.arange(self._count, end)
         self._count = end
 
-    def _written(self, found: Cells, made: Bools, places: Array, style: CellStyle) -> tuple[Cells, Bools]:
+    def _write_cells(self, found: Cells, made: Bools, places: Array, style: CellStyle) -> tuple[Cells, Bools]:
         """The cells of a style, with those of `places` among them."""
         made = np.concatenate((made, np.zeros(len(self._table) - len(made), bool)))
         new = _distinct(places[~made[places]])

@@ -15,7 +15,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from analyzer.capture.packets import PacketBlock
-from analyzer.columns.arrays import Array, ColumnTable, Ints, argsort_stable, find_runs
+from analyzer.columns.arrays import Array, Ints, argsort_stable, find_runs
+from analyzer.columns.tables import ColumnTable
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 SILENCE_NS = 3600 * 10**9
