@@ -1,9 +1,8 @@
-"""New files and folders that are there whole or not at all.
+"""Writes new files and folders, which appear complete or not at all.
 
-Theory. Bytes go to a hidden name in the folder where the result will lie, so that giving it its name is one step that
-other programs see as a whole. A name is not given to what was interrupted; a kill leaves the hidden name at worst.
-Without `force` nothing is replaced, also not what appeared while we were writing: a file gets its name by a link, which
-fails where one is.
+Theory. Bytes go to a hidden name in the folder of the result, so that one rename publishes it. An interrupted result
+gets no name; after a kill the hidden name remains at worst. Without `force` nothing is replaced, not even a file that
+appeared meanwhile: a file gets its name by a hard link, which fails if the name exists.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from analyzer.errors import UserError
 
 STANDARD = "-"
 INDEX = "index.ndjson"
-"""What tells a folder that we have written from any other."""
+"""The file that marks a folder as written by an export."""
 
 BUFFER = 1 << 20
 COPIED = 64 << 20
-"""Bytes that are copied in one go."""
+"""Bytes that are copied in one call."""
 
 
 def _do_nothing() -> None:
@@ -34,9 +33,9 @@ def _do_nothing() -> None:
 
 
 class Output:
-    """Where bytes go. Raises UserError where there is no room for them; a reader that went away stays an OSError.
+    """Writes bytes to a file. Raises UserError if that fails; a reader that went away remains an OSError.
 
-    tick: called before something is written; what it raises ends the writing.
+    tick: called before each write; an exception from it ends the writing.
     """
 
     def __init__(self, file: BinaryIO, name: str) -> None:
@@ -44,11 +43,11 @@ class Output:
         self.tick: Callable[[], None] = _do_nothing
 
     def write(self, data: bytes) -> None:
-        """All of it."""
+        """Writes all of `data`."""
         self.writelines((data,))
 
     def writelines(self, parts: Iterable[bytes | memoryview]) -> None:
-        """One after the other."""
+        """Writes all parts, one after the other."""
         write = self._file.write
         self.tick()
         for part in parts:
@@ -60,7 +59,7 @@ class Output:
                 raise make_write_error(self._name, error) from error
 
     def copy(self, descriptor: int, size: int) -> None:
-        """The first `size` bytes of a file, or what there is of them; the kernel copies them where it can."""
+        """Copies the first `size` bytes of a file, or fewer if it is shorter; the kernel copies them where it can."""
         try:
             self._file.flush()
             done, there = 0, 1
@@ -74,7 +73,7 @@ class Output:
             raise make_write_error(self._name, error) from error
 
     def finish(self) -> None:
-        """What is buffered, too; for a file, onto the disk."""
+        """Writes what is buffered, and syncs a file to the disk."""
         try:
             self._file.flush()
             if self._name != STANDARD:
@@ -86,7 +85,7 @@ class Output:
 
 
 def _copy_part(source: int, target: int, begin: int, size: int) -> int:
-    """How many bytes of a file, from `begin` on, were written to where another one stands."""
+    """Copies bytes of a file from `begin` on to the current position of another; returns how many."""
     if sys.platform == "linux":
         with suppress(OSError):  # between other file systems, or to a pipe; what is full is told below
             return os.copy_file_range(source, target, size, begin)
@@ -95,12 +94,12 @@ def _copy_part(source: int, target: int, begin: int, size: int) -> int:
 
 
 def make_write_error(path: str, error: OSError) -> UserError:
-    """The sentence for it."""
+    """Returns the UserError for a failed write."""
     return UserError(f"cannot write {path}: {error.strerror or error}; nothing was changed there")
 
 
 def check_file(path: str, *, force: bool) -> None:
-    """Raises UserError where a file of this name could not be written, as far as that can be told beforehand."""
+    """Raises UserError if a file of this name could not be written, as far as that can be known in advance."""
     if path == STANDARD or _is_channel(path):
         return
     if os.path.isdir(path):
@@ -109,7 +108,10 @@ def check_file(path: str, *, force: bool) -> None:
 
 
 def check_folder(path: str, *, force: bool) -> None:
-    """The same of a folder. With `force` one that an export wrote may be replaced, and an empty one; no other."""
+    """Raises UserError if a folder of this name could not be written.
+
+    With `force` an empty folder, or one that an export wrote, may be replaced; no other.
+    """
     if path == STANDARD:
         raise UserError("this form is a folder of files, which standard output is not: name it with -o")
     if force and os.path.lexists(path) and not _is_ours(path):
@@ -132,7 +134,7 @@ def _is_ours(path: str) -> bool:
 
 
 def _is_channel(path: str) -> bool:
-    """Whether bytes that are written there go elsewhere: a pipe, a terminal, /dev/null."""
+    """Returns whether the path is a pipe, a terminal or a device."""
     with suppress(OSError):
         mode = os.stat(path).st_mode
         return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
@@ -141,7 +143,10 @@ def _is_channel(path: str) -> bool:
 
 @contextmanager
 def create_file(path: str, *, force: bool = False) -> Iterator[Output]:
-    """A file that gets its name when the block is left without an exception; `-`: standard output. Raises UserError."""
+    """Opens a file that gets its name when the block is left without an exception; `-` is standard output.
+
+    Raises UserError.
+    """
     check_file(path, force=force)
     if path == STANDARD:
         sys.stdout.flush()
@@ -211,7 +216,7 @@ def _link(hidden: str, target: str) -> None:
 
 @contextmanager
 def create_folder(path: str, *, force: bool = False) -> Iterator[str]:
-    """A folder to fill, which gets its name when the block is left without an exception. Raises UserError."""
+    """Creates a folder that gets its name when the block is left without an exception. Raises UserError."""
     check_folder(path, force=force)
     target = os.path.realpath(path)
     with create_scratch_folder(_parent_folder(target), path) as hidden:
@@ -221,7 +226,10 @@ def create_folder(path: str, *, force: bool = False) -> Iterator[str]:
 
 @contextmanager
 def create_scratch_folder(folder: str, called: str) -> Iterator[str]:
-    """A hidden folder within one, gone when the block is left. called: what it becomes, for the UserError."""
+    """Creates a hidden folder within a folder, and removes it at the end of the block.
+
+    called: the path it stands for, for the UserError.
+    """
     hidden = _make_hidden_name(os.path.join(folder, "any"))
     try:
         os.mkdir(hidden)
@@ -234,7 +242,7 @@ def create_scratch_folder(folder: str, called: str) -> Iterator[str]:
 
 
 def publish_folder(hidden: str, target: str, *, force: bool) -> None:
-    """Gives a finished folder its name; what had it goes, if `force` says so. Raises UserError."""
+    """Gives a finished folder its name, and replaces an existing one if `force` is set. Raises UserError."""
     _sync_folder(hidden)
     try:
         if force and os.path.lexists(target):
@@ -273,6 +281,6 @@ def _sync_folder(folder: str) -> None:
 
 
 def _sync_file(descriptor: int) -> None:
-    """Pipes and terminals have no disk."""
+    """Syncs a regular file to the disk; pipes and terminals have none."""
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.fsync(descriptor)

@@ -1,8 +1,8 @@
-"""Records to TCP segments: link layer, IP, fragments, tunnels, TCP, in chunks that stay in the processor's cache.
+"""Decodes records to TCP segments: link layer, IP, fragments, tunnels, TCP.
 
-Theory. What comes out of a fragment or a tunnel is an IP packet again: it goes round once more, with the same row. So
-there is one road for all. The usual packet, of which nearly all are, is read beforehand by usual.py; the road would
-read it alike.
+Theory. Records are decoded in chunks that fit into the processor's cache. What comes out of a fragment or a tunnel is
+an IP packet again, so it takes another round with the same row. Nearly all packets are usual ones, which
+tcp_segments.read_usual_segments reads beforehand; the code here would read them alike.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ CHUNK = 1 << 16
 ROUNDS = 4
 """How often a packet may come out of another one."""
 HEADERS = 512
-"""Bytes of an odd packet that scapy sees: enough for every stack of headers, and a bound for its work."""
+"""Bytes of an unusual packet that scapy sees: enough for every stack of headers, and a bound for its work."""
 RAW_IP = 101
 
 
 @slotted(frozen=False)
 class DecodingChunk:
-    """One chunk on its way: what became of each packet, IP packets found inside of others, segments."""
+    """Holds a chunk while it is decoded: the fate of each packet, inner IP packets, segments."""
 
     records: RecordBlock
     fate: NDArray[np.int8]
@@ -41,12 +41,12 @@ class DecodingChunk:
     parts: list[tcp_segments.TcpSegments]
 
     def add(self, row: int, at: int, captured: int, wire: int) -> None:
-        """An IP packet that came out of packet `row`."""
+        """Adds an IP packet that came out of packet `row`."""
         self.found.append(HeaderLayer(*(np.array([value], np.int64) for value in (row, at, captured, wire))))
 
 
 class FoundFragment(NamedTuple):
-    """A piece of a datagram: what all pieces of it have in common, its packet's number, is the datagram whole now."""
+    """Describes a fragment: the key of its datagram, its packet's number, whether the datagram is complete now."""
 
     key: DatagramKey
     number: int
@@ -54,9 +54,9 @@ class FoundFragment(NamedTuple):
 
 
 class PacketDecoder:
-    """Carries what is open from block to block: unfinished datagrams, flows, counts.
+    """Decodes blocks of records, and carries unfinished datagrams, flows and counts from block to block.
 
-    trace: gets the pieces of datagrams, if anybody wants to know them. reassembler: goes on with what it has.
+    trace: receives all fragments, if given. reassembler: one with datagrams to go on with.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class PacketDecoder:
         self._refused: set[int] = set()
 
     def decode_segments(self, records: RecordBlock) -> tcp_segments.TcpSegments:
-        """The TCP segments of a block, in the order of its records."""
+        """Returns the TCP segments of a block, in the order of its records."""
         parts = [
             part
             for start in range(0, len(records), CHUNK)
@@ -101,7 +101,7 @@ class PacketDecoder:
         return chunk.parts
 
     def _decode_scalar(self, records: RecordBlock, rows: NDArray[np.int64], chunk: DecodingChunk) -> None:
-        """The plain road, for those records of a chunk that are at `rows` of it."""
+        """Decodes the records that are no usual packets; they are at `rows` of the chunk."""
         position, kind = network_layers.find_network_layers(self._store, records)
         frames = HeaderLayer(rows, records.at, records.captured, records.original)
         network = frames.skip(position, frames.wire - position)
@@ -118,7 +118,7 @@ class PacketDecoder:
             self._decode_inner(chunk)
 
     def _decode_inner(self, chunk: DecodingChunk) -> None:
-        """Another round for the packets that came out of packets."""
+        """Decodes the packets that came out of packets."""
         layer, chunk.found = network_layers.concatenate_layers(chunk.found), []
         versions = self._store.gather(layer.at, 1)[:, 0] >> 4
         for version in (network_layers.IPV4, network_layers.IPV6):
@@ -184,7 +184,7 @@ class PacketDecoder:
             chunk.add(packet, self._store.append(whole), len(whole), len(whole))
 
     def _unwrap(self, layer: HeaderLayer, kind: int, chunk: DecodingChunk) -> None:
-        """Lets scapy find the innermost IP packet; `layer` is one row, `kind` the LINKTYPE of its bytes."""
+        """Lets scapy find the innermost IP packet. `layer` is one row, `kind` the LINKTYPE of its bytes."""
         from analyzer.capture.scapy_reader import UnreadablePacket, find_innermost_ip
 
         row, at, captured, wire = (int(column[0]) for column in (layer.row, layer.at, layer.captured, layer.wire))
@@ -211,9 +211,9 @@ class PacketDecoder:
 
 @slotted(frozen=False)
 class PacketCounts:
-    """Packets by what they are. A packet that is only a piece of a datagram is neither tcp, not_tcp nor unreadable.
+    """Counts packets by what they are. A fragment counts as neither tcp, not_tcp nor unreadable.
 
-    `fragments`: pieces of IP datagrams; `reassembled` and `incomplete`: datagrams. `cut`: packets of which the
+    `fragments`: fragments of IP datagrams; `reassembled` and `incomplete`: datagrams. `cut`: packets of which the
     capture has fewer bytes than the wire had. `bytes`: on the wire.
     """
 
@@ -229,7 +229,7 @@ class PacketCounts:
 
 
 class PacketFate(IntEnum):
-    """What became of a packet."""
+    """Says what became of a packet."""
 
     NOT_TCP = 0
     SEGMENT = 1

@@ -1,8 +1,8 @@
-"""The pcap format (draft-ietf-opsawg-pcap): a header of 24 bytes, then records behind headers of 16.
+"""Scans the pcap format (draft-ietf-opsawg-pcap): a header of 24 bytes, then records behind headers of 16.
 
-Theory. Only the captured length is needed to find the next record, so the hop reads nothing else; times and lengths
-of all records are then gathered at once. Where records are short, parallel_scan.py hops for most of them. Alexey
-Kuznetzov's patched libpcap wrote headers of 24 bytes behind another magic.
+Theory. The captured length is enough to find the next record, so the scan reads nothing else. Times and lengths of all
+records are then gathered at once. Where records are short, parallel_scan.py finds most of them. Alexey Kuznetzov's
+patched libpcap wrote headers of 24 bytes behind another magic.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MICROSECONDS, NANOSECONDS, KUZNETZOV = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 
 @slotted
 class PcapLayout:
-    """What a magic says: struct's byte order, ticks per second, bytes of a record header."""
+    """Says what a magic means: struct's byte order, ticks per second, bytes of a record header."""
 
     order: str
     ticks: int
@@ -49,7 +49,7 @@ LAYOUTS = {
 
 
 class PcapScanner(RecordScanner):
-    """Records of a pcap file; its 24 header bytes must be there."""
+    """Scans the records of a pcap file, whose 24 header bytes must be there."""
 
     def __init__(self, source: ByteSource, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
         super().__init__(source, file, info, findings, block)
@@ -91,7 +91,7 @@ class PcapScanner(RecordScanner):
         return block if len(starts) else None
 
     def _find_starts(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
-        """Where at most `room` records begin in the window, and where the last of them ends: behind it, perhaps."""
+        """Returns where at most `room` records begin in the window, and where the last of them ends."""
         starts, position = self._scan_one_by_one(window, 0, min(room, parallel_scan.PROBE))
         if len(starts) == parallel_scan.PROBE < room:
             usual = (self.position + position) // (self._hopped + len(starts))
@@ -108,7 +108,7 @@ class PcapScanner(RecordScanner):
         return np.array(starts, np.int64), position
 
     def _scan_one_by_one(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
-        """The same from `position` on, record by record."""
+        """Returns the same from `position` on, record by record."""
         header = self._layout.record
         unpack = struct.Struct(self._layout.order + "8xI4x").unpack_from
         starts: list[int] = []
@@ -124,14 +124,17 @@ class PcapScanner(RecordScanner):
         return starts, position
 
     def _guess(self, window: memoryview, known: int) -> parallel_scan.Guess:
-        """Finds records whose time is near that of the one at `known`: the upper half of its seconds is the same."""
+        """Returns a function that finds records with a time near that of the one at `known`.
+
+        The upper half of their seconds is the same.
+        """
         layout = self._layout
         upper = slice(known + 2, known + 4) if layout.order == "<" else slice(known, known + 2)
         pattern, ahead = bytes(window[upper]), upper.start - known
         unpack = struct.Struct(layout.order + "4xIII").unpack_from
 
         def find_next(position: int) -> int:
-            """Where the next record would begin; 0 if none begins here."""
+            """Returns where the next record would begin; 0 if none begins here."""
             ticks, captured, original = unpack(window, position)
             good = ticks < layout.ticks and captured <= original <= self._usual
             return position + captured + layout.record if good else 0

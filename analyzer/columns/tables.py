@@ -1,16 +1,15 @@
-"""Growing columns: what the analyzer keeps instead of objects.
+"""Tables of growing columns, which the analyzer keeps in place of objects.
 
-Theory. A capture of a million messages must cost tens of bytes a message and no Python object. A Columns subclass names
-its columns and their types; rows are appended a block at a time; an outgrown array is followed by one four times as
-long, so that appending is linear. Large ones are pages of their own, not part of the heap: what is spare was never
-touched and is not resident, and an array that was outgrown goes back to the system at once. A column takes less than
-its type where its values do: numbers that hardly ever need 64 bits have 32 until one does, and a column of one value is
-that value.
+Theory. A million messages must cost tens of bytes each and no Python object. A ColumnTable subclass names its columns
+and their types, and rows are appended a block at a time. An array that becomes too short is replaced by one of four
+times its length, so appending takes linear time. A large array has memory pages of its own: pages that were never
+written take no memory, and the system gets back the pages of a replaced array at once. A column takes less than its
+type where the values allow it: 64-bit columns hold 32 bits until a value needs more, and a column in which all rows
+have the usual value takes nothing.
 
-Who follows something that never ends forgets the oldest rows. Their pages go back to the system while the array keeps
-its place, so row numbers and views stay: a forgotten cell reads as 0, and only writing to it would take memory again.
-An array that has grown beyond its bound is followed by one in which nothing was written before the first row that is
-kept; what that costs is address space, of which nobody has to be promised that there is as much memory.
+An analysis that follows an endless input forgets its oldest rows. Their pages go back to the system while the array
+stays in place, so row numbers and views remain valid. A forgotten cell reads as 0. If an array that has forgotten rows
+becomes too short, nothing is written before the first row that remains. The longer array costs address space only.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ from analyzer.columns.arrays import Array, Ints
 from dissectors.wire.bulk import NULL
 
 PAGED_BYTES = 1 << 18
-"""Bytes from which on an array has pages of its own."""
+"""Size in bytes from which on an array has pages of its own."""
 
 _UNRESERVED = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
-"""Of mmap(2): a map may be larger than all memory, since most of it is never touched. Python names it from 3.13 on."""
+"""Flag of mmap(2): the map may be larger than all memory, since most of it is never touched. Python 3.13 names it."""
 
 _SLAB = 1 << 16
-"""Rows that are looked at together where an array with holes is copied."""
+"""Rows that are copied together from an array in which pages were given back."""
 
 
 class ColumnTable:
-    """Rows 0..len-1 of the columns that `TYPES` names; `column(name)` is a view of the filled part.
+    """Holds rows of the columns that `TYPES` names.
 
-    NARROW: columns of int64 that are int32 as long as their values allow it. USUAL: columns that mostly have one value,
-    and that value; as long as they have no other, column() gives a view of it that cannot be written to. PAGED: bytes
-    from which on an array has pages of its own.
+    NARROW: int64 columns that hold int32 while their values allow it. USUAL: columns in which most rows have one value,
+    and that value; while no row has another value, column() returns a read-only view of it. PAGED: size in bytes from
+    which on an array has pages of its own.
     """
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]]
@@ -63,12 +62,12 @@ class ColumnTable:
 
     @property
     def first(self) -> int:
-        """The rows before it have been forgotten."""
+        """Number of the first row that has not been forgotten."""
         return self._first
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of memory that the rows take which are kept."""
+        """Bytes of memory that the remaining rows take."""
         return sum(
             len(array) * array.itemsize
             if _map_of(array) is None
@@ -77,21 +76,24 @@ class ColumnTable:
         )
 
     def column(self, name: str) -> Array:
-        """A view of all rows of one column, valid until the next append; rows before `first` must not be looked at."""
+        """Returns a view of all rows of one column, valid until the next append.
+
+        Rows before `first` have undefined values.
+        """
         array = self._arrays.get(name)
         if array is None:
             return np.broadcast_to(np.array(self.USUAL[name], self.TYPES[name]), self._filled)
         return array[: self._filled]
 
     def cell(self, name: str, row: int) -> int:
-        """One integer; IndexError for rows that are forgotten, or allocated but not filled."""
+        """Returns one integer. Raises IndexError for rows that were forgotten or never appended."""
         if not self._first <= row < self._filled:
             raise IndexError(f"row {row} of {self._first} to {self._filled}")
         array = self._arrays.get(name)
         return self.USUAL[name] if array is None else int(array[row])
 
     def forget(self, before: int) -> None:
-        """Gives back the memory of the rows before one; the numbers of the others stay."""
+        """Gives back the memory of the rows before a number; the other rows keep their numbers."""
         before = min(before, self._filled)
         if before <= self._first:
             return
@@ -101,9 +103,9 @@ class ColumnTable:
             _give_back(array, begin, end)
 
     def keep_only(self, rows: Ints) -> None:
-        """Gives back the pages on which none of `rows` stands, rising ones; those that are still to come are kept.
+        """Gives back the pages that hold none of `rows` (rising), and keeps the pages behind the last row.
 
-        What the other rows are is not known any more, but none of them is outside the table.
+        The other rows then have undefined values.
         """
         for name, array in self._arrays.items():
             if _map_of(array) is None:
@@ -117,7 +119,7 @@ class ColumnTable:
             self._holes[name] = max(last - len(edges) + 2, 0) * mmap.PAGESIZE
 
     def append(self, count: int, values: Mapping[str, Array | int]) -> int:
-        """Appends `count` rows, an array or one value for each column; returns the number of the first."""
+        """Appends `count` rows, with an array or one value for each column; returns the number of the first new row."""
         first, end = self._filled, self._filled + count
         for name in self.TYPES:
             value = values[name]
@@ -127,7 +129,7 @@ class ColumnTable:
         return first
 
     def _room(self, name: str, rows: int, value: Array | int) -> Array:
-        """The array of a column, long enough for `rows`, and of a type that holds `value`."""
+        """Returns the array of a column, long enough for `rows` and of a type that can hold `value`."""
         array = self._arrays.get(name)
         narrow = name in self.NARROW and (array is None or array.dtype == np.int32) and _narrow(value)
         kind = np.dtype(np.int32 if narrow else self.TYPES[name])
@@ -139,13 +141,13 @@ class ColumnTable:
         return grown
 
     def _ahead(self, array: Array) -> int:
-        """How long the array behind one is that was too short: what is kept fits into it four times."""
+        """Returns the length of the array that replaces one that is too short."""
         if not self._first:
             return max(4 * len(array), 1024)
         return self._filled + max(3 * (self._filled - self._first), PAGED_BYTES // array.itemsize)
 
     def _copy(self, name: str, grown: Array) -> None:
-        """Copies what is kept of a column, and touches nothing else."""
+        """Copies the remaining rows of a column, and touches no other pages."""
         column = self.column(name)
         if name not in self._holes:
             grown[self._first : self._filled] = column[self._first :]
@@ -157,7 +159,7 @@ class ColumnTable:
 
 
 def _narrow(value: Array | int) -> bool:
-    """Whether 32 bits are enough for `value`."""
+    """Returns whether 32 bits are enough for `value`."""
     bounds = np.iinfo(np.int32)
     return not np.size(value) or bool(bounds.min <= np.min(value) and np.max(value) <= bounds.max)
 
@@ -170,36 +172,36 @@ def _empty(rows: int, kind: np.dtype[Any], paged: int) -> Array:
 
 
 def _map_of(array: Array) -> mmap.mmap | None:
-    """The pages of an array that has its own."""
+    """Returns the memory map of an array that has pages of its own."""
     base: object = array.base
     source = base.obj if isinstance(base, memoryview) else None
     return source if isinstance(source, mmap.mmap) else None
 
 
 def _give_back(array: Array, begin: int, end: int) -> None:
-    """Returns pages of an array to the system, from `begin` to before `end`; they read as 0 from then on."""
+    """Returns the pages from `begin` to before `end` of an array to the system; they then read as 0."""
     pages = _map_of(array)
     if pages is not None and begin < end:
         pages.madvise(mmap.MADV_DONTNEED, begin * mmap.PAGESIZE, (end - begin) * mmap.PAGESIZE)
 
 
 FORGOTTEN = ""
-"""Stands for a name that nobody has any more."""
+"""Stands in the table for a name that was forgotten."""
 
 
 class NameTable:
-    """Strings as small numbers: number 0, 1, ... in order of first use. Bounded only by what the capture says."""
+    """Numbers strings 0, 1, ... in the order of their first use."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self.texts: list[str] = []
 
     def __len__(self) -> int:
-        """Names that are known; `texts` has a place also for those that were forgotten."""
+        """Number of names that are not forgotten; `texts` also has an entry for each forgotten one."""
         return len(self._numbers)
 
     def intern(self, text: str | None) -> int:
-        """The number of `text`, given now if it is new; NULL for None."""
+        """Returns the number of `text`, and gives it the next one if it is new; NULL for None."""
         if text is None:
             return NULL
         found = self._numbers.get(text)
@@ -209,15 +211,15 @@ class NameTable:
         return found
 
     def find_number(self, text: str) -> int:
-        """The number of `text`; -1, which is nobody's, where it was never given one."""
+        """Returns the number of `text`, or -1 if it has none."""
         return self._numbers.get(text, -1)
 
     def text(self, number: int) -> str | None:
-        """The string of a number; None for NULL."""
+        """Returns the string of a number; None for NULL."""
         return None if number == NULL else self.texts[number]
 
     def keep_only(self, numbers: Collection[int]) -> None:
-        """Forgets all other names; one that comes again gets another number."""
+        """Forgets all names but those with these numbers; a forgotten name gets a new number if it comes again."""
         for text, number in [each for each in self._numbers.items() if each[1] not in numbers]:
             del self._numbers[text]
             self.texts[number] = FORGOTTEN
