@@ -110,12 +110,12 @@ def test_rows(tmp_path: Path) -> None:
     assert [tuple(row.values()) for row in found] == expected
 
 
-@pytest.mark.parametrize("use_bulk", [False, True])
+@pytest.mark.parametrize("use_fast_path", [False, True])
 @pytest.mark.parametrize("cut", [whole, byte_by_byte, in_parts(Random(1), 9)], ids=["whole", "bytes", "parts"])
-def test_segments_do_not_matter(tmp_path: Path, cut: Cut, use_bulk: bool) -> None:
+def test_segments_do_not_matter(tmp_path: Path, cut: Cut, use_fast_path: bool) -> None:
     keys = [key for key in KEYS if key != "latency_ns"]
     expected = rows(capture(tmp_path / "whole.pcap", segments(TALK), TALK), keys)
-    found = rows(capture(tmp_path / "cut.pcap", segments(TALK, cut), TALK), keys, use_bulk=use_bulk, block=7)
+    found = rows(capture(tmp_path / "cut.pcap", segments(TALK, cut), TALK), keys, use_fast_path=use_fast_path, block=7)
     assert found == expected
 
 

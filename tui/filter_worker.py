@@ -19,7 +19,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import Rows
 from analyzer.session import Session
 from dissectors.api import Role
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 from tui.background import Background
 from tui.model.filter_pass import FilterPass, Some, Verdict
 

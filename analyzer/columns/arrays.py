@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dissectors.wire.bulk import NULL, NULL64, distinct
+from dissectors.wire.fast_path import NULL, NULL64, distinct
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]

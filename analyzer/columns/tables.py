@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from analyzer.columns.arrays import Array, Ints
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 PAGED_BYTES = 1 << 18
 """Size in bytes from which on an array has pages of its own."""

@@ -22,8 +22,8 @@ from analyzer.query.fields import FieldPath, Kind, Reading, UnknownField, find
 from analyzer.query.fields.dense import Chosen, Dense
 from analyzer.query.response_errors import Errors, Looked
 from dissectors import registry
-from dissectors.wire.bulk import distinct
 from dissectors.wire.embedded import Embedded
+from dissectors.wire.fast_path import distinct
 from dissectors.wire.secret import Secret
 
 TIME, ERROR = "time", "error"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain
 
 from analyzer.messages.connection import Connection, PendingRow
-from analyzer.messages.framing import ByteReader, FramedBytes, Framer
+from analyzer.messages.framing import ByteReader, FramedBytes, StreamFramer
 from analyzer.messages.index import RowMark, collect_marks
 from analyzer.messages.recognise import ConnectionEvidence, recognise_protocol
 from analyzer.tcp.reassembly import GAP, Piece
@@ -100,13 +100,13 @@ class MessageAssembler:
         opens = dissector.opens
         return opens is not None and not any(half.by_syn for half in connection.halves) and opens(prefix)
 
-    def _framer(self, connection: Connection, side: int, opened: bool) -> Framer:
+    def _framer(self, connection: Connection, side: int, opened: bool) -> StreamFramer:
         """In step from the start only where the start was seen."""
         from_client, dissector = side == connection.client, connection.dissector
         synced = connection.halves[side].by_syn or opened
-        measure = dissector.measure(from_client, True) if dissector is not None and synced else None
+        framer = dissector.make_framer(from_client, True) if dissector is not None and synced else None
         preamble = connection.decision.preamble if connection.decision is not None and from_client else 0
-        return Framer(from_client, synced, measure, preamble, connection.conversation)
+        return StreamFramer(from_client, synced, framer, preamble, connection.conversation)
 
     def _row(self, connection: Connection, side: int, frame: FramedBytes, closed: int) -> PendingRow:
         serial = self._serial()

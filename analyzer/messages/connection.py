@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from analyzer.messages.decode_as import ConnectionRule
-from analyzer.messages.framing import FramedBytes, Framer
+from analyzer.messages.framing import FramedBytes, StreamFramer
 from analyzer.messages.index import RowMark
 from analyzer.messages.recognise import ProtocolDecision
 from analyzer.tcp.reassembly import HalfStream, Piece
@@ -72,7 +72,7 @@ class Connection:
     ports: tuple[int, int]
     client: int
     halves: tuple[HalfStream, HalfStream] = field(default_factory=lambda: (HalfStream(), HalfStream()))
-    framers: tuple[Framer, Framer] | None = None
+    framers: tuple[StreamFramer, StreamFramer] | None = None
     dissector: Dissector | None = None
     rule: ConnectionRule | None = None
     decision: ProtocolDecision | None = None
@@ -89,7 +89,7 @@ class Connection:
 
     @property
     def is_steady(self) -> bool:
-        """Both directions open, in order, in step and not at their end: the bulk road may take over.
+        """Both directions open, in order, in step and not at their end: the fast path may take over.
 
         A direction of which no packet came is, too, once nothing waits for it.
         """
@@ -103,7 +103,7 @@ class Connection:
             and (self._in_step(1, self.framers[1]) or self.is_deaf_to(1))
         )
 
-    def _in_step(self, side: int, framer: Framer) -> bool:
+    def _in_step(self, side: int, framer: StreamFramer) -> bool:
         return self.halves[side].in_order and framer.settled
 
     def is_deaf_to(self, side: int) -> bool:

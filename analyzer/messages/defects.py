@@ -18,9 +18,9 @@ from dissectors.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from dissectors.api import Path, Pick, Values
-    from dissectors.lesson import Exchange, Lesson, Reference, Standing, Taught, Teacher
+    from dissectors.fragment import Other
+    from dissectors.name_binding import BindingSource, BoundName, Exchange, NameBinding, Reference, Standing
     from dissectors.payload import Asked, Carriers, Payload
-    from dissectors.portion import Other
     from dissectors.session_state import SessionKind
 
 _T = TypeVar("_T")
@@ -147,17 +147,17 @@ def list_references(dissector: Dissector, context: Context) -> tuple[Reference, 
     return collect_or_nothing(lambda: dissector.names.references(context) if dissector.names else ())
 
 
-def list_binding_sources(dissector: Dissector) -> tuple[Teacher, ...]:
-    """Names.teachers; nothing where it fails."""
-    return collect_or_nothing(lambda: dissector.names.teachers() if dissector.names else ())
+def list_binding_sources(dissector: Dissector) -> tuple[BindingSource, ...]:
+    """Names.binding_sources; nothing where it fails."""
+    return collect_or_nothing(lambda: dissector.names.binding_sources() if dissector.names else ())
 
 
-def list_name_bindings(dissector: Dissector, taught: Taught) -> tuple[Lesson, ...]:
-    """Names.lessons; nothing where it fails."""
-    return collect_or_nothing(lambda: dissector.names.lessons(taught) if dissector.names else ())
+def list_name_bindings(dissector: Dissector, taught: BoundName) -> tuple[NameBinding, ...]:
+    """Names.name_bindings; nothing where it fails."""
+    return collect_or_nothing(lambda: dissector.names.name_bindings(taught) if dissector.names else ())
 
 
-def list_constants(dissector: Dissector) -> tuple[Lesson, ...]:
+def list_constants(dissector: Dissector) -> tuple[NameBinding, ...]:
     """Names.constants; nothing where it fails."""
     return collect_or_nothing(lambda: dissector.names.constants() if dissector.names else ())
 

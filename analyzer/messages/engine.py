@@ -48,7 +48,7 @@ from analyzer.messages.stream_findings import StreamFindings
 from analyzer.tcp.streams import SPARSE, FlowMemory, StreamAssigner, StreamTable
 from dissectors.api import Dissector
 from dissectors.registry import Ports
-from dissectors.wire.bulk import NULL, twin_of
+from dissectors.wire.fast_path import NULL, load_fast_path
 
 WORTH_A_ROUND = 192
 """Clean packets in all connections of a protocol together below which a bulk round costs more than it saves."""
@@ -60,7 +60,7 @@ LONGEST_UNLOOKED = 512
 """Packets of a connection that are walked at most where a round is not worth it, before that is looked at again."""
 
 STEPS, MOST_STEPS = 8, 4096
-"""Packets of one connection that the plain road takes from the columns at once."""
+"""Packets of one connection that the slow path takes from the columns at once."""
 
 
 MOST_PLAIN = 4096
@@ -91,7 +91,7 @@ class FinishedStreams(ColumnTable):
 class Engine:
     """`feed` blocks, then `finish`; the tables grow with each call.
 
-    orders: what the user said of single connections. `use_bulk` off: the plain road alone, for tests.
+    orders: what the user said of single connections. `use_fast_path` off: the slow path alone, for tests.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Engine:
         known: Ports,
         *,
         orders: ConnectionRules | None = None,
-        use_bulk: bool = True,
+        use_fast_path: bool = True,
     ) -> None:
         self._orders = orders
         self.store, self.flows, self.known = store, flows, known
@@ -123,7 +123,7 @@ class Engine:
         self._connections: dict[int, Connection] = {}
         self._serial = 0
         self._slow_path = SlowPath(store, known, self._next_serial)
-        self._use_bulk = use_bulk
+        self._use_fast_path = use_fast_path
         self._protocols = {dissector.name: number for number, dissector in enumerate(known.dissectors)}
 
     def feed(self, block: PacketBlock) -> range:
@@ -144,7 +144,7 @@ class Engine:
         todo = works
         while todo := [work for work in todo if work.left]:
             if steady := self._walk_round(block, todo, chunk):
-                self._bulk_round(block, steady, chunk)
+                self._fast_round(block, steady, chunk)
         self._settle([work.connection for work in works])
         return self._append(chunk)
 
@@ -316,15 +316,15 @@ class Engine:
 
     def _steady(self, connection: Connection) -> bool:
         return (
-            self._use_bulk
+            self._use_fast_path
             and connection.is_steady
             and connection.dissector is not None
-            and bool(connection.dissector.bulk)
+            and bool(connection.dissector.fast_path)
             and not (connection.conversation is not None and connection.conversation.beginning)
         )
 
-    def _bulk_round(self, block: PacketBlock, todo: Sequence[ConnectionWork], chunk: RowBatch) -> None:
-        """Takes what is clean through the bulk road; what is not gets the patience to be walked."""
+    def _fast_round(self, block: PacketBlock, todo: Sequence[ConnectionWork], chunk: RowBatch) -> None:
+        """Takes what is clean through the fast path; what is not gets the patience to be walked."""
         by_protocol: dict[str, list[tuple[ConnectionWork, int]]] = {}
         for work, length in zip(todo, fast_path.count_clean_packets(block, todo), strict=True):
             work.patience = length + 1
@@ -340,15 +340,15 @@ class Engine:
             self._take(block, taken, chunk)
 
     def _take(self, block: PacketBlock, taken: list[tuple[ConnectionWork, int]], chunk: RowBatch) -> None:
-        """The bulk road for connections of one protocol."""
+        """The fast path for connections of one protocol."""
         dissector = taken[0][0].connection.dissector
         assert dissector is not None
-        twin = twin_of(dissector)
-        assert twin is not None
+        columns = load_fast_path(dissector)
+        assert columns is not None
         parts = fast_path.collect_segments(block, taken)
         clients = [work.connection.client for work, _ in taken]
         cutting, refused = fast_path.cut_messages(
-            parts, make_length_reader(dissector, twin, self.store), self.store, clients
+            parts, make_length_reader(dissector, columns, self.store), self.store, clients
         )
         if refused:
             for half in refused:
@@ -357,7 +357,7 @@ class Engine:
             if good:
                 self._take(block, good, chunk)
             return
-        FastRowBuilder(self, dissector, twin, taken, parts, cutting).add_to(chunk)
+        FastRowBuilder(self, dissector, columns, taken, parts, cutting).add_to(chunk)
         fast_path.update_connections(block, taken, parts, cutting)
         for work, count in taken:
             work.at += count

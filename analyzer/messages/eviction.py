@@ -27,12 +27,12 @@ from analyzer.capture.packets import PacketSource
 from analyzer.columns.arrays import Array, Bools
 from analyzer.messages.connection import Connection
 from analyzer.messages.engine import Engine
-from analyzer.messages.framing import Framer
+from analyzer.messages.framing import StreamFramer
 from analyzer.messages.index import RowMark
 from analyzer.tcp.reassembly import Piece
 from analyzer.tcp.streams import SILENCE_NS
 from dissectors.finding import Finding, Severity
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 LEAST = 1024
 """Rows that leave at one time at least, and of the last ones that never do."""
@@ -310,14 +310,14 @@ class Eviction:
             self._cut(framer, count - share)
             self._unread += min(count, share)
 
-    def _cut(self, framer: Framer, count: int) -> None:
+    def _cut(self, framer: StreamFramer, count: int) -> None:
         """Takes the first pieces away."""
         if count > 0:
             self.shortened += sum(piece.length for piece in framer.pieces[:count])
             del framer.pieces[:count]
 
 
-def _count_unclaimed(framer: Framer, connection: Connection) -> int:
+def _count_unclaimed(framer: StreamFramer, connection: Connection) -> int:
     """How many pieces at the front of what a framer holds no message will claim; the last one is not counted.
 
     While it hunts these are those in which it has looked everywhere, and found no place that may still prove one.

@@ -4,7 +4,7 @@ Theory. Requests wait in queues: one for each connection where answers come in o
 asking side, kind and key. The i-th response of a queue answers its i-th request. That is checked, not trusted: the
 request must be the earlier one, and its key the same. A response behind all requests of its queue is an orphan. A
 connection where one pair fails the check, or that carries a message which changes the meaning of later ones, is stepped
-through its Conversation, the plain twin.
+through its Conversation, the plain fast_path.
 
 Sorted by queue, and by time within each (the sort is stable, and rows come in order of time), requests and responses
 are counted by two cumulative sums, so all queues are paired at once.
@@ -31,7 +31,7 @@ from analyzer.messages.connection import Connection
 from dissectors.api import MessageHeader, Outcome, Role, State
 from dissectors.pairing import MOST_WAITING, Key, Waiting
 from dissectors.slotted import slotted
-from dissectors.wire.bulk import NULL, NULL64, Answered, Carried, Look, Rules, Twin
+from dissectors.wire.fast_path import NULL, NULL64, Answered, Carried, FastPath, Look, Rules
 
 Number = Callable[[str | None], int]
 Text = Callable[[int], str | None]
@@ -144,24 +144,29 @@ class _Pairs(NamedTuple):
 
 
 def pair_messages(
-    headers: PairingHeaders, connections: Sequence[Connection], twin: Twin, number: Number, text: Text, stepped: Bools
+    headers: PairingHeaders,
+    connections: Sequence[Connection],
+    fast_path: FastPath,
+    number: Number,
+    text: Text,
+    stepped: Bools,
 ) -> Ints:
     """Fills in partners and what responses take over; returns the owners that must be stepped instead (sorted).
 
     Conversations of all other owners are left with the requests that nothing answered yet.
     """
-    odd = np.array([each.conversation is None or not twin.steady(each.conversation) for each in connections])
+    odd = np.array([each.conversation is None or not fast_path.steady(each.conversation) for each in connections])
     odd[headers.owner[stepped]] = True
     carried = [
         (owner, *each)
         for owner, connection in enumerate(connections)
         if connection.conversation is not None and not odd[owner]
-        for each in twin.waiting(connection.conversation)
+        for each in fast_path.waiting(connection.conversation)
     ]
-    table = _make_table(headers, carried, twin.RULES, number)
-    pairs = _pair_by_rank(table, twin.RULES)
+    table = _make_table(headers, carried, fast_path.RULES, number)
+    pairs = _pair_by_rank(table, fast_path.RULES)
     known = _Known(headers, carried, number)
-    _find_odd(headers, table, pairs, known, twin, odd)
+    _find_odd(headers, table, pairs, known, fast_path, odd)
     good = ~odd[table.owner[pairs.answer]]
     owner, answer, request = (
         column[rows[good]]
@@ -169,11 +174,11 @@ def pair_messages(
     )
     handle = headers.partner[answer] = known.handle(request)
     code = known.read_column("code", request)
-    for name in twin.RULES.taken:
+    for name in fast_path.RULES.taken:
         getattr(headers, name)[answer] = known.read_column(name, request)
     orphan = table.place[pairs.orphan]
-    if twin.RULES.volunteers:
-        unasked = np.isin(headers.code[orphan], twin.RULES.volunteers)
+    if fast_path.RULES.volunteers:
+        unasked = np.isin(headers.code[orphan], fast_path.RULES.volunteers)
         headers.role[orphan[unasked]] = Role.ONEWAY
         orphan = orphan[~unasked]
     headers.state[orphan] = np.maximum(headers.state[orphan], State.GUESSED)
@@ -188,7 +193,7 @@ def pair_messages(
         conversation = connections[each].conversation
         assert conversation is not None
         waiting = sorted(left.get(each, ()), key=_get_handle)
-        twin.resume(conversation, waiting, Answered(code[first:last], handle[first:last]))
+        fast_path.resume(conversation, waiting, Answered(code[first:last], handle[first:last]))
     return np.flatnonzero(odd)
 
 
@@ -292,16 +297,18 @@ def _pair_by_rank(table: _Table, rules: Rules) -> _Pairs:
     return _Pairs(answer[paired], request[rank[paired]], answer[~paired], request[waits], contested)
 
 
-def _find_odd(headers: PairingHeaders, table: _Table, pairs: _Pairs, known: _Known, twin: Twin, odd: Bools) -> None:
+def _find_odd(
+    headers: PairingHeaders, table: _Table, pairs: _Pairs, known: _Known, fast_path: FastPath, odd: Bools
+) -> None:
     """Marks the owners whose conversations may have done otherwise."""
     request, answer = table.place[pairs.request], table.place[pairs.answer]
     wrong = request > answer
-    if twin.RULES.in_order:
+    if fast_path.RULES.in_order:
         wrong |= table.key[pairs.request] != table.key[pairs.answer]
-    fits = twin.may_answer(known.read_column("code", request), headers.code[answer])
+    fits = fast_path.may_answer(known.read_column("code", request), headers.code[answer])
     if fits is not None:
         wrong |= ~fits
-    if twin.RULES.overtaken and pairs.contested.any():
+    if fast_path.RULES.overtaken and pairs.contested.any():
         wrong |= pairs.contested & ((request < 0) | _find_overtaken(request, answer))
     odd[table.owner[pairs.answer[wrong]]] = True
     if np.bincount(table.owner[table.asks], minlength=1).max() > MOST_WAITING:

@@ -8,7 +8,7 @@ of pieces.
 Offsets of all half-streams lie on one line here (`line`), one half-stream after the other, so that one searchsorted
 serves all of them.
 
-The plain twin is analyzer.messages.slow_path; tests/analyzer/messages/test_engine.py holds the two equal.
+The plain fast path is analyzer.messages.slow_path; tests/analyzer/messages/test_engine.py holds the two equal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from analyzer.capture.packets import PacketBlock
 from analyzer.columns.arrays import Array, Bools, Ints, argsort_stable, find_runs, rank_in_runs
 from analyzer.messages.connection import Connection
-from analyzer.messages.framing import Framer
+from analyzer.messages.framing import StreamFramer
 from analyzer.messages.message_lengths import ByteStore, LengthReader
 from analyzer.tcp.reassembly import REMEMBERED, WINDOW, Piece
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
@@ -197,7 +197,7 @@ def collect_segments(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, i
     return Segments(half, line, offset, at, length, packet, time)
 
 
-def _framer(connection: Connection, side: int) -> Framer:
+def _framer(connection: Connection, side: int) -> StreamFramer:
     assert connection.framers is not None
     return connection.framers[side]
 

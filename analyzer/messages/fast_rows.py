@@ -15,7 +15,7 @@ from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, RowMa
 from analyzer.messages.message_lengths import ByteStore
 from analyzer.messages.row_batch import RowBatch, RowNumbering
 from dissectors.api import Dissector, Role, State
-from dissectors.wire.bulk import NULL, Named, Twin, Wire
+from dissectors.wire.fast_path import NULL, FastPath, Named, Wire
 
 
 class RowServices(RowNumbering, Protocol):
@@ -39,12 +39,12 @@ class FastRowBuilder:
         self,
         desk: RowServices,
         dissector: Dissector,
-        twin: Twin,
+        fast_path: FastPath,
         taken: Sequence[tuple[ConnectionWork, int]],
         parts: Segments,
         cutting: MessageSpans,
     ) -> None:
-        self._desk, self._dissector, self._twin = desk, dissector, twin
+        self._desk, self._dissector, self._fast_path = desk, dissector, fast_path
         self._connections = [work.connection for work, _ in taken]
         half = parts.half[cutting.first]
         packet = parts.packet[cutting.last]
@@ -64,7 +64,7 @@ class FastRowBuilder:
             return
         desk, parts, cutting = self._desk, self._parts, self._cutting
         headers, stepped = self._headers()
-        odd = pair_messages(headers, self._connections, self._twin, desk.number_name, desk.text, stepped)
+        odd = pair_messages(headers, self._connections, self._fast_path, desk.number_name, desk.text, stepped)
         for owner in odd.tolist():
             self._step(headers, owner)
         self._note(headers, odd)
@@ -107,12 +107,12 @@ class FastRowBuilder:
         parts, cutting, desk = self._parts, self._cutting, self._desk
         at = parts.at[cutting.first] + self._inside
         available = np.minimum(parts.length[cutting.first] - self._inside, cutting.length)
-        view = desk.store.gather(at, self._twin.WIDTH)
+        view = desk.store.gather(at, self._fast_path.WIDTH)
 
         def gather(rows: Array, offset: Array, width: int) -> Array:
             return desk.store.gather(at[rows] + offset, width)
 
-        found = self._twin.headers(Wire(view, available, self._from_client, gather))
+        found = self._fast_path.headers(Wire(view, available, self._from_client, gather))
         none = np.full(len(at), NULL, np.int32)
         scope = none if found.scope is None else self._numbers(found.scope)
         headers = PairingHeaders(
@@ -134,7 +134,7 @@ class FastRowBuilder:
             unowed=[],
         )
         for row in np.flatnonzero(found.unsure).tolist():
-            look = self._twin.look(self._prefix(row), bool(self._from_client[row]))
+            look = self._fast_path.look(self._prefix(row), bool(self._from_client[row]))
             headers.set_look(row, look, desk.number_name)
             found.stepped[row] = look.stepped
         self._name_clients(headers)
@@ -176,9 +176,9 @@ class FastRowBuilder:
 
     def _note(self, headers: PairingHeaders, stepped: Ints) -> None:
         """Lets the conversations that were paired in bulk see what decoding will need of their messages."""
-        if not self._twin.NOTED:
+        if not self._fast_path.NOTED:
             return
-        rows = np.flatnonzero(np.isin(headers.code, self._twin.NOTED))
+        rows = np.flatnonzero(np.isin(headers.code, self._fast_path.NOTED))
         rows = rows[~np.isin(headers.owner[rows], stepped)]
         columns = (headers.owner[rows], rows, headers.role[rows], headers.code[rows])
         by_owner: dict[int, list[tuple[int, int, int]]] = {}
@@ -187,5 +187,5 @@ class FastRowBuilder:
         for owner, messages in by_owner.items():
             conversation = self._connections[owner].conversation
             assert conversation is not None
-            for row, extra in self._twin.notes(conversation, messages, self._prefix).items():
+            for row, extra in self._fast_path.notes(conversation, messages, self._prefix).items():
                 headers.extras[row] = extra

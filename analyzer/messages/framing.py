@@ -10,9 +10,9 @@ only with a proof, not with an end; so does an answer to nothing that was asked,
 beginning, a client's message that is little evidence. What never comes is no message: at a gap and at the end the
 places that still wait are given up, and the first of the others is taken.
 
-How long a message is says its length prefix, or the dissector's Measure where a protocol has none, or begins without.
+How long a message is says its length prefix, or the dissector's Framer where a protocol has none, or begins without.
 
-The bulk twin of the way in step is analyzer.messages.fast_path.cut; tests/analyzer/messages/test_engine.py holds them
+The fast path of the way in step is analyzer.messages.fast_path.cut; tests/analyzer/messages/test_engine.py holds them
 equal.
 """
 
@@ -25,7 +25,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
 from analyzer.tcp.reassembly import Piece
-from dissectors.api import PREFIX, SURE, Conversation, Dissector, Measure
+from dissectors.api import PREFIX, SURE, Conversation, Dissector, Framer
 
 HUNT_BYTES = 64 * 1024
 """How far into an unbroken run every byte is tried; beyond, only the beginnings of segments are."""
@@ -62,10 +62,10 @@ class FramedBytes(NamedTuple):
 
 
 @dataclass(slots=True)
-class Framer:
+class StreamFramer:
     """Carried from block to block: the pieces that no message has claimed yet. `dissector` None: all is raw.
 
-    preamble: bytes at the front that a proxy put before the conversation. measure: what says how long messages are
+    preamble: bytes at the front that a proxy put before the conversation. framer: what says how long messages are
     while we are in step; None: the dissector's framing. conversation: knows what was asked. While we hunt, `tried` is
     the next place to look at, `open` are the places that wait for more bytes, `due` up to where; `opening` says that
     the half-stream is seen from its first byte on, and that no message came yet.
@@ -73,7 +73,7 @@ class Framer:
 
     from_client: bool
     synced: bool = False
-    measure: Measure | None = None
+    framer: Framer | None = None
     preamble: int = 0
     conversation: Conversation | None = None
     pieces: list[Piece] = field(default_factory=list)
@@ -85,13 +85,13 @@ class Framer:
     due: list[tuple[int, int]] = field(default_factory=list)
 
     def begin(self, dissector: Dissector) -> None:
-        """The half-stream is seen from its first byte on, which is still to come: in step, by its measure."""
-        self.synced, self.measure = True, dissector.measure(self.from_client, True)
+        """The half-stream is seen from its first byte on, which is still to come: in step, by its framer."""
+        self.synced, self.framer = True, dissector.make_framer(self.from_client, True)
 
     @property
     def settled(self) -> bool:
         """In step, all that was lost is passed, and no message leaves anything to be remembered for the next one."""
-        return self.synced and not self.gaps and (self.measure is None or self.measure.settled)
+        return self.synced and not self.gaps and (self.framer is None or self.framer.settled)
 
     @property
     def position(self) -> int:
@@ -131,7 +131,7 @@ class Framer:
 
     def flush(self, dissector: Dissector | None, reader: ByteReader) -> Iterator[FramedBytes]:
         """The half-stream ends here, or nobody will frame it: what is left, one frame for each unbroken run."""
-        if dissector is not None and self.synced and self.measure is not None:
+        if dissector is not None and self.synced and self.framer is not None:
             yield from self._last_measured(dissector, reader)
         if dissector is not None and not self.synced:
             yield from self._last_hunt(dissector, reader)
@@ -162,11 +162,11 @@ class Framer:
 
     def _measure_front(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
         """Length of the message at the front: 0 if none can be there, negative if more bytes are needed to tell."""
-        if self.measure is not None:
-            size = self.measure.length(UnclaimedBytes(self, self.position, reader), ended)
+        if self.framer is not None:
+            size = self.framer.length(UnclaimedBytes(self, self.position, reader), ended)
             if size is not None:
                 return size
-            self.measure = None
+            self.framer = None
         framing = dissector.framing
         if framing is None:
             return 0
@@ -175,11 +175,11 @@ class Framer:
 
     def _measure_across(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
         """The same of a message that a gap has broken: 0 where nobody knows, or what follows it speaks against that."""
-        if self.measure is None:
+        if self.framer is None:
             return 0
         gap = next(piece for piece in self.pieces if piece.lost)
         lost = range(gap.offset - self.position, gap.end - self.position)
-        size = self.measure.across(ZeroFilledBytes(self, self.position, reader), lost, ended)
+        size = self.framer.across(ZeroFilledBytes(self, self.position, reader), lost, ended)
         behind = self.position + size
         if size > 0 and self.end >= behind + JUDGED_BYTES:
             prefix = self.peek(behind, PREFIX, reader)
@@ -199,7 +199,7 @@ class Framer:
 
     def _last_measured(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
         """At the end of the half-stream: messages that its end makes whole."""
-        while self.measure is not None and self.pieces and not self.pieces[0].lost and not self.preamble:
+        while self.framer is not None and self.pieces and not self.pieces[0].lost and not self.preamble:
             size = self._measure_front(dissector, reader, ended=not self.gaps)
             if size < 0 and self.gaps:
                 size = self._measure_across(dissector, reader, ended=True)
@@ -214,8 +214,8 @@ class Framer:
 
     def _fall_out(self) -> FramedBytes:
         """Out of step from here on; a gap at the front is passed over."""
-        self.opening = self.measure is not None and not self.position and not self.pieces[0].lost
-        self.synced, self.measure = False, None
+        self.opening = self.framer is not None and not self.position and not self.pieces[0].lost
+        self.synced, self.framer = False, None
         empty = FramedBytes(self.position, 0, ())
         while self.pieces and self.pieces[0].lost:
             self._claim(self.pieces[0].end)
@@ -280,7 +280,7 @@ class Framer:
         begin, framing = self.position, dissector.framing
         self.synced = True
         measured = framing is None or not framing.size(self.peek(place, framing.width, reader))
-        self.measure = dissector.measure(self.from_client, self.opening) if measured else None
+        self.framer = dissector.make_framer(self.from_client, self.opening) if measured else None
         self.wanted = place
         self._look_from(place)
         return self._claim(place, raw=True) if place > begin else FramedBytes(begin, 0, ())
@@ -367,9 +367,9 @@ class Framer:
         return -enough if self._may_grow(at, enough) else -1
 
     def _measure_message(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
-        """The same where only a measure can tell."""
-        measure = dissector.measure(self.from_client, self.opening)
-        size = measure.length(UnclaimedBytes(self, at, reader), False) if measure is not None else None
+        """The same where only a framer can tell."""
+        framer = dissector.make_framer(self.from_client, self.opening)
+        size = framer.length(UnclaimedBytes(self, at, reader), False) if framer is not None else None
         if not size:
             return -1
         if size > 0:
@@ -418,7 +418,7 @@ class Framer:
 class UnclaimedBytes:
     """A Window on what no message has claimed yet, from stream offset `begin` to the next gap."""
 
-    def __init__(self, framer: Framer, begin: int, reader: ByteReader) -> None:
+    def __init__(self, framer: StreamFramer, begin: int, reader: ByteReader) -> None:
         self._framer, self._begin, self._reader = framer, begin, reader
 
     def __len__(self) -> int:

@@ -15,7 +15,7 @@ from analyzer.columns.arrays import Array, Bools
 from analyzer.columns.tables import ColumnTable
 from analyzer.tcp.reassembly import SNAPPED, Piece
 from dissectors.api import State
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 NO_PROTOCOL = -1
 FROM_CLIENT, FROM_SERVER = 0, 1

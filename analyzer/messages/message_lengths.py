@@ -1,9 +1,9 @@
-"""How long messages are, for the bulk road: of many at once, and of one that begins anywhere.
+"""How long messages are, for the fast path: of many at once, and of one that begins anywhere.
 
-Theory. Most protocols say it in front, at a fixed place; that is two columns. For others only a measure tells, but of
-nearly all their messages the twin can say in columns what the measure would say of each (Twin.lengths). What it leaves
-open, one message at a time, is asked of a new measure, which is right as long as none that were asked before remember
-anything (Measure.settled).
+Theory. Most protocols say it in front, at a fixed place; that is two columns. For others only a framer tells, but of
+nearly all their messages the fast path can say in columns what the framer would say of each (FastPath.lengths). What it
+leaves open, one message at a time, is asked of a new framer, which is right as long as none that were asked before
+remember anything (Framer.settled).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.messages.framing import ByteReader
 from dissectors.api import Dissector, LengthPrefixed, VarintPrefixed, Window
-from dissectors.wire.bulk import Twin, Wire
+from dissectors.wire.fast_path import FastPath, Wire
 
 
 class ByteStore(ByteReader, Protocol):
@@ -35,7 +35,7 @@ class LengthReader(ABC):
     def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """Of messages at locations, of which the first `room` bytes are at hand: at least `width`, and no gap in them.
 
-        0: no message begins so, or one that only the plain road knows. Negative: this is not enough to tell.
+        0: no message begins so, or one that only the slow path knows. Negative: this is not enough to tell.
         """
 
     @abstractmethod
@@ -43,13 +43,13 @@ class LengthReader(ABC):
         """The same of one message, of which more is at hand."""
 
 
-def make_length_reader(dissector: Dissector, twin: Twin, store: ByteStore) -> LengthReader:
-    """Those of a protocol that has a twin."""
-    measure = dissector.measure(True, False)
-    if isinstance(measure, VarintPrefixed):
-        return VarintLengths(measure, store)
+def make_length_reader(dissector: Dissector, fast_path: FastPath, store: ByteStore) -> LengthReader:
+    """Those of a protocol that has a fast_path."""
+    framer = dissector.make_framer(True, False)
+    if isinstance(framer, VarintPrefixed):
+        return VarintLengths(framer, store)
     if dissector.framing is None:
-        return FramerLengths(dissector, twin, store)
+        return FramerLengths(dissector, fast_path, store)
     return PrefixLengths(dissector.framing, store)
 
 
@@ -67,7 +67,7 @@ class PrefixLengths(LengthReader):
         for column in self._store.gather(at, self.width).T:
             size <<= 8
             size |= column
-        # Zeros would be one empty message after the other; a real one is so rare that the plain road may have it.
+        # Zeros would be one empty message after the other; a real one is so rare that the slow path may have it.
         sound = (size >= max(self._framing.minimum, 1)) & (size <= self._framing.maximum)
         return np.where(sound, size + self.width, 0)
 
@@ -106,12 +106,12 @@ class VarintLengths(LengthReader):
 
 
 class FramerLengths(LengthReader):
-    """Only a measure says it, or the twin in its place."""
+    """Only a framer says it, or the fast_path in its place."""
 
-    def __init__(self, dissector: Dissector, twin: Twin, store: ByteStore) -> None:
-        """By this dissector and its twin, from bytes of this store."""
-        self._dissector, self._twin, self._store = dissector, twin, store
-        self.width = twin.WIDTH
+    def __init__(self, dissector: Dissector, fast_path: FastPath, store: ByteStore) -> None:
+        """By this dissector and its fast_path, from bytes of this store."""
+        self._dissector, self._fast_path, self._store = dissector, fast_path, store
+        self.width = fast_path.WIDTH
 
     def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
         """See Lengths.many."""
@@ -119,10 +119,10 @@ class FramerLengths(LengthReader):
         def gather(rows: Array, offset: Array, width: int) -> Array:
             return self._store.gather(at[rows] + offset, width)
 
-        return self._twin.lengths(Wire(self._store.gather(at, self.width), room, from_client, gather))
+        return self._fast_path.lengths(Wire(self._store.gather(at, self.width), room, from_client, gather))
 
     def read_one(self, message: Window, from_client: bool) -> int:
-        """See Lengths.one; what a message leaves to be remembered is the plain road's."""
-        measure = self._dissector.measure(from_client, False)
-        length = 0 if measure is None else measure.length(message, False) or 0
-        return length if measure is not None and measure.settled else 0
+        """See Lengths.one; what a message leaves to be remembered is the slow path's."""
+        framer = self._dissector.make_framer(from_client, False)
+        length = 0 if framer is None else framer.length(message, False) or 0
+        return length if framer is not None and framer.settled else 0

@@ -18,7 +18,7 @@ from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, Messa
 from analyzer.tcp.reassembly import Piece
 from dissectors.api import Dissector
 from dissectors.slotted import field, slotted
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 EXTRA = ("closed", "serial", "ask")
 """Columns that only sorting and translating need: closing packet, serial, the partner's serial or -1."""

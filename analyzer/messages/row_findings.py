@@ -17,7 +17,7 @@ from analyzer.messages.index import FROM_CLIENT, MessageTable, RowMark, find_unp
 from analyzer.tcp.streams import UNKNOWN_SIDE, StreamTable
 from dissectors.api import Role, State
 from dissectors.finding import Finding, Severity
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 
 class RowFacts(NamedTuple):

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.columns.values import CellColumn, ConcatenatedColumn, FlagColumn, IntegerColumn, ScopedColumn, TextColumn
 from analyzer.pipeline.found import array_of
-from dissectors.wire.bulk import distinct
+from dissectors.wire.fast_path import distinct
 
 
 def array(column: CellColumn) -> pa.Array:

@@ -21,7 +21,7 @@ from analyzer.pipeline.merging import Merger, Pointers
 from analyzer.pipeline.pointers import capture_of, packets_of
 from analyzer.pipeline.states import Left
 
-PORTION = 8 << 20
+FRAGMENT = 8 << 20
 """Bytes of rows that are unpacked at a time, unless one row has more."""
 
 UNPACKED = 128
@@ -108,6 +108,6 @@ def _portions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         before = np.concatenate(([0], np.cumsum(weight)))
         first = 0
         while first < len(batch):
-            last = max(int(np.searchsorted(before, before[first] + PORTION, "right")) - 1, first + 1)
+            last = max(int(np.searchsorted(before, before[first] + FRAGMENT, "right")) - 1, first + 1)
             yield batch.slice(first, last - first)
             first = last

@@ -35,7 +35,7 @@ from analyzer.pipeline.tables import TABLES
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.wire.budget import allow
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 WINDOW, WINDOW_BYTES = 1 << 18, 128 << 20
 """Rows among which alike ones are brought together, and bytes of their messages: what stays in the page cache."""

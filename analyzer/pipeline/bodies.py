@@ -28,7 +28,7 @@ from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrays import texts_of
 from analyzer.pipeline.found import unicode
 from dissectors.api import Body, Context, Dissector
-from dissectors.holes import Written
+from dissectors.symbolic import Written
 
 TEXTS = ("info", "fields")
 """Slots that differ from row to row; of the others there are few different ones."""

@@ -41,7 +41,7 @@ MOST_WAITING = 1 << 16
 MOST_BYTES = 64 << 20
 """Requests of one connection that wait for its end, and their bytes; the oldest are written before, as unanswered."""
 
-MOST_TAUGHT = 1 << 12
+MOST_BINDINGS = 1 << 12
 """Messages of one connection that go along for what they name; the oldest are left behind."""
 
 COUNTED = ("client_messages", "server_messages", "client_bytes", "server_bytes")
@@ -244,7 +244,7 @@ class Carrier:
                 found.append(np.flatnonzero(mine))
         rows = np.sort(np.concatenate(found))
         rows = rows[np.argsort(index.column("stream")[rows], kind="stable")]
-        latest = [rows[mine][-MOST_TAUGHT:] for mine in _runs(index.column("stream")[rows])]
+        latest = [rows[mine][-MOST_BINDINGS:] for mine in _runs(index.column("stream")[rows])]
         return np.concatenate([np.empty(0, np.int64), *latest])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 from analyzer.session import Analysis
 from dissectors.api import Role
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 
 @dataclass(frozen=True, slots=True)

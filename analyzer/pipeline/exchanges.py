@@ -15,7 +15,7 @@ from analyzer.pipeline.found import Columns, days
 from analyzer.pipeline.messages import errors_of
 from analyzer.query.response_errors import errors
 from analyzer.session import Analysis
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 ASKED = ("stream_id", "client", "operation", "code", "version", "correlation", "protocol")
 """Keys of a row that are columns as they are; they are the request's."""

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from analyzer.capture.sources import gather_rows
 from analyzer.columns.arrays import Ints, iterate_groups
 from analyzer.pipeline.record_rows import key_hash
-from dissectors.wire.bulk import distinct
+from dissectors.wire.fast_path import distinct
 
 MOST, LONGEST = 1 << 16, 64
 """Keys of one length, and bytes of a key, beyond which hashes are not remembered."""

@@ -1,4 +1,4 @@
-"""Records of logs, message by message: what the table of records is by definition (records.py is its fast twin)."""
+"""Records of logs, message by message: the reference implementation of records.py, which reads many at once."""
 
 from __future__ import annotations
 

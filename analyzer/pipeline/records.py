@@ -1,10 +1,11 @@
 """The table of records: one row for each record of a log, by its message.
 
 Theory. A message carries hundreds of records, and all that the table says of one stands in a few of its bytes. So where
-a protocol's bulk twin knows how (dissectors.wire.bulk.Logs), the fields with records are found for many messages at
-once (log_fields.py), the twin reads all records in them as columns, and what their messages have in common is picked
-for them. A message that has anything unusual, and each one of other protocols, is decoded by itself (record_rows.py),
-if its protocol says that such messages carry records at all. tests/analyzer/pipeline/test_records.py holds both equal.
+a protocol's fast path knows how (dissectors.wire.fast_path.Logs), the fields with records are found for many messages
+at once (log_fields.py), the fast path reads all records in them as columns, and what their messages have in common is
+picked for them. A message that has anything unusual, and each one of other protocols, is decoded by itself
+(record_rows.py), if its protocol says that such messages carry records at all. tests/analyzer/pipeline/test_records.py
+holds both equal.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from analyzer.pipeline.options import Options
 from analyzer.pipeline.record_rows import Told, carried
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role, State
-from dissectors.wire.bulk import LADEN, NULL, Logged, Twin, twin_of
+from dissectors.wire.fast_path import LADEN, NULL, FastPath, Logged, load_fast_path
 
 MOST = 1 << 16
 """Rows in one batch, and messages whose fields are found in one go."""
@@ -65,25 +66,25 @@ def records(session: Analysis, rows: Ints, options: Options, topics: Topics | No
     for number in np.unique(protocol).tolist():
         dissector = None if number == NO_PROTOCOL else session.engine.dissector(number)
         if dissector is not None:
-            twin = twin_of(dissector)
-            yield from maker.of(twin, _carriers(session, dissector, twin, rows[protocol == number]))
+            fast_path = load_fast_path(dissector)
+            yield from maker.of(fast_path, _carriers(session, dissector, fast_path, rows[protocol == number]))
 
 
-def _carriers(session: Analysis, dissector: Dissector, twin: Twin | None, rows: Ints) -> Ints:
-    """Those of these rows that may carry records: by operation and role, and by what their twin sees."""
+def _carriers(session: Analysis, dissector: Dissector, fast_path: FastPath | None, rows: Ints) -> Ints:
+    """Those of these rows that may carry records: by operation and role, and by what their fast path sees."""
     told = defects.find_carriers(dissector)
     if told is not None:
         code, role = (session.rows.column(name)[rows].astype(np.int64) for name in ("code", "role"))
         wanted = [(NULL if number is None else number) * len(Role) + kind for number, kind in told]
         rows = rows[np.isin(code * len(Role) + role, wanted)]
-    if twin is None or not len(rows):
+    if fast_path is None or not len(rows):
         return rows
     table, pieces = session.rows, session.engine.pieces
     piece, length = table.column("pieces")[rows], table.column("length")[rows].astype(np.int64)
     whole = (table.column("state")[rows] == State.COMPLETE) & (pieces.column("length")[piece] >= LADEN)
     prefix = session.source.store.gather(pieces.column("at")[piece[whole]], LADEN)
     laden = np.ones(len(rows), bool)
-    laden[whole] = twin.laden(prefix, length[whole])
+    laden[whole] = fast_path.laden(prefix, length[whole])
     return rows[laden]
 
 
@@ -94,29 +95,29 @@ class _Maker:
         self._session, self._reader, self._naming, self._topics = session, Rows(session), Naming(session), topics
         self._hashes = Hashes()
 
-    def of(self, twin: Twin | None, rows: Ints) -> Iterator[Columns]:
-        """The records in rows of one protocol, whose twin this is."""
+    def of(self, fast_path: FastPath | None, rows: Ints) -> Iterator[Columns]:
+        """The records in rows of one protocol, whose fast path this is."""
         for first in range(0, len(rows), MOST):
             some = rows[first : first + MOST]
-            found = None if twin is None else find(self._session, twin, some, self._naming.topic)
-            if twin is None or found is None or not len(found.message):
+            found = None if fast_path is None else find(self._session, fast_path, some, self._naming.topic)
+            if fast_path is None or found is None or not len(found.message):
                 yield from self._merged(some, _Some.of(()), some)
             else:
-                yield from self._together(twin, some, found)
+                yield from self._together(fast_path, some, found)
 
-    def _together(self, twin: Twin, rows: Ints, found: Found) -> Iterator[Columns]:
+    def _together(self, fast_path: FastPath, rows: Ints, found: Found) -> Iterator[Columns]:
         begin = 0
         for part in chunks(self._session, rows, MOST, CHUNK_BYTES):
             fields = read(self._session, rows, found, begin, begin + len(part))
             field = int(np.searchsorted(found.message, begin))
-            for logged in twin.logged(fields):
+            for logged in fast_path.logged(fields):
                 run = slice(logged.first + begin, logged.stop + begin)
                 left = found.left[run] | logged.left
                 yield from self._merged(rows, self._read(found, logged, field), rows[run][left])
             begin += len(part)
 
     def _read(self, found: Found, logged: Logged, first: int) -> _Some:
-        """What a twin has read; first: which field was its first."""
+        """What a fast path has read; first: which field was its first."""
         field = logged.field + first
         key = logged.key_length
         return _Some(

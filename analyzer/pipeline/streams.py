@@ -15,7 +15,7 @@ from analyzer.pipeline.chosen import Chosen
 from analyzer.pipeline.found import MOST, Columns, days
 from analyzer.session import Analysis
 from analyzer.tcp.streams import UNKNOWN_SIDE
-from dissectors.wire.bulk import distinct
+from dissectors.wire.fast_path import distinct
 
 _ENDS = ("client", "server", None)
 _SIDES = (("client", FROM_CLIENT), ("server", FROM_SERVER))

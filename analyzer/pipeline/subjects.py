@@ -26,12 +26,12 @@ from analyzer.query.fields import FieldPath, find
 from analyzer.query.fields.bodies import Bodies
 from analyzer.query.fields.gathered import Values, listed
 from analyzer.query.fields.getting import Numbered
-from analyzer.query.fields.path import ShortField
+from analyzer.query.fields.path import AliasedField
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
-SHORTS: Mapping[str, Collection[str]] = {
+FIELD_ALIASES: Mapping[str, Collection[str]] = {
     "topics": ("topic",),
     "groups": ("group", "subscription"),
     "paths": ("path",),
@@ -65,14 +65,14 @@ class Subjects:
 
     def __init__(self, session: Analysis, asked: Ints) -> None:
         self._session, self._asked, self._reader = session, asked, Rows(session)
-        self._fields = {column: list(_shorts(session, names)) for column, names in SHORTS.items()}
+        self._fields = {column: list(_field_aliases(session, names)) for column, names in FIELD_ALIASES.items()}
         self._bodies = Bodies(self._reader, [field for fields in self._fields.values() for field in fields])
         self._lore: Lore | None = None
         self._clear()
 
     def _clear(self) -> None:
         self._of_row = np.full(len(self._session.rows), _UNREAD, np.int32)
-        self._pools = {column: _Pool() for column in SHORTS}
+        self._pools = {column: _Pool() for column in FIELD_ALIASES}
         self._kinds: dict[tuple[int, ...], int] = {}
 
     def columns(self, rows: Ints) -> Lists:
@@ -84,10 +84,10 @@ class Subjects:
         paired = partner != NULL
         partner = np.where(paired, partner, rows)
         self._read(np.concatenate((rows, partner[paired])))
-        kinds = np.array(list(self._kinds), np.int64).reshape(-1, len(SHORTS))
+        kinds = np.array(list(self._kinds), np.int64).reshape(-1, len(FIELD_ALIASES))
         own, others = kinds[self._of_row[rows]], kinds[self._of_row[partner]]
         found = np.where(own == 0, others, own)
-        lists = {column: self._pools[column].lists_of(found[:, place]) for place, column in enumerate(SHORTS)}
+        lists = {column: self._pools[column].lists_of(found[:, place]) for place, column in enumerate(FIELD_ALIASES)}
         if sum(pool.size for pool in self._pools.values()) > MOST_KEPT:
             self._clear()
         return lists
@@ -99,8 +99,8 @@ class Subjects:
         place = int(np.searchsorted(self._asked, missing.min()))
         ahead = self._asked[place : place + WINDOW]
         missing = np.unique(np.concatenate((missing, ahead[self._of_row[ahead] == _UNREAD])))
-        numbers = np.zeros((len(SHORTS), len(missing)), np.int64)
-        for place, column in enumerate(SHORTS):
+        numbers = np.zeros((len(FIELD_ALIASES), len(missing)), np.int64)
+        for place, column in enumerate(FIELD_ALIASES):
             for field in self._fields[column]:
                 able = np.flatnonzero(self._bodies.may_have(field, missing))
                 if len(able):
@@ -116,7 +116,7 @@ class Subjects:
     def _numbers(self, field: FieldPath, rows: Ints, pool: _Pool) -> Ints:
         """For each row the number of its list in the pool, of what it says itself and what its session holds."""
         numbers = self._said(field, rows, pool)
-        assert isinstance(field.origin, ShortField)
+        assert isinstance(field.origin, AliasedField)
         part = field.origin.short.session
         if part is None:
             return numbers
@@ -148,7 +148,7 @@ class Subjects:
 
     def _told(self, field: FieldPath, found: Values, rows: Ints) -> Values:
         """Values as texts; what is none (of JSON, say), or stands for nothing, is left out."""
-        assert isinstance(field.origin, ShortField)
+        assert isinstance(field.origin, AliasedField)
         short, values = field.origin.short, listed(found.values)
         if short.kind is not None and any(type(value) is Numbered for value in values):
             values = [self._called(short.kind, *pair) for pair in zip(values, rows[found.rows].tolist(), strict=True)]
@@ -171,14 +171,14 @@ class Subjects:
 
     def _counted(self) -> list[Any]:
         fields = (field for fields in self._fields.values() for field in fields)
-        return [field.origin.short for field in fields if isinstance(field.origin, ShortField)]
+        return [field.origin.short for field in fields if isinstance(field.origin, AliasedField)]
 
 
-def _shorts(session: Analysis, names: Collection[str]) -> Iterator[FieldPath]:
+def _field_aliases(session: Analysis, names: Collection[str]) -> Iterator[FieldPath]:
     """The fields of these names, of all protocols that the session knows."""
     for dissector in session.engine.known.dissectors:
         catalog = dissector.catalog
-        for short in () if catalog is None else catalog.shorts():
+        for short in () if catalog is None else catalog.field_aliases():
             if short.name in names:
                 yield find(f"{dissector.name}.{short.name}")
 

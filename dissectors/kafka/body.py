@@ -13,14 +13,14 @@ from dissectors.api import Body, Context, Role
 from dissectors.errors import DecodeError
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.delicate import is_delicate
-from dissectors.kafka.embedded.fields import unfold_bytes
-from dissectors.kafka.embedded.values import unfolding
+from dissectors.kafka.expert_info import find_expert_info
 from dissectors.kafka.header import BODY_START, has_client
 from dissectors.kafka.labels import error_name
-from dissectors.kafka.notices import notices
+from dissectors.kafka.nested.fields import unfold_bytes
+from dissectors.kafka.nested.values import unfolding
 from dissectors.kafka.reading import API_VERSIONS, Extra, Reading, body_plan, extra_key, has_variants, reading_of
 from dissectors.kafka.schemas import header_version, named_schema
+from dissectors.kafka.sensitive import is_sensitive_message
 from dissectors.slotted import replace
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import first_nonzero, values_decoder
@@ -44,8 +44,8 @@ _SASL_AUTHENTICATE = 36
 def _recipe(plan: Plan, key: int, version: int, response: bool, extra: Extra, *, guessed: bool = False) -> Recipe:
     start = BODY_START[response, header_version(key, version, response)]
     decode = unfolding(values_decoder(plan), plan, key, response, dict(extra or ()))
-    notice = None if guessed else notices(key, version, response)
-    return Recipe(INT32, start, decode, first_nonzero(plan, "error"), error_name, read, notice)
+    expert_info = None if guessed else find_expert_info(key, version, response)
+    return Recipe(INT32, start, decode, first_nonzero(plan, "error"), error_name, read, expert_info)
 
 
 @lru_cache(maxsize=1024)
@@ -72,13 +72,13 @@ def decode(message: bytes, context: Context) -> Body:
         if not body.findings:
             return body
         if not has_variants(key, version, response):
-            return _guarded(body, message, context) if is_delicate(key, response) else body
+            return _guarded(body, message, context) if is_sensitive_message(key, response) else body
     reading = reading_of(message, context)
     if reading.plan is None or reading.key is None or reading.version is None:
         return folded(_tree(message, context, reading), error_name)
     recipe = _recipe(reading.plan, reading.key, reading.version, response, extra, guessed=key is None)
     body = values_by(recipe, message, context, reading.doubts)
-    return _guarded(body, message, context) if is_delicate(reading.key, response) else body
+    return _guarded(body, message, context) if is_sensitive_message(reading.key, response) else body
 
 
 def _guarded(body: Body, message: bytes, context: Context) -> Body:
@@ -104,20 +104,20 @@ def _tree(message: bytes, context: Context, reading: Reading) -> Tree:
         from dissectors.kafka.sasl.nodes import unfold_token  # few messages have one
 
         unfold_token(tree, context)
-    if reading.secret or is_delicate(reading.key, context.role is Role.RESPONSE):
+    if reading.secret or is_sensitive_message(reading.key, context.role is Role.RESPONSE):
         hide_broken(tree, body, message, newer=reading.newer)
     if reading.plan is not None:
-        tree.findings.extend(_noticed(tree, context))
+        tree.findings.extend(_find_expert_info(tree, context))
     return tree
 
 
-def _noticed(tree: Tree, context: Context) -> tuple[Finding, ...]:
+def _find_expert_info(tree: Tree, context: Context) -> tuple[Finding, ...]:
     """What the values of a whole body say of themselves; of one that breaks, that is what there is to say."""
     if context.code is None or context.version is None:
         return ()
     if any(finding.code == DecodeError.code for finding in tree.findings):
         return ()
-    check = notices(context.code, context.version, context.role is Role.RESPONSE)
+    check = find_expert_info(context.code, context.version, context.role is Role.RESPONSE)
     return () if check is None else check(members(tree.fields))
 
 

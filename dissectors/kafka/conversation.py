@@ -20,9 +20,9 @@ from struct import unpack_from
 
 from dissectors.api import Context, Conversation, MessageHeader, Outcome, Role, State, with_request
 from dissectors.kafka.dissector import Kafka
-from dissectors.kafka.embedded.enveloped import DEEPEST, SEPARATOR
-from dissectors.kafka.embedded.rules import GROUP_KIND, INNER_KEY, INNER_VERSION
 from dissectors.kafka.header import ENVELOPE, body_offset
+from dissectors.kafka.nested.enveloped import DEEPEST, SEPARATOR
+from dissectors.kafka.nested.rules import GROUP_KIND, INNER_KEY, INNER_VERSION
 from dissectors.kafka.reading import body_plan
 from dissectors.kafka.sasl.memory import Sasl
 from dissectors.pairing import MOST_WAITING, Waiting

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 from dissectors.api import Context, Values
-from dissectors.lesson import Exchange, Held, Standing
+from dissectors.name_binding import Exchange, Held, Standing
 from dissectors.session_state import Partition, SessionChange, SessionKind, Sessions
 
 FETCH, SHARE_FETCH = 1, 78

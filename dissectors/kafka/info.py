@@ -13,8 +13,8 @@ from typing import Any
 
 from dissectors.api import Body, Context, Role
 from dissectors.kafka.schemas import operation
+from dissectors.kafka.summaries import SUMMARIES
 from dissectors.kafka.tables import table
-from dissectors.kafka.verbs import SUMMARIES
 from dissectors.wire.summary import Say
 
 _SASL = frozenset({17, 36})

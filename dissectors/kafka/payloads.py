@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 from dissectors.api import Role
-from dissectors.kafka.embedded.rules import RECORDS
 from dissectors.kafka.header import ENVELOPE
+from dissectors.kafka.nested.rules import RECORDS
 from dissectors.message import Values
 from dissectors.payload import Asked, Carriers, Payload, Payloads, Place, Record, number
 from dissectors.wire.embedded import Embedded

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from dissectors.api import Context, Role
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.delicate import may_hide
 from dissectors.kafka.header import NEWER, body_offset
 from dissectors.kafka.schemas import apis, body_schema, variants
+from dissectors.kafka.sensitive import may_hide
 from dissectors.kafka.tables import table
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, values_decoder

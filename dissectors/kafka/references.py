@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from dissectors.kafka.schemas import apis, body_schema
-from dissectors.lesson import Reference
 from dissectors.message import Path
+from dissectors.name_binding import Reference
 from dissectors.wire.schema import FieldSchema
 
 _ENTITIES = {"brokerId": "broker", "producerId": "producer"}

@@ -9,12 +9,12 @@ from collections.abc import Collection, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
-from dissectors.catalog import Catalog, Layout, Member, Short, merged
+from dissectors.catalog import Catalog, FieldAlias, Layout, Member, merged
 from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, markers
 from dissectors.pulsar.labels import error_codes
 from dissectors.pulsar.tables import table
+from dissectors.wire.field_aliases import load_field_aliases
 from dissectors.wire.members import of_message
-from dissectors.wire.shorts import shorts_of
 
 _REST = Member("_rest", "bytes", about="bytes behind the frame's parts")
 _CHUNK = (Member("uuid", "string"), Member("id", "int32"), Member("total", "int32"))
@@ -28,9 +28,9 @@ class PulsarCatalog(Catalog):
         """By type."""
         return _layouts()
 
-    def shorts(self) -> Sequence[Short]:
+    def field_aliases(self) -> Sequence[FieldAlias]:
         """Topics, subscriptions, producers, and what information lines say beside."""
-        return _shorts()
+        return _field_aliases()
 
     def errors(self) -> Collection[str]:
         """The names of ServerError."""
@@ -74,8 +74,8 @@ def _struct(name: str, message: str) -> Member:
 
 
 @cache
-def _shorts() -> tuple[Short, ...]:
-    return shorts_of(table("shorts")["shorts"], _asked)
+def _field_aliases() -> tuple[FieldAlias, ...]:
+    return load_field_aliases(table("field_aliases")["rows"], _asked)
 
 
 def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:

@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding, Severity
+from dissectors.fragment import Fragment, Fragments, Other
 from dissectors.message import Body, Context
-from dissectors.portion import Fragments, Other, Portion
+from dissectors.pulsar.expert_info import of_tree
+from dissectors.pulsar.fragments import FRAGMENTED, portion
 from dissectors.pulsar.frame import frame_values, payload
 from dissectors.pulsar.frame_fields import read, read_payload
 from dissectors.pulsar.header import command_of
-from dissectors.pulsar.inside import open_tree
-from dissectors.pulsar.notices import of_tree
-from dissectors.pulsar.portions import PORTIONED, portion
+from dissectors.pulsar.nested import open_tree
 from dissectors.wire.amounts import count_text
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
@@ -85,7 +85,7 @@ def join(tree: Tree, message: bytes, others: Sequence[Other]) -> None:
     if payload is None or said is None:
         return
     last = _chunk(None, message)
-    if not Portion((), last.number, last.total).completes:
+    if not Fragment((), last.number, last.total).completes:
         if others:
             _say(said, f"message {others[0].row} has the whole")
         return
@@ -211,4 +211,4 @@ def _values(message: bytes, context: Context, others: Sequence[Other]) -> Body |
     return None if found is None else Body(found, None)
 
 
-FRAGMENTS = Fragments(PORTIONED, portion, _tree, _values)
+FRAGMENTS = Fragments(FRAGMENTED, portion, _tree, _values)

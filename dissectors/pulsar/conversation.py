@@ -33,8 +33,8 @@ from typing import TypeAlias
 from dissectors.api import Conversation, Outcome, Role, State
 from dissectors.pairing import MOST_WAITING, Key, Unanswered, Waiting
 from dissectors.pulsar.commands import Command, commands
+from dissectors.pulsar.fragments import is_cut, portion
 from dissectors.pulsar.header import COMMAND_AT, Sighting, sight
-from dissectors.pulsar.portions import is_cut, portion
 
 SOURCE_POSITION = b"__MSG_PROP_REPL_SOURCE_POSITION"
 CHECKSUM_MAGIC, CHECKSUM_SIZE = b"\x0e\x01", 6

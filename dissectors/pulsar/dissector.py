@@ -14,11 +14,11 @@ from typing import Any
 from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Values, lazy
 from dissectors.field import Tree
 from dissectors.pulsar.commands import Command, commands
+from dissectors.pulsar.expert_info import of_values
 from dissectors.pulsar.frame import TYPE_AT, frame_values
 from dissectors.pulsar.header import MAXIMUM, PREFIX, command_of, sight
 from dissectors.pulsar.info import info_line, recalled
 from dissectors.pulsar.labels import error_of
-from dissectors.pulsar.notices import of_values
 from dissectors.pulsar.probe import evidence, too_large
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import folded
@@ -45,16 +45,16 @@ class Pulsar(Dissector):
     prefix = PREFIX
     columns = ("role", "operation", "correlation", "client", "latency", "pulsar.topic", "pulsar.subscription")
     color = "bright_blue"
-    bulk = "dissectors.pulsar.bulk"
+    fast_path = "dissectors.pulsar.fast_path"
     refused = staticmethod(too_large)
-    projection = lazy("dissectors.pulsar.picks:picker")
+    projection = lazy("dissectors.pulsar.projection:picker")
     template = staticmethod(partial(symbolic, frame_values, body_of))
     fragments = lazy("dissectors.pulsar.chunks:FRAGMENTS")
     request_fields = staticmethod(recalled)
     catalog = lazy("dissectors.pulsar.catalog:CATALOG")
     operations = lazy("dissectors.pulsar.commands:commands")
-    guide = lazy("dissectors.pulsar.describe:GUIDE")
-    names = lazy("dissectors.pulsar.lessons:NAMES")
+    guide = lazy("dissectors.pulsar.guide:GUIDE")
+    names = lazy("dissectors.pulsar.name_bindings:NAMES")
     payloads = lazy("dissectors.pulsar.payloads:PAYLOADS")
     reports = lazy("dissectors.pulsar.reports:reports")
     checks = lazy("dissectors.pulsar.checks:checks")
@@ -85,7 +85,7 @@ class Pulsar(Dissector):
     def tree(self, message: bytes, context: Context) -> Tree:
         """Sizes, command, metadata and payload with their places."""
         from dissectors.pulsar.chunks import read_noticed  # values need neither, but for what is out of the ordinary
-        from dissectors.pulsar.inside import open_tree
+        from dissectors.pulsar.nested import open_tree
 
         return open_tree(read_noticed(message, context))
 

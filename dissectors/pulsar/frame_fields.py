@@ -1,4 +1,4 @@
-"""One Pulsar frame to nodes: the twin of frame.py that keeps where every value lies, and says what is broken.
+"""One Pulsar frame to nodes: the fast path of frame.py that keeps where every value lies, and says what is broken.
 
 Theory. Each part of a frame has a size of its own, so what breaks inside of one is contained in it. The payload is the
 one part that may hide a source of its own, below the leaf of the compressed bytes.

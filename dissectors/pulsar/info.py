@@ -1,9 +1,9 @@
 """One line for people about a message: what it is about, not all that is in it.
 
 Theory. The proto uses few names for the same things, so one table of phrases by field serves all commands
-(tables/lines.json), and a new command has a line as far as its fields have names that others have. An answer says the
-least of an exchange; its line is that of the answer and of what it `recalls` of its request together, as if the answer
-had these fields too. What went wrong, or what was done, stands before what it was done to.
+(tables/summaries.json), and a new command has a line as far as its fields have names that others have. An answer says
+the least of an exchange; its line is that of the answer and of what it `recalls` of its request together, as if the
+answer had these fields too. What went wrong, or what was done, stands before what it was done to.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import NamedTuple
 from dissectors.api import Body, Context, Role, Values
 from dissectors.message import Path
 from dissectors.pulsar.commands import commands
+from dissectors.pulsar.summaries import SUMMARIES
 from dissectors.pulsar.tables import table
-from dissectors.pulsar.verbs import SUMMARIES
 from dissectors.wire.summary import Say
 
 _SUCCESS = 13
@@ -37,7 +37,7 @@ class _Kind(NamedTuple):
 @lru_cache(maxsize=512)
 def _kind(role: Role, code: int | None) -> _Kind:
     known = None if code is None else commands().get(code)
-    name, lines = None if known is None else known.name, table("lines")
+    name, lines = None if known is None else known.name, table("summaries")
     return _Kind(
         tuple(lines["recalls"].get(name, ())) if role is Role.RESPONSE else (),
         lines["meant"].get(name) or lines["meant"].get(f"{role.name} {name}", {}),
@@ -46,7 +46,7 @@ def _kind(role: Role, code: int | None) -> _Kind:
 
 
 def _deeds() -> Mapping[int, str]:
-    deeds: Mapping[str, str] = table("lines")["deeds"]
+    deeds: Mapping[str, str] = table("summaries")["deeds"]
     return {code: deeds[known.name] for code, known in commands().items() if known.name in deeds}
 
 
@@ -63,7 +63,7 @@ def _says(names: tuple[str, ...], metadata: tuple[str, ...]) -> tuple[Say, ...]:
 @cache
 def _rows() -> tuple[tuple[list[str], list[str]], ...]:
     """The table: which fields ask for which phrases."""
-    return tuple((fields.split("|"), texts) for fields, texts in table("lines")["line"].items())
+    return tuple((fields.split("|"), texts) for fields, texts in table("summaries")["line"].items())
 
 
 @cache

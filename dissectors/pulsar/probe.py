@@ -53,7 +53,7 @@ def too_large(prefix: bytes, from_client: bool) -> str | None:
     command, _, _ = command_of(prefix)
     if not (total > MAXIMUM and 2 <= size <= total - 4) or command is None or not sent_by(command, from_client):
         return None
-    text: str = table("notices")["beyond"]
+    text: str = table("expert_info")["beyond"]
     return text.format(name=command.name, most=MAXIMUM >> 20)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
-from dissectors.catalog import Alias, Catalog, Layout, Member, Short
+from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member
 from dissectors.field import FieldSpec
 from dissectors.rocketmq.body import CHECKPOINT, UNDECLARED, body_kind
 from dissectors.rocketmq.codes import operations, response_names
@@ -17,8 +17,8 @@ from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.message import KEYS
 from dissectors.rocketmq.stored import CRC_VALID, ITEM, QUEUE_OFFSET, UNCOMPRESSED, message_plan
 from dissectors.rocketmq.tables import table
+from dissectors.wire.field_aliases import aliases_of, load_field_aliases
 from dissectors.wire.plan import Leaf, Plan
-from dissectors.wire.shorts import aliases_of, shorts_of
 from dissectors.wire.specs import Layout as Hidden
 
 _TYPES = {"flag": "int", "version": "int"}
@@ -32,13 +32,13 @@ class RocketMQCatalog(Catalog):
         """By request code."""
         return _layouts()
 
-    def shorts(self) -> Sequence[Short]:
+    def field_aliases(self) -> Sequence[FieldAlias]:
         """Topics, groups, queues, and what information lines say beside."""
-        return _shorts()
+        return _field_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
         """What the list's columns tell."""
-        return aliases_of("rocketmq", table("shorts")["shorts"])
+        return aliases_of("rocketmq", table("field_aliases")["rows"])
 
     def errors(self) -> Collection[str]:
         """The names of response codes, in every release."""
@@ -109,8 +109,8 @@ _BODIES: Mapping[str | None, tuple[Member, ...]] = {
 
 
 @cache
-def _shorts() -> tuple[Short, ...]:
-    return shorts_of(table("shorts")["shorts"], _asked)
+def _field_aliases() -> tuple[FieldAlias, ...]:
+    return load_field_aliases(table("field_aliases")["rows"], _asked)
 
 
 def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:

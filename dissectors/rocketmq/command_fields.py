@@ -1,4 +1,4 @@
-"""A command's header to nodes: the twin of command.py that keeps where every value lies, and says what is broken.
+"""A command's header to nodes: the fast path of command.py that keeps where every value lies, and says what is broken.
 
 Theory. `code` and `opaque` are the row's, so here they stand around the values. extFields are as on the wire, and
 below each is the value that the operation's header class makes of it.
@@ -114,7 +114,7 @@ def _once(reader: Reader, pairs: Sequence[tuple[str, bytes]]) -> None:
         return
     name = next((name for name, value in pairs if first.setdefault(name, value) != value), None)
     if name is not None:
-        text = table("notices")["twice"].format(name=reader.path(name))
+        text = table("expert_info")["twice"].format(name=reader.path(name))
         reader.warn("duplicate-key", text, reader.open[-1].offset, reader.at)
 
 
@@ -145,11 +145,13 @@ def _read_binary(reader: Reader, response: bool, fields: HeaderClass) -> None:
     reader.enter(_spec(EXT, "map"))
     reader.leaf(_EXT_LENGTH, size, at)
     pairs: list[tuple[str, bytes]] = []
-    is_delicate = mentions(reader.data[at:stop])
+    is_sensitive_message = mentions(reader.data[at:stop])
     while reader.at < stop:
         size, at = _size(reader, _KEY_LENGTH, reader.at, "key")
         name = reader.data[at : at + size].decode("utf-8", "backslashreplace")
-        called = "value" if is_delicate and name not in fields else name  # a wrong length may make a secret a name
+        called = (
+            "value" if is_sensitive_message and name not in fields else name
+        )  # a wrong length may make a secret a name
         size, at = _size(reader, _LENGTH, at + size, called)
         if at + size > stop:
             raise Malformed(reader.path(called), at, f"runs over the end of {EXT}")
@@ -199,7 +201,7 @@ def _read_member(reader: Reader, name: str, at: int, response: bool) -> None:
         return
     reader.leaf(_spec(name, kind, response, type(value) is int), value, stop, at - begin)
     if name in _NUMBERS and not (type(value) is int and _LOWEST <= value <= _HIGHEST):
-        text = table("notices")["number"].format(name=reader.path(name))
+        text = table("expert_info")["number"].format(name=reader.path(name))
         reader.warn("malformed-body", text, begin, reader.at)
 
 

@@ -34,15 +34,15 @@ class RocketMQ(Dissector):
         *("rocketmq.offset", "rocketmq.msg_id"),
     )
     color = "bright_cyan"
-    bulk = "dissectors.rocketmq.bulk"
+    fast_path = "dissectors.rocketmq.fast_path"
     refused = staticmethod(too_large)
     raw = lazy("dissectors.rocketmq.raw:RAW")
-    projection = lazy("dissectors.rocketmq.picks:picker")
-    template = lazy("dissectors.rocketmq.stencil:stencil")
+    projection = lazy("dissectors.rocketmq.projection:picker")
+    template = lazy("dissectors.rocketmq.template:template")
     request_fields = lazy("dissectors.rocketmq.info:recalled")
     catalog = lazy("dissectors.rocketmq.catalog:CATALOG")
     operations = lazy("dissectors.rocketmq.codes:operations")
-    guide = lazy("dissectors.rocketmq.describe:GUIDE")
+    guide = lazy("dissectors.rocketmq.guide:GUIDE")
     payloads = lazy("dissectors.rocketmq.payloads:PAYLOADS")
     reports = lazy("dissectors.rocketmq.reports:reports")
     checks = lazy("dissectors.rocketmq.checks:checks")
@@ -69,8 +69,8 @@ class RocketMQ(Dissector):
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and body with their places."""
         from dissectors.rocketmq.body import body_kind
-        from dissectors.rocketmq.inside import open_tree  # values need it as little as lines do
         from dissectors.rocketmq.message import read
+        from dissectors.rocketmq.nested import open_tree  # values need it as little as lines do
 
         return open_tree(read(message, context), body_kind(context.code, context.role is Role.RESPONSE))
 

@@ -1,8 +1,8 @@
 """One line for people about a command: what went wrong, about what, how much.
 
 Theory. Headers and JSON bodies use few names for the same things, so one table of phrases serves all operations
-(tables/lines.json): the header's fields and the members of a JSON body are one struct for it. An answer says the least
-of an exchange; its line is that of the answer and of what it `recalls` of its request together. What is ordinary
+(tables/summaries.json): the header's fields and the members of a JSON body are one struct for it. An answer says the
+least of an exchange; its line is that of the answer and of what it `recalls` of its request together. What is ordinary
 although its code is not 0 (nothing to pull, stored but not flushed) is said in words, not called an error. Answers
 whose header has no class have their remark.
 """
@@ -19,9 +19,9 @@ from dissectors.rocketmq.codes import operations
 from dissectors.rocketmq.extfields import header_class
 from dissectors.rocketmq.stored import NAME_VALUE, PROPERTY
 from dissectors.rocketmq.structures import queue
+from dissectors.rocketmq.summaries import SUMMARIES
 from dissectors.rocketmq.tables import table
-from dissectors.rocketmq.verbs import SUMMARIES
-from dissectors.wire.line import Line, line_by_field
+from dissectors.wire.info_line import Line, line_by_field
 from dissectors.wire.summary import pairs_in
 
 _HEADER, _BODY, _EXT = "header", "body", "extFields"
@@ -49,7 +49,7 @@ class _Kind(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _kind(role: Role, code: int | None) -> _Kind:
-    known, lines, answers = operations().get(-1 if code is None else code), table("lines"), role is Role.RESPONSE
+    known, lines, answers = operations().get(-1 if code is None else code), table("summaries"), role is Role.RESPONSE
     name = "" if known is None else known.name
     asked = header_class(code, False) if answers else None
     there = {field.name for field in (asked or {}).values()}
@@ -66,7 +66,7 @@ def _kind(role: Role, code: int | None) -> _Kind:
 
 @cache
 def _line() -> Line:
-    return line_by_field(SUMMARIES, table("lines")["line"])
+    return line_by_field(SUMMARIES, table("summaries")["line"])
 
 
 def recalled(context: Context) -> frozenset[Path]:

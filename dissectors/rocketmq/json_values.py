@@ -1,4 +1,4 @@
-"""JSON to plain values, by the standard library's parser: the fast twin of dissectors.wire.json_text.
+"""JSON to plain values, by the standard library's parser: the fast fast path of dissectors.wire.json_text.
 
 Theory. Most of the JSON on the wire is strict, and a C parser reads it fifty times faster than anything that keeps
 places. What it refuses (fastjson's bare keys, broken text), what nests deeper than the tree goes, and what holds a

@@ -18,13 +18,13 @@ from dissectors.rocketmq.body import body_kind, body_values, read_body
 from dissectors.rocketmq.codes import operations, response_name
 from dissectors.rocketmq.command import CODE, EXT, HEAD, MARK, SERIALIZE, Command, read_command
 from dissectors.rocketmq.command_fields import HEADER, HeaderClass, read_header, read_mark
+from dissectors.rocketmq.expert_info import find_expert_info
 from dissectors.rocketmq.extfields import header_class
-from dissectors.rocketmq.notices import notices
 from dissectors.rocketmq.probe import oversized
 from dissectors.rocketmq.secrets import SECRETS, hide_broken
 from dissectors.wire.emit import FAILURES
+from dissectors.wire.expert_info import ExpertInfoTable
 from dissectors.wire.message import framed
-from dissectors.wire.notice import Notices
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
@@ -69,7 +69,7 @@ def assembled(command: Command, header: dict[str, Any] | None, body: dict[str, A
         values["header"] = header
     values.update(body)
     error = reported(command.code, command.version, context)
-    return Body(values, error, (*_doubts(context), *_notices(error, context)(values)))
+    return Body(values, error, (*_doubts(context), *_expert_info(error, context)(values)))
 
 
 def head_values(message: bytes, fields: HeaderClass) -> tuple[Command, dict[str, object]]:
@@ -98,8 +98,8 @@ def reported(code: int, version: int | None, context: Context) -> tuple[int, str
     return code, response_name(code, version) or f"UNKNOWN_{code}"
 
 
-def _notices(error: tuple[int, str] | None, context: Context) -> Notices:
-    return notices(context.role, context.code, None if error is None else error[1])
+def _expert_info(error: tuple[int, str] | None, context: Context) -> ExpertInfoTable:
+    return find_expert_info(context.role, context.code, None if error is None else error[1])
 
 
 def _doubts(context: Context) -> Iterator[Finding]:
@@ -129,7 +129,7 @@ def _content(reader: Reader, context: Context) -> None:
     header = _typed(node, fields)
     if whole:
         error, values = _said(node, kind, header, context)
-        reader.tree.findings += _notices(error, context)(values)
+        reader.tree.findings += _expert_info(error, context)(values)
     if reader.at == stop and reader.at < reader.end:
         read_body(reader, body_kind(context.code, response), end, header)
 
@@ -137,7 +137,7 @@ def _content(reader: Reader, context: Context) -> None:
 def _said(
     node: Field, kind: int, header: dict[str, object], context: Context
 ) -> tuple[tuple[int, str] | None, dict[str, Any]]:
-    """The error of a header's node, and what notices are made of; null is as if it were not there."""
+    """The error of a header's node, and what expert info are made of; null is as if it were not there."""
     values = members([node])
     ext = {name: value for name, value in (values.get(EXT) or {}).items() if value is not None}
     return _error(node, values, context), values | {EXT: ext, "serialize": SERIALIZE[kind], "header": header}

@@ -18,8 +18,8 @@ from dissectors.rocketmq.labels import permission
 from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import count_text
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.line import Line, line_by_field
-from dissectors.wire.summary import SHOWN, Summaries, Verb, of_plain
+from dissectors.wire.info_line import Line, line_by_field
+from dissectors.wire.summary import SHOWN, Formatter, Summaries, of_plain
 
 _READ_WRITE = 6
 _INNER = "CLIENT_INNER_PRODUCER"
@@ -146,7 +146,7 @@ def _bits(value: Any) -> int:
 
 @cache
 def _configuration() -> Line:
-    return line_by_field(Summaries(verbs=VERBS), table("lines")["queues"])
+    return line_by_field(Summaries(formatters=FORMATTERS), table("summaries")["queues"])
 
 
 def _configured(row: Mapping[str, Any]) -> str | None:
@@ -236,7 +236,7 @@ def _producers(value: list[Any]) -> str | None:
     return few(f"{name}" for row in _structs(value) if (name := row.get("groupName", "?")) != _INNER)
 
 
-VERBS: Mapping[str, Verb] = {
+FORMATTERS: Mapping[str, Formatter] = {
     "acks": of_plain(list, _acks),
     "assignment": _assignment,
     "brokers": of_plain(dict, _all_brokers),

@@ -18,16 +18,16 @@ from dissectors.wire.message import Recipe, folded, framed, values_by
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Layout, Wrapping
-from dissectors.zookeeper import notices, words
-from dissectors.zookeeper.connects import add_notices, connect_plan
+from dissectors.zookeeper import expert_info, four_letter_commands
+from dissectors.zookeeper.connects import add_expert_info, connect_plan
 from dissectors.zookeeper.forms import Form, form
 from dissectors.zookeeper.guessing import NOTHING, Guess
 from dissectors.zookeeper.header import has_absurd_error, lacks_path
-from dissectors.zookeeper.inside import OPENED, RECONFIG
-from dissectors.zookeeper.inside.hidden import hide_framed, is_delicate, resembles_connect
-from dissectors.zookeeper.inside.opened import open_tree, open_values
 from dissectors.zookeeper.jute import INT, LONG
 from dissectors.zookeeper.labels import error_name, transaction
+from dissectors.zookeeper.nested import OPENED, RECONFIG
+from dissectors.zookeeper.nested.hidden import hide_framed, is_sensitive_message, resembles_connect
+from dissectors.zookeeper.nested.opened import open_tree, open_values
 from dissectors.zookeeper.recipes import (
     EVENT,
     connect_recipe,
@@ -51,8 +51,8 @@ _SECRET_PAYLOAD = FieldSpec("payload", "bytes", secret=True)
 def decode(message: bytes, context: Context) -> Body:
     """The values of a message, the first error that it reports, and what there is to say."""
     if _is_wordy(message, context):
-        body = words.decode(message)
-        return body._replace(findings=(*body.findings, *notices.of_word(message)))
+        body = four_letter_commands.decode(message)
+        return body._replace(findings=(*body.findings, *expert_info.of_word(message)))
     found = _guess(message, context)
     recipe = _recipe_of(message, context, found.opcode)
     if recipe is None:
@@ -61,7 +61,7 @@ def decode(message: bytes, context: Context) -> Body:
     code = context.code if found.opcode is None else found.opcode
     if code in OPENED:
         open_values(body.values, answers_reconfig=code == RECONFIG)
-    if body.findings and "_rest" in body.values and _is_delicate(message, context):
+    if body.findings and "_rest" in body.values and _is_sensitive(message, context):
         return folded(read(message, context), error_name)
     return body
 
@@ -69,20 +69,20 @@ def decode(message: bytes, context: Context) -> Body:
 def read(message: bytes, context: Context) -> Tree:
     """The annotated tree of a message."""
     if _is_wordy(message, context):
-        tree = words.read(message)
-        tree.findings.extend(notices.of_word(message))
+        tree = four_letter_commands.read(message)
+        tree.findings.extend(expert_info.of_word(message))
         return tree
     found = _guess(message, context)
     tree = framed(message, INT, partial(_content, context=context, guess=found), _doubts(message, context, found))
-    add_notices(tree, context)
-    if _is_delicate(message, context):
+    add_expert_info(tree, context)
+    if _is_sensitive(message, context):
         body = next((node for node in tree.fields if node.spec is _BODY), None)
         hide_framed(tree, body, message, misread=context.role is Role.REQUEST and lacks_path(message))
     return open_tree(tree, answers_reconfig=RECONFIG in (context.code, found.opcode))
 
 
-def _is_delicate(message: bytes, context: Context) -> bool:
-    return is_delicate(message, context.code, connect_plan(message, context) is not None)
+def _is_sensitive(message: bytes, context: Context) -> bool:
+    return is_sensitive_message(message, context.code, connect_plan(message, context) is not None)
 
 
 def _guess(message: bytes, context: Context) -> Guess:
@@ -98,13 +98,13 @@ def _is_wordy(message: bytes, context: Context) -> bool:
     if context.code is not None:
         return False
     if context.role is Role.REQUEST:
-        return words.word_of(message) is not None
-    return context.role is Role.RESPONSE and words.is_text(message)
+        return four_letter_commands.word_of(message) is not None
+    return context.role is Role.RESPONSE and four_letter_commands.is_text(message)
 
 
 def _doubts(message: bytes, context: Context, guess: Guess) -> Iterator[Finding]:
     """What there is to say before a message is read."""
-    yield from notices.of_size(message, context)
+    yield from expert_info.of_size(message, context)
     if guess.finding is not None:
         yield guess.finding
     if context.code is not None and context.code not in operations():

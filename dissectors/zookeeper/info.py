@@ -1,7 +1,7 @@
 """One line for people about a message: what went wrong, of what, how much of it.
 
 Theory. An answer says the least of an exchange, so its line begins with what was asked: the fields of the request that
-`recalled` names. tables/lines.json has the phrases; what a multi did is said item by item here.
+`recalled` names. tables/summaries.json has the phrases; what a multi did is said item by item here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dissectors.wire.summary import SHOWN
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.labels import error_name
 from dissectors.zookeeper.schemas import operations, record
-from dissectors.zookeeper.verbs import named, say
+from dissectors.zookeeper.summaries import named, say
 
 _OF_CONNECT = ("sessionId", "timeOut")
 _OF_SUCCESS = frozenset({"path", "prefixPath", "mode", "type", "scheme", "auth"})

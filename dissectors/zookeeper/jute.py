@@ -10,8 +10,8 @@ from functools import cache
 
 from dissectors.wire.dialect import Dialect, Sized
 from dissectors.wire.primitive import Fixed, Length
-from dissectors.zookeeper.inside.credentials import SECRET_SCHEMES
 from dissectors.zookeeper.labels import labels, names
+from dissectors.zookeeper.nested.credentials import SECRET_SCHEMES
 
 LENGTH = Length("int", "i")
 INT, LONG, BOOLEAN = Fixed("int", "i"), Fixed("long", "q"), Fixed("boolean", "?")

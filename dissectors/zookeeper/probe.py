@@ -12,7 +12,7 @@ from __future__ import annotations
 from struct import Struct
 
 from dissectors.api import Context, Role
-from dissectors.zookeeper import words
+from dissectors.zookeeper import four_letter_commands
 from dissectors.zookeeper.body import decode
 from dissectors.zookeeper.header import (
     AUTH,
@@ -64,8 +64,8 @@ _PATHED = frozenset({"path", "prefixPath"})
 
 def request_evidence(prefix: bytes) -> int:
     """How sure the first bytes of a client make us."""
-    if words.word_of(prefix) is not None:
-        return ALONE if words.is_alone(prefix) else WITH_MORE
+    if four_letter_commands.word_of(prefix) is not None:
+        return ALONE if four_letter_commands.is_alone(prefix) else WITH_MORE
     connect = _connect_evidence(prefix, True)
     if connect:
         return connect
@@ -120,7 +120,7 @@ def _begun(prefix: bytes, size: int) -> int:
 
 def reply_evidence(prefix: bytes) -> int:
     """How sure the first bytes of a server make us; never much, but for what no other protocol would say so."""
-    if words.is_text(prefix):
+    if four_letter_commands.is_text(prefix):
         return TEXT
     connect = _connect_evidence(prefix, False)
     if connect:

@@ -17,7 +17,7 @@ from dissectors.slotted import replace
 from dissectors.wire.emit import projection
 from dissectors.wire.message import Recipe
 from dissectors.wire.plan import Plan
-from dissectors.zookeeper import notices
+from dissectors.zookeeper import expert_info
 from dissectors.zookeeper.connects import ANSWER
 from dissectors.zookeeper.forms import Form, form, form_of
 from dissectors.zookeeper.header import REPLY
@@ -37,7 +37,7 @@ Annotated = Callable[[bytes, Context], Tree]
 def connect_recipe(plan: Plan, read: Annotated) -> Recipe:
     """Of a connect frame."""
     recipe = _recipe(form_of(plan.steps), _BEHIND_SIZE, read)
-    return replace(recipe, notices=notices.notices("connected")) if plan.name == ANSWER else recipe
+    return replace(recipe, expert_info=expert_info.find_expert_info("connected")) if plan.name == ANSWER else recipe
 
 
 @lru_cache(maxsize=128)

@@ -30,7 +30,7 @@ from analyzer.render.tree_json import Message
 from analyzer.render.tree_text import finding_line, title
 from analyzer.session import Session
 from dissectors.field import Field, Tree
-from dissectors.lesson import Standing
+from dissectors.name_binding import Standing
 from tui.model.cells import StreamCells
 
 

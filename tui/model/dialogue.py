@@ -25,7 +25,7 @@ from tui.model.accordion import Accordion, Spot
 from tui.model.cells import LONG
 from tui.model.leads import Lead, To
 
-PORTION, KEPT = 32, 4096
+FRAGMENT, KEPT = 32, 4096
 """Heads that are read at once, and that are kept."""
 
 MOST = 20_000
@@ -59,7 +59,7 @@ class Dialogue:
         """See Contents."""
         found = self._heads.get(head)
         if found is None:
-            self._read(head - head % PORTION)
+            self._read(head - head % FRAGMENT)
             found = self._heads[head]
         return found
 
@@ -100,7 +100,7 @@ class Dialogue:
 
     def _read(self, first: int) -> None:
         """Makes heads from one on."""
-        rows = self.rows[first : first + PORTION]
+        rows = self.rows[first : first + FRAGMENT]
         if len(self._heads) > KEPT:
             self._heads.clear()
         long = self._session.rows.column("length")[rows] >= LONG

@@ -18,7 +18,7 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import CHUNK_BYTES
 from analyzer.session import Analysis
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter

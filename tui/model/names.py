@@ -105,12 +105,12 @@ def every_name() -> Names:
     """The names of this program; takes a third of a second, once."""
     catalogs = {protocol: registry.by_name(protocol).catalog for protocol in registry.names()}
     known = [(protocol, catalog) for protocol, catalog in catalogs.items() if catalog is not None]
-    shorts = [f"{protocol}.{short.name}" for protocol, catalog in known for short in catalog.shorts()]
+    field_aliases = [f"{protocol}.{short.name}" for protocol, catalog in known for short in catalog.field_aliases()]
     others = [name for name in NAMES if name not in FIELDS]
     aliases = {name for _, catalog in known for name in catalog.aliases()}
     shared = shared_names()
     first = [*FIELDS, *shared, *registry.names(), *others]
-    return Names((field.name for field in every()), first, {*NAMES, *shared, *shorts}, aliases)
+    return Names((field.name for field in every()), first, {*NAMES, *shared, *field_aliases}, aliases)
 
 
 def _said(lower: str) -> str:

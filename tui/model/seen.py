@@ -29,7 +29,7 @@ from dissectors.wire.embedded import Embedded, holds_secret
 PATIENCE = 0.3
 """Seconds that a sample may take."""
 
-AROUND, FIRST, PORTION = 512, 4096, 512
+AROUND, FIRST, FRAGMENT = 512, 4096, 512
 """Messages that are read around the cursor and at the beginning, and at one time."""
 
 COLUMN = 1 << 18
@@ -105,9 +105,9 @@ def _portions(rows: Ints, around: int) -> Iterator[Ints]:
     """The rows a few at a time: the first ones, those around the cursor, then every n-th."""
     middle = int(np.searchsorted(rows, around))
     for begin, end in ((0, FIRST), (max(middle - AROUND // 2, FIRST), middle + AROUND // 2)):
-        yield from (rows[first : min(first + PORTION, end)] for first in range(begin, min(end, len(rows)), PORTION))
+        yield from (rows[first : min(first + FRAGMENT, end)] for first in range(begin, min(end, len(rows)), FRAGMENT))
     rest = rows[FIRST:]
-    turns = -(-len(rest) // PORTION)
+    turns = -(-len(rest) // FRAGMENT)
     yield from (rest[turn::turns] for turn in range(turns))
 
 

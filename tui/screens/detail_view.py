@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import partial
 
 from analyzer.decode.content import read_cell
-from analyzer.decode.fragments import portion_of
+from analyzer.decode.fragments import find_fragment
 from analyzer.insight.related import standing_of
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.field import Field, Tree
-from dissectors.lesson import Standing
+from dissectors.name_binding import Standing
 from tui.background import Background
 from tui.model.cells import LONG
 from tui.model.detail import Detail, Note, Place, field_path, fields_at, place_of, stream_notes
@@ -76,7 +76,7 @@ class DetailView:
             self._show(None, f"message {row + 1}", (Note((("dim", "ignored: d takes it in again"),)),), ())
             return
         length = session.rows.cell("length", row)
-        if length < LONG and portion_of(session, row) is None:
+        if length < LONG and find_fragment(session, row) is None:
             self._show_detail(read(row, None))
         else:
             self._show(None, f"message {row + 1}", (Note((("dim", f"decoding {length:,} bytes ..."),)),), ())

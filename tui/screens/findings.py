@@ -24,10 +24,10 @@ from tui.widgets.bar import Part
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PORTION = (16_384, 4 << 20)
+FRAGMENT = (16_384, 4 << 20)
 """Rows, and bytes of their messages, that are examined before what was found is shown."""
 
-Portion = tuple[Tally, int]
+Fragment = tuple[Tally, int]
 """What was found since the last portion; so many rows have been looked at by now."""
 
 
@@ -37,13 +37,13 @@ class Examination:
     post: gets what was found since the last time, and how many rows have been looked at by now.
     """
 
-    def __init__(self, session: Session, scope: Scope, post: Callable[[Portion], object]) -> None:
+    def __init__(self, session: Session, scope: Scope, post: Callable[[Fragment], object]) -> None:
         self.scope = scope
         self.work = Work(lambda said: None)
         self._session, self._post = session, post
         self._tally = Tally()
 
-    def run(self) -> Portion | None:
+    def run(self) -> Fragment | None:
         """Posts what it finds, and gives what it finds last; None where nobody wants it any more."""
         scope = self.scope
         if scope.ended and scope.kept is None:
@@ -52,7 +52,7 @@ class Examination:
             self._tell(0)
         mask = scope.mask()
         try:
-            for found in of_rows(self._session, scope.rows, self._tell, PORTION):
+            for found in of_rows(self._session, scope.rows, self._tell, FRAGMENT):
                 row = -1 if found.row is None else found.row - scope.first
                 if row >= 0 and (mask is None or mask[row]):
                     self._tally.add(found)
@@ -98,7 +98,7 @@ class FindingsPage(FoldingPage):
         """Nobody wants the rest any more."""
         self.stop()
 
-    def _take(self, examination: Examination, portion: Portion | None) -> None:
+    def _take(self, examination: Examination, portion: Fragment | None) -> None:
         if examination is not self._examination or portion is None:
             return
         tally, self._rows = portion

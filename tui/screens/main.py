@@ -19,7 +19,7 @@ from textual.screen import Screen
 
 from analyzer.decode.name_resolver import Lore
 from analyzer.session import Session
-from dissectors.lesson import Standing
+from dissectors.name_binding import Standing
 from tui import keys
 from tui.background import Background
 from tui.crash_guard import Fenced

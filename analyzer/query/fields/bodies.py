@@ -55,7 +55,7 @@ class _Plan(NamedTuple):
 
 
 class Bodies:
-    """Reads the fields that need messages. Of shorts and aliases what a message says itself."""
+    """Reads the fields that need messages. Of field aliases and aliases what a message says itself."""
 
     def __init__(self, reader: Rows, fields: Sequence[FieldPath]) -> None:
         self._reader, self._session = reader, reader.session

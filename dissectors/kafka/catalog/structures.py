@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.catalog import Member, holding, merged
-from dissectors.kafka.embedded.fits import VERSION
-from dissectors.kafka.embedded.groups import group_schema
+from dissectors.kafka.nested.groups import group_schema
+from dissectors.kafka.nested.payload_detection import VERSION
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
 from dissectors.message import Path
@@ -88,7 +88,7 @@ def _newer(name: str) -> list[Member]:
 
 
 def _metrics(name: str) -> list[Member]:
-    from dissectors.kafka.embedded.telemetry import metrics_message  # brings tables that only telemetry needs
+    from dissectors.kafka.nested.telemetry import metrics_message  # brings tables that only telemetry needs
 
     return of_message(metrics_message())
 

@@ -1,8 +1,8 @@
 """tshark's names for what is in Kafka's messages (tables/tshark.json), so that its filters mean the same here.
 
-Theory. A field of tshark's is a key of the row, or a place in the body found as shorts are. It has names of its own for
-the batches of magic 2 and for the messages before them, and numbers for what our values say by name, so of an entry of
-records something is made, or nothing where it is of the other format.
+Theory. A field of tshark's is a key of the row, or a place in the body found as field aliases are. It has names of its
+own for the batches of magic 2 and for the messages before them, and numbers for what our values say by name, so of an
+entry of records something is made, or nothing where it is of the other format.
 """
 
 from __future__ import annotations

@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from dissectors.api import Body, Context, Role
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.delicate import holds_secrets
 from dissectors.kafka.guessing.weighing import Piece, Pieces, Scales, pieces
 from dissectors.kafka.header import body_offset
 from dissectors.kafka.info import info_line
 from dissectors.kafka.schemas import apis, body_schema, header_version
+from dissectors.kafka.sensitive import holds_secrets
 from dissectors.kafka.tables import table
 from dissectors.slotted import slotted
 from dissectors.wire.budget import Budget

@@ -19,7 +19,7 @@ from struct import Struct
 from typing import Any, TypeAlias
 
 from dissectors.kafka.codecs import CODECS
-from dissectors.kafka.embedded.structures import control
+from dissectors.kafka.nested.structures import control
 from dissectors.kafka.records.batches import Batch, read
 from dissectors.kafka.records.batches.plain import FAR, Head
 from dissectors.wire.budget import Budget

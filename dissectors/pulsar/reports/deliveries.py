@@ -309,7 +309,7 @@ class Deliveries(Report[Delivery]):
         to = f" to {cells['subscription']}" if cells["subscription"] else ""
         took = [f"{name} {lasting(cells[key])}" for name, key in _TOOK if cells[key] is not None]
         again = [f"redelivered {count_text(cells['redelivered'], 'time')}"] if cells["redelivered"] else []
-        return f"{_VERBS[word]} {what}{about}{to}: " + ", ".join([cells["state"], *took, *again])
+        return f"{_FORMATTERS[word]} {what}{about}{to}: " + ", ".join([cells["state"], *took, *again])
 
 
 _TOOK = (
@@ -319,7 +319,7 @@ _TOOK = (
     ("end to end", "end_to_end_ns"),
 )
 
-_VERBS = {
+_FORMATTERS = {
     "sent": "sends",
     "written": "confirms",
     "delivered": "delivers",

@@ -154,7 +154,7 @@ class MemberReport(Report[_Member]):
         ended = cells["ended"]
         lasted = f" {lasting(ended - entry.first)} after it was first seen" if isinstance(ended, int) else ""
         noun = f"{cls.noun} {cells[f'{cls.noun}_id']}{cls.suffix(cells)}"
-        return f"{_VERBS.get(word, word)} {noun}{about}: {cells['state']}{by}{error}{lasted}{to}"
+        return f"{_FORMATTERS.get(word, word)} {noun}{about}: {cells['state']}{by}{error}{lasted}{to}"
 
     @classmethod
     @abstractmethod
@@ -173,7 +173,7 @@ def of_member(handle: Callable[[Any, Any, MessageEvent], None]) -> Handler:
     return receive
 
 
-_VERBS = {
+_FORMATTERS = {
     "asked": "asks for",
     "again": "asks again for",
     "waiting": "lets wait",

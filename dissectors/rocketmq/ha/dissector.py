@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader, lazy
+from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer, MessageHeader, lazy
 from dissectors.field import Tree
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class RocketMQHA(Dissector):
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
         """Bytes within a log look like frames, too; those that say offset 0 only where a log begins behind them."""
         from dissectors.rocketmq.ha.forms import Frame, frame, kind_of
-        from dissectors.rocketmq.ha.measure import LOOK
+        from dissectors.rocketmq.ha.framer import LOOK
 
         kind = kind_of(prefix[:LOOK], from_client, ended=True)
         found = None if kind is None else frame(prefix, from_client, kind, ended=True)
@@ -47,9 +47,9 @@ class RocketMQHA(Dissector):
             return False
         return found.offset > 0 or (found.data > 0 and _begins_log(prefix, found))
 
-    def measure(self, from_client: bool, opening: bool) -> Measure:
+    def make_framer(self, from_client: bool, opening: bool) -> Framer:
         """By its head, once the first frame has told which protocol it is."""
-        from dissectors.rocketmq.ha.measure import Frames
+        from dissectors.rocketmq.ha.framer import Frames
 
         return Frames(from_client, opening)
 
@@ -96,7 +96,7 @@ def _fits(prefix: bytes, from_slave: bool) -> bool:
     """Whether frames follow one another, as far as the bytes go."""
     from dissectors.rocketmq.ha.chain import links
     from dissectors.rocketmq.ha.forms import kind_of
-    from dissectors.rocketmq.ha.measure import LOOK
+    from dissectors.rocketmq.ha.framer import LOOK
 
     kind = kind_of(prefix[:LOOK], from_slave, ended=True)
     first = None

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from dissectors.rocketmq.ha.chain import Link, links
 from dissectors.rocketmq.ha.forms import Kind, kind_of
+from dissectors.rocketmq.ha.framer import LOOK
 from dissectors.rocketmq.ha.log import CONTINUED, spans
-from dissectors.rocketmq.ha.measure import LOOK
 
 
 class Seen(NamedTuple):

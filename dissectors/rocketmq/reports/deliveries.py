@@ -393,7 +393,7 @@ class Deliveries(Report[Delivery]):
         status = [cells["status"]] if cells["state"] == "refused" and cells["status"] else []
         took = [f"{name} {lasting(cells[key])}" for name, key in _TOOK if cells[key] is not None]
         again = [f"redelivered {count_text(cells['redelivered'], 'time')}"] if cells["redelivered"] else []
-        return f"{_VERBS[word]} {what}{about}{to}: " + ", ".join([cells["state"], *status, *took, *again])
+        return f"{_FORMATTERS[word]} {what}{about}{to}: " + ", ".join([cells["state"], *status, *took, *again])
 
 
 def _brokers(said: Mapping[str, Any], event: MessageEvent, name: str = "bname") -> tuple[str, ...]:
@@ -425,7 +425,7 @@ _TOOK = (
     ("end to end", "end_to_end_ns"),
 )
 
-_VERBS = {
+_FORMATTERS = {
     "sent": "sends",
     "stored": "confirms",
     "refused": "refuses",

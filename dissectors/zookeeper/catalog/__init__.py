@@ -6,16 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
-from dissectors.catalog import Alias, Catalog, Layout, Member, Short, merged
-from dissectors.wire.shorts import aliases_of, shorts_of
+from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member, merged
+from dissectors.wire.field_aliases import aliases_of, load_field_aliases
 from dissectors.zookeeper.catalog.contents import ANSWER, configured
 from dissectors.zookeeper.catalog.records import ERR, REST, ZXID, body_members, record_members
+from dissectors.zookeeper.four_letter_commands import WORD, size_of, words
 from dissectors.zookeeper.header import CONNECT
-from dissectors.zookeeper.inside import RECONFIG
 from dissectors.zookeeper.labels import names
+from dissectors.zookeeper.nested import RECONFIG
 from dissectors.zookeeper.schemas import operations
 from dissectors.zookeeper.tables import table
-from dissectors.zookeeper.words import WORD, size_of, words
 
 _EVENT = 0
 
@@ -27,13 +27,13 @@ class ZooKeeperCatalog(Catalog):
         """By opcode; what has none behind."""
         return _layouts()
 
-    def shorts(self) -> Sequence[Short]:
+    def field_aliases(self) -> Sequence[FieldAlias]:
         """Paths and versions."""
-        return _shorts()
+        return _field_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
         """The session, which the list's column tells."""
-        return aliases_of("zookeeper", table("shorts")["zookeeper"])
+        return aliases_of("zookeeper", table("field_aliases")["zookeeper"])
 
     def errors(self) -> Collection[str]:
         """Those of every release."""
@@ -80,8 +80,8 @@ def _word(word: str, role: Role) -> list[Member]:
 
 
 @cache
-def _shorts() -> tuple[Short, ...]:
-    return shorts_of(table("shorts")["zookeeper"], _asked)
+def _field_aliases() -> tuple[FieldAlias, ...]:
+    return load_field_aliases(table("field_aliases")["zookeeper"], _asked)
 
 
 def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:

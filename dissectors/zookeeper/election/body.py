@@ -12,9 +12,9 @@ from dissectors.wire.plan import Plan
 from dissectors.zookeeper import bare, sasl
 from dissectors.zookeeper.election.header import NOTIFICATION, kind
 from dissectors.zookeeper.forms import form_of
-from dissectors.zookeeper.inside.opened import open_tree
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
+from dissectors.zookeeper.nested.opened import open_tree
 from dissectors.zookeeper.schemas import plan_by_size, plan_of
 
 

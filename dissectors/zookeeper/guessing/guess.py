@@ -25,13 +25,13 @@ from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import holds_secret
 from dissectors.wire.emit import FAILURES
 from dissectors.zookeeper.forms import MULTIS, form
+from dissectors.zookeeper.four_letter_commands import is_text
 from dissectors.zookeeper.guessing import NOTHING, Guess
 from dissectors.zookeeper.guessing.plausible import answers, plausible
 from dissectors.zookeeper.header import AUTH, CUT_CONNECT, PING, REPLY, REPLY_SIZE, SET_WATCHES, is_connect_response
 from dissectors.zookeeper.labels import numbers
 from dissectors.zookeeper.schemas import operations
 from dissectors.zookeeper.tables import table
-from dissectors.zookeeper.words import is_text
 
 _UNASKED = frozenset({"createSession", "error", "notification", "ping"})
 """What no client asks for, and pings, which are answered under an xid of their own."""

@@ -21,9 +21,9 @@ from dissectors.wire.plan import Plan
 from dissectors.wire.reader import Reader
 from dissectors.wire.varint import Unfit
 from dissectors.zookeeper import sasl
-from dissectors.zookeeper.inside.hidden import hide_unframed, names_scheme
-from dissectors.zookeeper.inside.opened import open_tree
 from dissectors.zookeeper.jute import named_int
+from dissectors.zookeeper.nested.hidden import hide_unframed, names_scheme
+from dissectors.zookeeper.nested.opened import open_tree
 from dissectors.zookeeper.quorum import snapshot
 from dissectors.zookeeper.quorum.data import data_fields, data_values
 from dissectors.zookeeper.quorum.header import HEAD

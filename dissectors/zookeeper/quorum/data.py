@@ -20,9 +20,9 @@ from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LENGTH, Many, element
 from dissectors.wire.varint import Unfit
 from dissectors.zookeeper.forms import form
-from dissectors.zookeeper.inside import OPENED
-from dissectors.zookeeper.inside.opened import open_values
 from dissectors.zookeeper.jute import LENGTH as INT_LENGTH
+from dissectors.zookeeper.nested import OPENED
+from dissectors.zookeeper.nested.opened import open_values
 from dissectors.zookeeper.quorum.txn import txn_fields, txn_values
 from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
 

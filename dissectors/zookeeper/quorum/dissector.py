@@ -1,18 +1,18 @@
 """ZooKeeper's quorum protocol, as the DISSECTOR interface asks for it.
 
-Theory. Packets stand back to back, with no length in front (measure.py); behind a SNAP stands the leader's whole tree
+Theory. Packets stand back to back, with no length in front (framer.py); behind a SNAP stands the leader's whole tree
 (snapshot.py). A learner answers proposals and pings, a leader answers for sessions (conversation.py). What a packet
 carries is a record of the client's protocol or a transaction (body.py, txn.py).
 """
 
 from __future__ import annotations
 
-from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader, lazy
+from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer, MessageHeader, lazy
 from dissectors.field import Tree
 from dissectors.zookeeper.quorum.body import decode, read, skim
+from dissectors.zookeeper.quorum.framer import Packets
 from dissectors.zookeeper.quorum.header import header
 from dissectors.zookeeper.quorum.info import info_line
-from dissectors.zookeeper.quorum.measure import Packets
 from dissectors.zookeeper.quorum.probe import evidence
 
 
@@ -25,12 +25,12 @@ class ZooKeeperQuorum(Dissector):
     columns = ("role", "operation", "length", "latency")
     color = "bright_green"
     sign = "q"
-    bulk = "dissectors.zookeeper.quorum.bulk"
+    fast_path = "dissectors.zookeeper.quorum.fast_path"
     streaming = staticmethod(skim)
     template = lazy("dissectors.zookeeper.quorum.layouts:TEMPLATE")
     catalog = lazy("dissectors.zookeeper.catalog.quorum:QUORUM")
     operations = lazy("dissectors.zookeeper.quorum.packets:packets")
-    guide = lazy("dissectors.zookeeper.describe:QUORUM")
+    guide = lazy("dissectors.zookeeper.guide:QUORUM")
     reports = lazy("dissectors.zookeeper.reports:reports")
     checks = lazy("dissectors.zookeeper.checks.quorum:checks")
     payloads = lazy("dissectors.zookeeper.payloads:QUORUM")
@@ -45,7 +45,7 @@ class ZooKeeperQuorum(Dissector):
         """The same of a packet behind a gap."""
         return evidence(prefix, from_client) >= WEAK
 
-    def measure(self, from_client: bool, opening: bool) -> Measure:
+    def make_framer(self, from_client: bool, opening: bool) -> Framer:
         """Packet by packet; a leader may send a snapshot."""
         return Packets(not from_client)
 

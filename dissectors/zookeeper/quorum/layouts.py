@@ -18,10 +18,10 @@ from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, When
 from dissectors.wire.primitive import Fixed
 from dissectors.wire.schema import MORE
 from dissectors.wire.specs import Many
-from dissectors.wire.stencil import MessageLayout, template
+from dissectors.wire.template import MessageLayout, template
 from dissectors.zookeeper.forms import MULTIS
-from dissectors.zookeeper.inside import OPENED
 from dissectors.zookeeper.jute import LENGTH, named_int
+from dissectors.zookeeper.nested import OPENED
 from dissectors.zookeeper.quorum.header import HEAD
 from dissectors.zookeeper.quorum.packets import packets
 from dissectors.zookeeper.schemas import operations, plan_of, record, width

@@ -24,7 +24,7 @@ from dissectors.wire.emit import FAILURES, Decode, values_decoder
 from dissectors.wire.message import folded
 from dissectors.wire.varint import Unfit
 from dissectors.zookeeper.quorum.snapshot_fields import tree_of
-from dissectors.zookeeper.quorum.snapshot_measure import SESSION
+from dissectors.zookeeper.quorum.snapshot_framer import SESSION
 from dissectors.zookeeper.quorum.snapshot_shown import ROOT, Held, Shown
 from dissectors.zookeeper.schemas import plan_of
 from dissectors.zookeeper.tables import table

@@ -14,7 +14,7 @@ from dissectors.api import Window
 from dissectors.errors import DecodeError, Malformed, Truncated
 from dissectors.slotted import slotted
 from dissectors.wire.budget import USUAL, allowed
-from dissectors.zookeeper.quorum.snapshot_measure import CHUNK, SESSION, Ints, SnapshotMeasure, behind_node
+from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SESSION, Ints, SnapshotFramer, behind_node
 
 ROOT = b"\0\0\0\1/"
 """A path of the root alone: no node, but the end of all. The root itself has the empty path."""
@@ -75,7 +75,7 @@ class Shown:
         if part == "sessions":
             stop = at + SESSION
         elif part == "acls":
-            stop = SnapshotMeasure("entries", at, 1).passed(self._ints, "nodes")
+            stop = SnapshotFramer("entries", at, 1).passed(self._ints, "nodes")
         else:
             stop = behind_node(self._ints, at)
         return 0 < stop <= self.limit
@@ -85,17 +85,17 @@ class Shown:
         left = 0 if count is None else count - done
         if part == "sessions":
             return Passed(left, at + left * SESSION)
-        measure = SnapshotMeasure("nodes" if count is None else "entries", at, left)
-        stop = measure.passed(Ints(self.message, CHUNK), "signature" if count is None else "nodes")
-        found = measure.nodes if count is None else left - measure.left
+        framer = SnapshotFramer("nodes" if count is None else "entries", at, left)
+        stop = framer.passed(Ints(self.message, CHUNK), "signature" if count is None else "nodes")
+        found = framer.nodes if count is None else left - framer.left
         if 0 < stop <= self.end:
             return Passed(found, stop - len(ROOT) if count is None else stop)
-        if measure.at > self.end or measure.ids:
-            begin, found = measure.item, found - 1
+        if framer.at > self.end or framer.ids:
+            begin, found = framer.item, found - 1
         else:
-            begin = measure.at
+            begin = framer.at
         path = f"{part}[{done + found}]"
         if not stop:
             return Passed(found, begin, Malformed(path, begin, "has a length that cannot be"))
-        needed = max(measure.at, abs(stop) if measure.at <= self.end else 0) - begin
+        needed = max(framer.at, abs(stop) if framer.at <= self.end else 0) - begin
         return Passed(found, begin, Truncated(path, begin, needed, self.end - begin))

@@ -273,10 +273,10 @@ class Sessions(Report[Session]):
         lasted = f" {lasting(cells['ended'] - entry.first)} after it was first seen" if cells["ended"] else ""
         by = f" by the {cells['by']}" if cells["by"] else ""
         many = f", {cells['connections']} connections" if cells["connections"] > 1 else ""
-        return f"{_VERBS[word]} session {cells['session']}: {cells['state']}{by}{lasted}{many}"
+        return f"{_FORMATTERS[word]} session {cells['session']}: {cells['state']}{by}{lasted}{many}"
 
 
-_VERBS = {"connect": "connects", "refused": "refuses", "close": "closes", "expired": "expires"}
+_FORMATTERS = {"connect": "connects", "refused": "refuses", "close": "closes", "expired": "expires"}
 
 
 def _is_expiry(held: Mapping[str, Any]) -> bool:

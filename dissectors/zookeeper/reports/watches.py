@@ -175,7 +175,7 @@ class Watches(Report[Watch]):
                 return f"sets the {kind} watch on {path}: {cells['state']}"
             return f"sets the {kind} watch on {path} that message {cells['fired'] + 1} fires"
         if word not in ("fired", "write"):
-            return f"{_VERBS.get(word, word)} the {kind} watch on {path}"
+            return f"{_FORMATTERS.get(word, word)} the {kind} watch on {path}"
         verb = "fires" if word == "fired" else "is the write behind the event that fires"
         stood = cells["stood_ns"] if word == "fired" and cells["events"] == 1 else None
         since = "" if stood is None else f" {lasting(stood)} before"
@@ -185,7 +185,7 @@ class Watches(Report[Watch]):
         return f"{verb} the {kind} watch on {path} that {by}{took}"
 
 
-_VERBS = {"again": "sets again", "removed": "removes"}
+_FORMATTERS = {"again": "sets again", "removed": "removes"}
 
 
 def watches_asked(name: str, values: Mapping[str, Any]) -> Call | None:

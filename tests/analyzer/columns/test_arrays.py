@@ -11,7 +11,7 @@ import pytest
 
 from analyzer.columns.arrays import argsort_stable
 from analyzer.columns.tables import PAGED_BYTES, ColumnTable, NameTable
-from dissectors.wire.bulk import NULL64
+from dissectors.wire.fast_path import NULL64
 from tests.apart import apart, resident
 
 LARGE = 1 << 31

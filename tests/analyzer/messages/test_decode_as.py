@@ -170,7 +170,7 @@ def test_neither_blocks_nor_files_nor_the_road_matter() -> None:
     told: list[Told] = [{StreamNumber(5): "rocketmq"}, dict([decode_as.parse_rule(f"{stream}=rocketmq")])]
     seen = []
     for each in told:
-        for arguments in ({}, {"block": 1}, {"block": 97, "use_bulk": False}):
+        for arguments in ({}, {"block": 1}, {"block": 97, "use_fast_path": False}):
             with Session([KAFKA], decode_as=each, **arguments).load() as session:
                 seen.append(rows_of(session))
     assert all(found == seen[0] for found in seen)

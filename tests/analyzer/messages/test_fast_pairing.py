@@ -147,7 +147,7 @@ def written(folder: Path, protocol: str, seed: int) -> Path:
 @pytest.mark.parametrize("protocol", TALKS)
 def test_pairs(tmp_path: Path, protocol: str, seed: int) -> None:
     path = written(tmp_path, protocol, seed)
-    plain = rows(path, use_bulk=False)
+    plain = rows(path, use_fast_path=False)
     assert {row["protocol"] for row in plain} == {protocol}
     for block in (2, 9, 1000):
         assert rows(path, block=block) == plain, f"blocks of {block}"
@@ -159,7 +159,7 @@ def test_what_waits_is_bounded(tmp_path: Path, protocol: str, seed: int, monkeyp
     for module in (analyzer.messages.fast_pairing, dissectors.pairing, dissectors.kafka.conversation):
         monkeypatch.setattr(module, "MOST_WAITING", 3)
     path = written(tmp_path, protocol, seed)
-    plain = rows(path, use_bulk=False)
+    plain = rows(path, use_fast_path=False)
     assert any(row["state"] == "guessed" for row in plain)
     for block in (9, 1000):
         assert rows(path, block=block) == plain, f"blocks of {block}"
@@ -192,5 +192,5 @@ def test_keys_that_do_not_fit_one_number(tmp_path: Path) -> None:
     talk = Talk(tuple(writes), (("10.0.0.1", 40_000), ("10.0.0.2", 9876)))
     path = capture(tmp_path / "a.pcap", segments(talk), talk)
     found = rows(path)
-    assert found == rows(path, use_bulk=False)
+    assert found == rows(path, use_fast_path=False)
     assert [row["partner"] for row in found] == [2, 1, 10, 9, 8, 7, 6, 5, 4, 3]

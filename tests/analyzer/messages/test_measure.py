@@ -1,4 +1,4 @@
-"""Messages whose length no prefix tells: a Measure says where they end, at the start of a direction or always."""
+"""Messages whose length no prefix tells: a Framer says where they end, at the start of a direction or always."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from analyzer.messages.framing import Framer
-from dissectors.api import Measure, Window
+from analyzer.messages.framing import StreamFramer
+from dissectors.api import Framer, Window
 from dissectors.kafka import Kafka
 from tests.analyzer.messages.test_framing import Memory, pieces
 
 
 @dataclass(slots=True)
-class Lines(Measure):
+class Lines(Framer):
     """Lines that begin with a zero; a last one may lack its end. `greetings`: how many come before framing tells."""
 
     greetings: int
@@ -42,7 +42,7 @@ class Text(Kafka):
 
     framing = None
 
-    def measure(self, from_client: bool, opening: bool) -> Measure:
+    def make_framer(self, from_client: bool, opening: bool) -> Framer:
         return Lines(-1)
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -55,7 +55,7 @@ class Text(Kafka):
 class Greeted(Kafka):
     """A line first, then frames of Kafka."""
 
-    def measure(self, from_client: bool, opening: bool) -> Measure:
+    def make_framer(self, from_client: bool, opening: bool) -> Framer:
         return Lines(1)
 
 
@@ -77,7 +77,7 @@ CASES = [
 def test_messages_end_where_the_measure_says(
     dissector: Kafka, data: bytes, lost: tuple[tuple[int, int], ...], expected: str, step: int
 ) -> None:
-    framer, memory = Framer(True, synced=True, measure=dissector.measure(True, True)), Memory(data)
+    framer, memory = StreamFramer(True, synced=True, framer=dissector.make_framer(True, True)), Memory(data)
     frames = []
     for piece in pieces(data, range(0, len(data), step), lost):
         frames += framer.feed(piece, dissector, memory)
@@ -88,11 +88,11 @@ def test_messages_end_where_the_measure_says(
 
 
 def test_framing_takes_over_for_good() -> None:
-    framer, dissector = Framer(True, synced=True, measure=Lines(1)), Greeted()
+    framer, dissector = StreamFramer(True, synced=True, framer=Lines(1)), Greeted()
     data = b"\0ello\n" + FRAME
     (piece,) = pieces(data, ())
     assert len(list(framer.feed(piece, dissector, Memory(data)))) == 2
-    assert framer.measure is None
+    assert framer.framer is None
 
 
 PREAMBLE = b"PROXY TCP4 192.0.2.7 192.0.2.8 60744 9092\r\n"
@@ -101,7 +101,7 @@ PREAMBLE = b"PROXY TCP4 192.0.2.7 192.0.2.8 60744 9092\r\n"
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_a_preamble_is_a_raw_run(step: int) -> None:
     data = PREAMBLE + FRAME + FRAME
-    framer, memory = Framer(True, synced=True, preamble=len(PREAMBLE)), Memory(data)
+    framer, memory = StreamFramer(True, synced=True, preamble=len(PREAMBLE)), Memory(data)
     frames = [f for piece in pieces(data, range(0, len(data), step)) for f in framer.feed(piece, Kafka(), memory)]
     assert [(frame.length, frame.raw) for frame in frames] == [
         (len(PREAMBLE), True),
@@ -112,7 +112,7 @@ def test_a_preamble_is_a_raw_run(step: int) -> None:
 
 def test_a_gap_in_the_preamble_leaves_only_hunting() -> None:
     data = PREAMBLE + FRAME + FRAME
-    framer, memory = Framer(True, synced=True, preamble=len(PREAMBLE)), Memory(data)
+    framer, memory = StreamFramer(True, synced=True, preamble=len(PREAMBLE)), Memory(data)
     frames = [f for piece in pieces(data, (), ((3, 9),)) for f in framer.feed(piece, Kafka(), memory)]
     frames += framer.flush(Kafka(), memory)
     assert sum(frame.length for frame in frames) == len(data) - 6

@@ -16,10 +16,10 @@ from analyzer.decode.rows import Rows
 from analyzer.pipeline import enrich, names, subjects
 from analyzer.pipeline.found import batch_of
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.subjects import SHORTS, Subjects
+from analyzer.pipeline.subjects import FIELD_ALIASES, Subjects
 from analyzer.query.fields import Reading, find
 from analyzer.session import Analysis, Session
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 from tests.analyzer.pipeline.house import GOLDEN, ROOT
 
 ASKED = {
@@ -58,7 +58,7 @@ def told(session: Analysis, rows: Ints, part: int) -> Lists:
     """With names, some rows at a time."""
     reader = Subjects(session, rows)
     parts = [reader.columns(rows[first : first + part]) for first in range(0, len(rows), part)]
-    found = {column: pa.concat_arrays([each[column] for each in parts]) for column in SHORTS}
+    found = {column: pa.concat_arrays([each[column] for each in parts]) for column in FIELD_ALIASES}
     known = names.told(session)
     if known is not None:
         batch = pa.record_batch({"capture": pa.repeat(pa.scalar("c"), len(rows)), "topics": found["topics"]})

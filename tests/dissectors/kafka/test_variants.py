@@ -9,10 +9,10 @@ import pytest
 
 from dissectors.api import Body, Context, Role
 from dissectors.kafka import Kafka
-from dissectors.kafka.embedded.structures import control
+from dissectors.kafka.nested.structures import control
 from dissectors.kafka.schemas import apis, body_schema, named_schema, variants
 from dissectors.kafka.tables import table
-from tests.dissectors.kafka.embedded.structured import both, framed
+from tests.dissectors.kafka.nested.structured import both, framed
 from tests.dissectors.kafka.truth import GOLDEN, SHARED, difference, frames, printed
 
 KAFKA = Kafka()

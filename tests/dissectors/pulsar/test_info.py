@@ -15,7 +15,7 @@ from dissectors.pulsar.info import info_line
 from tests.dissectors.pulsar.frames import METADATA, NO_ID, field, frame, payload_part, send, sized
 
 PULSAR = Pulsar()
-TABLE = json.loads((Path(dissectors.pulsar.__file__).parent / "tables" / "lines.json").read_text())
+TABLE = json.loads((Path(dissectors.pulsar.__file__).parent / "tables" / "summaries.json").read_text())
 REQUEST, RESPONSE, PUSH, ONEWAY = Role.REQUEST, Role.RESPONSE, Role.PUSH, Role.ONEWAY
 LATEST = 2**63 - 1
 

@@ -263,10 +263,10 @@ def test_a_connection_begins_until_the_learner_is_up_to_date() -> None:
     assert found == [True, True, True, False]
 
 
-@pytest.mark.parametrize("use_bulk", [True, False])
-def test_a_real_ensemble_answers_its_pings_at_once(use_bulk: bool) -> None:
+@pytest.mark.parametrize("use_fast_path", [True, False])
+def test_a_real_ensemble_answers_its_pings_at_once(use_fast_path: bool) -> None:
     """One of them was sent before a learner was up to date, and an observer was sent five PROPOSALs."""
-    with Session([CAPTURES / "zookeeper-ensemble.pcap.zst"], use_bulk=use_bulk).load() as session:
+    with Session([CAPTURES / "zookeeper-ensemble.pcap.zst"], use_fast_path=use_fast_path).load() as session:
         found, marks = rows_of(session), session.rows.column("marks").tolist()
     pings = [row for row in found if row["protocol"] == QUORUM.name and row["operation"] == "PING"]
     assert max(row["latency_ns"] for row in pings if row["role"] == "response") < 50_000_000

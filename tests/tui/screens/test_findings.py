@@ -63,7 +63,7 @@ def doctor(*words: str) -> Counter[tuple[str, str]]:
 def test_as_many_as_doctor_tells(
     path: Path | str, portion: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(screen, "PORTION", portion)
+    monkeypatch.setattr(screen, "FRAGMENT", portion)
     path = damaged(tmp_path) if path == "damaged" else path
 
     async def test(found: Drive) -> None:
@@ -158,7 +158,7 @@ async def test_kinds_fold_and_keep_their_fold(found: Drive) -> None:
 
 
 def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "PORTION", (100, 1 << 20))
+    monkeypatch.setattr(screen, "FRAGMENT", (100, 1 << 20))
 
     async def test(found: Drive) -> None:
         there = await opened(found)
@@ -177,7 +177,7 @@ def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.Monkey
 
 def test_leaving_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(screen, "PORTION", (1, 1))
+    monkeypatch.setattr(screen, "FRAGMENT", (1, 1))
     tell = screen.Examination._tell
 
     def told(self: screen.Examination, rows: int) -> None:

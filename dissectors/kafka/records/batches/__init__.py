@@ -15,7 +15,7 @@ from dissectors.kafka.records.batches.plain import Head, rows
 from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.varint import Unfit
 
-_WORTH_BULK = 80
+_WORTH_A_ROUND = 80
 """Records that NumPy takes as long for, reading and writing, as for one by one."""
 
 
@@ -30,8 +30,8 @@ class Batch(NamedTuple):
 
 def read(batches: Sequence[Batch]) -> Sequence[FlatRows | Table]:
     """The records of each batch of a message. Raises one of emit.FAILURES where any are broken."""
-    if sum(batch.head.total for batch in batches) >= _WORTH_BULK and "numpy" in sys.modules:
-        from dissectors.kafka.records.batches.bulk import tables
+    if sum(batch.head.total for batch in batches) >= _WORTH_A_ROUND and "numpy" in sys.modules:
+        from dissectors.kafka.records.batches.fast_path import tables
 
         try:
             return tables([memoryview(data)[at:end] for data, at, end, _ in batches], [batch.head for batch in batches])

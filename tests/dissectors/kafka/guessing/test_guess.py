@@ -18,7 +18,7 @@ from dissectors.kafka.guessing.guess import Guessed, candidates, guess, layout
 from dissectors.kafka.labels import error_name
 from dissectors.wire import Secret
 from dissectors.wire.message import folded
-from tests.dissectors.kafka.embedded.structured import both, framed
+from tests.dissectors.kafka.nested.structured import both, framed
 from tests.dissectors.kafka.truth import GOLDEN, frames
 from tests.dissectors.trees import assert_tiles
 

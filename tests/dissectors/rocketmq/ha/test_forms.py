@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissectors.rocketmq.ha.forms import MAXIMUM, Frame, Kind, frame, kind_of
-from dissectors.rocketmq.ha.measure import Frames
+from dissectors.rocketmq.ha.framer import Frames
 from tests.dissectors.rocketmq.ha.making import (
     answer,
     controlled_report,
@@ -57,10 +57,10 @@ class Bytes:
 
 def lengths(stream: bytes, from_slave: bool, step: int, opening: bool = True) -> list[int]:
     """What is told of a stream that comes in steps."""
-    measure, found, begin, end = Frames(from_slave, opening), [], 0, 0
+    framer, found, begin, end = Frames(from_slave, opening), [], 0, 0
     while begin < len(stream):
-        measure = pickle.loads(pickle.dumps(measure))
-        size = measure.length(Bytes(stream[begin:end]), end == len(stream))
+        framer = pickle.loads(pickle.dumps(framer))
+        size = framer.length(Bytes(stream[begin:end]), end == len(stream))
         assert size
         if 0 < size <= end - begin:
             found.append(size)

@@ -1,0 +1,196 @@
+"""What Pulsar's phrases make of a value beside printing it (wire.summary).
+
+Facts. Ids and positions are unsigned on the wire and signed where Pulsar prints them: 2^64-1 is -1, the place before
+the first entry of a ledger, and as a ledger before all of them (MessageId.earliest); 2^63-1 is behind them
+(MessageId.latest). An ack set has a bit for each message of a batch that is not yet acknowledged. The version of a
+schema is a big-endian number (LongSchemaVersion). Names of properties that clients and brokers write themselves:
+RetryMessageUtil of the Java client (retries and dead letters), and the replicator's __MSG_PROP_REPL_SOURCE_POSITION.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dissectors.pulsar.tables import table
+from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
+from dissectors.wire.condition import number_of
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.summary import SHOWN, Formatter, Summaries, text_of
+from dissectors.wire.times import timestamp
+
+MOST = (1 << 63) - 1
+"""The largest signed number; what is larger is less than nothing."""
+
+_OUTCOMES = {"COMMIT": "committed", "ABORT": "aborted"}
+
+_HISTORY = {"RECONSUMETIMES": "retry", "REAL_TOPIC": "from", "__MSG_PROP_REPL_SOURCE_POSITION": "source"}
+"""Properties of a message that was sent again: where it comes from."""
+
+
+# ---- numbers
+
+
+def signed(value: Any, _: str = "") -> str:
+    """A number of 64 bits as Pulsar prints it."""
+    if isinstance(value, int) and value > MOST:
+        return text_of(lambda number: f"{number - (1 << 64)}", value)
+    return f"{value}"
+
+
+def _positive(value: Any, _: str) -> str | None:
+    return f"{value}" if isinstance(value, int) and 0 < value <= MOST else None
+
+
+def _amount(function: Callable[[int], str]) -> Formatter:
+    """Of a duration, which none has that is 0 or less."""
+    return lambda value, _: text_of(function, value) if isinstance(value, int) and 0 < value <= MOST else None
+
+
+def _marker(kind: int) -> str:
+    name: str = table("enums")["MarkerType"].get(f"{kind}", f"{kind}")
+    return name
+
+
+def _rate(value: Any, _: str) -> str | None:
+    return f"{value:.1f}" if isinstance(value, float) and value > 0 else None
+
+
+def _count(value: Any, noun: str) -> str | None:
+    return count_text(value, noun) if isinstance(value, int) else None
+
+
+# ---- message ids
+
+
+def message_id(value: Any, _: str = "") -> str | None:
+    """`272:0`, with partition and index in the batch where it has them, as MessageId.toString has them."""
+    if not isinstance(value, dict):
+        return None
+    text = f"{signed(value.get('ledgerId', '?'))}:{signed(value.get('entryId', '?'))}"
+    partition, index = value.get("partition", -1), value.get("batch_index", -1)
+    if index >= 0:
+        return f"{text}:{partition}:{index}"
+    return f"{text}:{partition}" if partition >= 0 else text
+
+
+# ---- texts
+
+
+def _text(value: Any, _: str) -> str | None:
+    """A text that says something; one that is not UTF-8 is bytes."""
+    return f"{value}" if isinstance(value, str) and value != "" else None
+
+
+def _lower(value: Any, _: str) -> str | None:
+    return value.lower() if isinstance(value, str) else None
+
+
+def _line(value: Any, _: str) -> str | None:
+    """The first line, for brokers put whole schemas behind it."""
+    if not isinstance(value, str) or value == "":
+        return None
+    line, _, more = value.partition("\n")
+    return f"{line}..." if more else f"{line}"
+
+
+def _authentication(value: Any, _: str) -> str | None:
+    """A method by name."""
+    if not isinstance(value, str) or value == "":
+        return None
+    return "no authentication" if value == "none" else f"{value} authentication"
+
+
+def _ended(value: Any, _: str) -> str:
+    return _OUTCOMES.get(value, "ended") if isinstance(value, str) else "ended"
+
+
+def version_number(data: Any) -> int | None:
+    """The version of a schema, which its 8 bytes are; None for any other bytes."""
+    return int.from_bytes(bytes(data)) if isinstance(data, bytes) and len(data) == 8 else None
+
+
+def _version(value: Any, _: str) -> str | None:
+    number = version_number(value)
+    return None if number is None else f"{number}"
+
+
+# ---- lists
+
+
+def _number(value: Any, _: str) -> str | None:
+    """How many there are, if there are any."""
+    return f"{len(value)}" if isinstance(value, list) and value else None
+
+
+def _some(value: Any, noun: str) -> str | None:
+    """Few names as they are, many counted."""
+    if not isinstance(value, list):
+        return None
+    if 0 < len(value) <= SHOWN and all(isinstance(each, str) for each in value):
+        return ", ".join([f"{each}" for each in value])
+    return count_text(len(value), noun)
+
+
+def _unacknowledged(words: Any, _: str) -> str | None:
+    """How many messages of a batch an ack set leaves."""
+    if not isinstance(words, list) or not words:
+        return None
+    return f"{sum((int(word) & (1 << 64) - 1).bit_count() for word in words if isinstance(word, int))}"
+
+
+def _history(properties: Any, _: str) -> str | None:
+    pairs = [(each.get("key"), each.get("value")) for each in properties] if isinstance(properties, list) else ()
+    found = [f"{_HISTORY[key]} {value}" for key, value in pairs if key in _HISTORY and isinstance(value, str)]
+    return ", ".join(found) or None
+
+
+# ---- payloads
+
+
+def _bytes(value: Any, _: str) -> str | None:
+    """How long a payload is as it stands, or decompressed."""
+    data = value.data if isinstance(value, Embedded) else value
+    return length_text(data) if isinstance(data, bytes) else None
+
+
+def _total(messages: Any, _: str) -> str | None:
+    """How many bytes the messages of a batch have, without what stands around them."""
+    return text_of(size_text, number_of(_payloads, messages)) if isinstance(messages, list) else None
+
+
+def _payloads(messages: Sequence[Mapping[str, Any]]) -> int:
+    found = [each.get("payload") for each in messages]
+    return sum(len(each) for each in found if isinstance(each, bytes))
+
+
+SUMMARIES = Summaries(
+    formatters={
+        "authentication": _authentication,
+        "bytes": _bytes,
+        "count": _count,
+        "ended": _ended,
+        "history": _history,
+        "id": message_id,
+        "lasting": _amount(duration_text),
+        "line": _line,
+        "lower": _lower,
+        "number": _number,
+        "positive": _positive,
+        "rate": _rate,
+        "seconds": _amount(lambda seconds: duration_text(seconds * 1000)),
+        "signed": signed,
+        "some": _some,
+        "text": _text,
+        "total": _total,
+        "unacknowledged": _unacknowledged,
+        "version": _version,
+    },
+    numbers={
+        "limit": size_text,
+        "marker": _marker,
+        "moment": lambda moment: timestamp(moment) or f"{moment}",
+        "next": lambda index: f"{index + 1}",
+    },
+    phrases=table("summaries")["phrases"],
+)

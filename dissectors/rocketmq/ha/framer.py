@@ -1,0 +1,43 @@
+"""How long the frames of one direction are.
+
+Theory. Nothing but the first bytes tells which of the two protocols is spoken, so the first frame decides, for its
+direction, and none later: an offset of 4 GiB begins like a handshake.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dissectors.api import Framer, Window
+from dissectors.rocketmq.ha.forms import HEAD, Frame, Kind, frame, kind_of
+
+LOOK = 2 * HEAD
+"""Bytes that do to tell the kind: a head, and what the next one begins with."""
+
+
+@dataclass(slots=True)
+class Frames(Framer):
+    """Of one direction, seen from its beginning if `opening`; `kind` None until its first frame."""
+
+    from_slave: bool
+    opening: bool
+    kind: Kind | None = None
+
+    def length(self, message: Window, ended: bool) -> int | None:
+        """Head and data."""
+        head = message.read(0, min(len(message), LOOK))
+        kind = self.kind
+        if kind is None:
+            kind = kind_of(head, self.from_slave, ended=ended, opening=self.opening)
+        if kind is None:
+            return -len(head) - 1
+        found = frame(head, self.from_slave, kind, ended)
+        if not isinstance(found, Frame):
+            return found
+        self.kind = kind
+        return found.size
+
+    def across(self, message: Window, lost: range, ended: bool) -> int:
+        """As long as its head says, if that is there."""
+        found = frame(message.read(0, min(lost.start, HEAD)), self.from_slave, self.kind or Kind.CLASSIC)
+        return found.size if isinstance(found, Frame) else 0

@@ -1,0 +1,138 @@
+"""What POP hands out: receipt handles, and the offsets of what was popped, as words in a text.
+
+Facts (ExtraInfoUtil). A receipt handle is words between spaces: the offset of its checkpoint's first message, when it
+was popped, for how long it stays invisible, the queue of the revive log, the kind of topic (0 itself, 1 the group's
+retry topic, 2 that of the second form), broker, queue, and since 5.0 the message's offset. The revive queue 999 stands
+for orderly consumption (KeyBuilder.POP_ORDER_REVIVE_QUEUE). An answer to POP has lists between semicolons, of three
+words: kind of topic, queue, and an offset, offsets between commas, or how often it was consumed; there the queue may
+be `qo`, queue, `%` and an offset. A recall handle's words are those of ids.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dissectors.rocketmq.nested.ids import unique_text
+from dissectors.rocketmq.nested.spelling import Spelling
+from dissectors.rocketmq.nested.topics import topic_text
+from dissectors.wire.amounts import duration_text
+from dissectors.wire.parts import Part, struct
+from dissectors.wire.times import milliseconds, timestamp
+
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
+_ORDERLY = 999
+_MOST = 1000
+"""Words of lists that are taken apart."""
+
+_LONGEST = 16 * 1024
+"""Characters of what is taken for words."""
+
+Label = Callable[[Any], "str | None"]
+
+
+class _Word(NamedTuple):
+    name: str
+    kind: str
+    label: Label | None = None
+
+
+def _kind_of_topic(value: Any) -> str | None:
+    return {0: "the topic itself", 1: "retry topic", 2: "retry topic, second form"}.get(value)
+
+
+def _revive(value: Any) -> str | None:
+    return "consumed in order" if value == _ORDERLY else None
+
+
+_TOPIC_KIND = _Word("topicType", "int", _kind_of_topic)
+_QUEUE = _Word("queueId", "int")
+_HANDLE = (
+    _Word("ckQueueOffset", "long"),
+    _Word("popTime", "long", timestamp),
+    _Word("invisibleTime", "long", milliseconds),
+    _Word("reviveQid", "int", _revive),
+    _TOPIC_KIND,
+    _Word("brokerName", "string"),
+    _QUEUE,
+    _Word("queueOffset", "long"),
+)
+_RECALL = (
+    _Word("version", "string"),
+    _Word("topic", "string", topic_text),
+    _Word("brokerName", "string"),
+    _Word("timestamp", "long", timestamp),
+    _Word("messageId", "string", unique_text),
+)
+_LISTS: Mapping[str, Sequence[_Word]] = {
+    "startOffsetInfo": (_TOPIC_KIND, _QUEUE, _Word("startOffset", "long")),
+    "msgOffsetInfo": (_TOPIC_KIND, _QUEUE, _Word("queueOffsets", "string")),
+    "orderCountInfo": (_TOPIC_KIND, _Word("queue", "string"), _Word("consumed", "int")),
+}
+"""By the name of the field: the words of each entry."""
+
+LISTS = frozenset(_LISTS)
+
+
+def handle(spelling: Spelling) -> tuple[Part, ...]:
+    """The parts of a receipt handle; none of what is no such thing."""
+    return _words(spelling, 0, len(spelling.text), _HANDLE, len(_HANDLE) - 1)
+
+
+def recall(spelling: Spelling) -> tuple[Part, ...]:
+    """The parts of what a recall handle is the base64 of."""
+    return _words(spelling, 0, len(spelling.text), _RECALL, len(_RECALL))
+
+
+def offsets(spelling: Spelling, name: str) -> tuple[Part, ...]:
+    """The entries of one of the lists in an answer to POP; none if one of them is not as it should be."""
+    found = []
+    for index, (start, stop) in enumerate(_pieces(spelling.text, ";", 0, len(spelling.text))):
+        parts = _words(spelling, start, stop, _LISTS[name], 3)
+        if not parts or index == _MOST:
+            return ()
+        found.append(struct(f"[{index}]", parts))
+    return tuple(found)
+
+
+def handle_text(text: str) -> str | None:
+    """A receipt handle in one line."""
+    words = text.split(" ")
+    if len(words) not in (len(_HANDLE) - 1, len(_HANDLE)) or not all(map(_fits, _HANDLE, words)):
+        return None
+    said = [f"popped {timestamp(int(words[1]))}", f"invisible for {duration_text(int(words[2]))}"]
+    said.append(f"{words[5]}, queue {words[6]}" + (f", offset {words[7]}" if len(words) == len(_HANDLE) else ""))
+    return ", ".join(said)
+
+
+def _fits(word: _Word, text: str) -> bool:
+    return word.kind == "string" or _INTEGER.fullmatch(text) is not None
+
+
+def _pieces(text: str, separator: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Where the pieces between separators begin and end; the separator belongs to the piece before it."""
+    at = start
+    while at < stop:
+        found = text.find(separator, at, stop)
+        end = stop if found < 0 else found + 1
+        yield at, end
+        at = end
+
+
+def _words(spelling: Spelling, start: int, stop: int, words: Sequence[_Word], least: int) -> tuple[Part, ...]:
+    """Parts for the words of a text, of which there are at least `least`; a separator belongs to what is before it."""
+    if stop - start > _LONGEST:
+        return ()
+    places = list(_pieces(spelling.text, " ", start, stop))
+    if not least <= len(places) <= len(words):
+        return ()
+    found = []
+    for word, (at, end) in zip(words, places, strict=False):
+        text = spelling.text[at:end].rstrip(" ;")
+        if not _fits(word, text):
+            return ()
+        value: Any = text if word.kind == "string" else int(text)
+        part = spelling.part(word.name, at, end, word.kind, value)
+        found.append(part if word.label is None else spelling.said(word.name, at, end, word.kind, value, word.label))
+    return tuple(found)
