@@ -20,6 +20,6 @@ from dissectors.wire.varint import Unfit
 __all__ = [
     "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64",
     "Dialect", "FieldSchema", "FixedWidth", "Length", "Plan", "Reader", "ScannedValue", "Schema", "Secret",
-    "SizedBytes", "Unfit", "Versions", "fold_tree", "leaves", "read_array", "read_framed", "read_leaves", "read_members",
-    "resolve",
+    "SizedBytes", "Unfit", "Versions", "fold_tree", "leaves", "read_array", "read_framed", "read_leaves",
+    "read_members", "resolve",
 ]  # fmt: skip

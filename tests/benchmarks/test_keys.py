@@ -101,7 +101,7 @@ def test_the_middle_and_the_one_of_twenty() -> None:
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Terminal, Screen]]:
     """Our program, and its screen."""
     with opened(KAFKA, tmp_path_factory.mktemp("home"), (120, 40)) as terminal:
-        terminal.elapsed_until(complete)
+        terminal.until(complete)
         terminal.settle(0.3)
         yield terminal, played(terminal, Screen(120, 40))
 

@@ -112,7 +112,7 @@ def test_tmux_shows_the_same(name: str, played: Played) -> None:
 def test_tmux_shows_the_same_of_our_program(played: Played, tmp_path: Path) -> None:
     size = 120, 40
     with opened(KAFKA, tmp_path / "home", size) as terminal:
-        terminal.elapsed_until(complete)
+        terminal.until(complete)
         terminal.settle(0.3)
         for key in (b"v", b"\x1b[6~", b"\x1b[6~", b"\x1b[B", b"\t", b"="):
             terminal.pressed(key)

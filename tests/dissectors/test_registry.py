@@ -89,7 +89,7 @@ def test_operations_of_kafka() -> None:
 
 def test_a_plug_in_without_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("lonely", "nowhere:Lonely", registry.GROUP)
-    monkeypatch.setattr(registry, "_named_somewhere", lambda: True)
+    monkeypatch.setattr(registry, "_may_have_plugins", lambda: True)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([point]))
     assert "of package unknown" in registry.problems()[0]
 

@@ -57,7 +57,7 @@ class RespFramer(Framer):
             stop = self._line(message)
             if stop <= 0:
                 return stop
-            line = message.read(self.at, stop - self.at)
+            line = message.read_bytes(self.at, stop - self.at)
             form = ARGUMENT if self.at else ASKED if line[:1] == b"*" else INLINE
             size, items = announced(line, form if self.from_client else VALUE)
             stop, left = stop + size, self.left + items - 1
@@ -65,16 +65,16 @@ class RespFramer(Framer):
                 return 0
             if len(message) < stop and left:
                 return -stop
-            if size and not b"\r\n".startswith(message.read(stop - 2, 2)):
+            if size and not b"\r\n".startswith(message.read_bytes(stop - 2, 2)):
                 return 0
             self.at, self.looked, self.left = stop, stop, left
         found, self.at, self.looked, self.left = self.at, 0, 0, 1
         return found
 
     def _line(self, message: Window) -> int:
-        if message.read(self.at, 1) not in (VALUES if not self.from_client else b"$" if self.at else ASKS):
+        if message.read_bytes(self.at, 1) not in (VALUES if not self.from_client else b"$" if self.at else ASKS):
             return 0
-        while b"\n" not in (part := message.read(self.looked, CHUNK)):
+        while b"\n" not in (part := message.read_bytes(self.looked, CHUNK)):
             if self.looked + len(part) - self.at > MOST_LINE:
                 return 0
             if len(part) < CHUNK:
