@@ -46,7 +46,7 @@ SHORT_WINDOW = 1 << 16
 WORTH_A_LOOK = 4096
 """Packets that make up for the cost of any window."""
 PACKETS = {OBSOLETE, SIMPLE, ENHANCED}
-TOLD = {SECTION, INTERFACE, NAMES, STATISTICS}
+DESCRIPTIONS = {SECTION, INTERFACE, NAMES, STATISTICS}
 SHORTEST_STATISTICS = 24
 ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 
@@ -165,7 +165,7 @@ class PcapngScanner(RecordScanner):
                 kind, length = words[word], words[word + 1]
                 if kind == ENHANCED or kind in PACKETS:
                     append(word * 4)
-                elif kind in TOLD or length & 3 or not 12 <= length <= (end - word) * 4:
+                elif kind in DESCRIPTIONS or length & 3 or not 12 <= length <= (end - word) * 4:
                     break
                 word += length >> 2
         except IndexError:
@@ -184,7 +184,7 @@ class PcapngScanner(RecordScanner):
         if kind == SECTION:
             order = ORDERS.get(bytes(block[8:12]), order)
         (length,) = struct.unpack_from(order + "I", block, 4)
-        if kind not in TOLD or length & 3 or not SHORTEST.get(kind, 12) <= length <= len(block):
+        if kind not in DESCRIPTIONS or length & 3 or not SHORTEST.get(kind, 12) <= length <= len(block):
             return 0
         if kind == STATISTICS:  # nothing depends on it, so a broken one is passed over
             if length >= SHORTEST_STATISTICS:

@@ -106,8 +106,8 @@ def find_comments(window: memoryview, heads: PacketHeads, order: str) -> NDArray
         option = gather_rows(window, position, 4).view(order + "u2").astype(np.int64)
         code, length = option[:, 0], option[:, 1]
         here = position + 4 + length <= end
-        told = np.flatnonzero((code == COMMENT) & here & (length > 0))
-        found.append(np.stack((rows[told], position[told] + 4, length[told])))
+        commented = np.flatnonzero((code == COMMENT) & here & (length > 0))
+        found.append(np.stack((rows[commented], position[commented] + 4, length[commented])))
         position = position + 4 + (length + 3 & ~3)
         on = np.flatnonzero((code != 0) & here & (position + 4 <= end))
         rows, position, end = rows[on], position[on], end[on]

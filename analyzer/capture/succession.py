@@ -253,7 +253,7 @@ def _measure_whole_blocks(source: PositionedFile) -> tuple[int, int]:
     from analyzer.capture.pcapng import PcapngScanner
 
     info = CaptureInfo("")
-    hopper = PcapngScanner(source, 0, info, [], LARGEST_BLOCK)
-    while hopper.read_block() is not None:
+    scanner = PcapngScanner(source, 0, info, [], LARGEST_BLOCK)
+    while scanner.read_block() is not None:
         pass
-    return info.packets, hopper.position
+    return info.packets, scanner.position

@@ -57,21 +57,21 @@ class LiveCapture(SelfClosing):
     interfaces: names. notes: sentences for the user. problem: why a run ended that nobody asked to end, else None.
     """
 
-    def __init__(self, asked: CaptureRequest, via: Via = "auto") -> None:
-        self._started = start_capture_process(asked, via)
-        self._child = self._started.process
+    def __init__(self, request: CaptureRequest, via: Via = "auto") -> None:
+        self._process = start_capture_process(request, via)
+        self._child = self._process.process
         self._pid = self._child.pid
         self._lines = _Lines(self._child)
         self._word = time.monotonic()
         try:
             ready = self._ready()
             self._pid = ready.pid
-            become(self._started.becoming)
+            become(self._process.becoming)
         except BaseException:
             self._end()
             self._let_go()
             raise
-        self.interfaces, self.notes = ready.interfaces, (*self._started.notes, *ready.notes)
+        self.interfaces, self.notes = ready.interfaces, (*self._process.notes, *ready.notes)
         self.problem: str | None = None
         self._lock = threading.Lock()
         self._heard = threading.Condition(self._lock)
@@ -135,7 +135,7 @@ class LiveCapture(SelfClosing):
 
     def _ready(self) -> ReadyMessage:
         """Waits for the ReadyMessage. Raises CaptureError."""
-        until = None if self._started.asks else time.monotonic() + TO_OPEN
+        until = None if self._process.asks else time.monotonic() + TO_OPEN
         while True:
             line = self._lines.read_message(until)
             if isinstance(line, ReadyMessage):
@@ -151,7 +151,7 @@ class LiveCapture(SelfClosing):
             status = self._child.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             return "does not answer"
-        words = self._started.last_words()
+        words = self._process.last_words()
         how = f"was ended by {_signal_name(-status)}" if status < 0 else f"ended with status {status}"
         return f"{how} ({words})" if words else how
 
@@ -180,7 +180,7 @@ class LiveCapture(SelfClosing):
 
     def _let_go(self) -> None:
         """Closes what connects this process with a child that has ended."""
-        self._started.errors.close()
+        self._process.errors.close()
         self._lines.close()
 
     def _kill(self) -> None:

@@ -160,13 +160,13 @@ class DumpcapTap:
         self._said = os.fstat(self._errors.fileno()).st_size
         self._tell()
         until = time.monotonic() + PATIENCE
-        told, rest = read_header(lambda size: self._exactly(size, until))
-        if told is None:
+        found, rest = read_header(lambda size: self._exactly(size, until))
+        if found is None:
             self._rest += rest
             self.halt()
             self._drain()
             raise CaptureError(self._reason())
-        self._link, unit = told
+        self._link, unit = found
         self._passing = BlockRelay(self._number, unit)
 
     def halt(self) -> None:

@@ -255,10 +255,10 @@ def _guess(parts: Segments, lengths: LengthReader, from_client: Bools) -> _Guess
         length = lengths.read_many(
             parts.at[some] + here - parts.line[some], line_end[some] - here, from_client[parts.half[some]]
         )
-        told = length > 0
-        if not told.all():
+        known = length > 0
+        if not known.all():
             wrong[some[length == 0]] = True
-            some, here, length = some[told], here[told], length[told]
+            some, here, length = some[known], here[known], length[known]
         found.append((some, here, length))
         end[some] += length
         some = some[end[some] + lengths.width <= line_end[some]]
