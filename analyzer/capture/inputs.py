@@ -126,9 +126,9 @@ class CaptureInput:
             return
         info = CaptureInfo(self.info.path)
         if not (head := bytes(self.source.window(0, SHORTEST_SECTION))):
-            return  # closed meanwhile
+            return  # it was closed meanwhile
         scanner = self._make(head, info, [])
-        # A pipe may have brought more behind the damage that ended the reading.
+        # A pipe may have brought more bytes behind the damage that ended the reading.
         left = self.info.packets - self.released
         if self._begin is not None:
             scanner.restore_state(self._begin)
@@ -162,7 +162,7 @@ class CaptureInput:
         if head[:4] == PCAPNG_MAGIC and (head[8:12] in BYTE_ORDERS or len(head) < 12):
             if len(head) < SHORTEST_SECTION:
                 raise CaptureError(f"{path} ends within its pcapng section header, at byte {len(head)}: copy it again")
-            from analyzer.capture.pcapng import PcapngScanner  # four modules that a pcap file does not need
+            from analyzer.capture.pcapng import PcapngScanner  # lazy: a pcap file does not need it
 
             return PcapngScanner(self.source, self._id, info, findings, self._block)
         raise CaptureError(f"{path} is not a capture{explain_foreign_file(bytes(self.source.window(0, FOREIGN_HEAD)))}")

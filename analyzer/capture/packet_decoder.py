@@ -176,7 +176,7 @@ class PacketDecoder:
             self._store.read_bytes(at, size),
         )
         if self._trace is not None:
-            # Packets are counted when their chunk has been read.
+            # `counts.packets` grows when the chunk is finished.
             self._trace.append(FoundFragment(key, self.counts.packets + packet + 1, whole is not None))
         if whole is not None:
             self.counts.reassembled += 1

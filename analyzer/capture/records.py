@@ -214,7 +214,7 @@ class RecordScanner(ABC):
     def blocks_for(self, size: int) -> Iterator[RecordBlock]:
         """Yields the next packets, about `size` bytes and at least one, or fewer if not all of them are there."""
         end = self.position + size
-        # Going for the last byte of it would take many small steps, and each looks at a whole window.
+        # Going on to the last byte would take many small steps, each over a whole window.
         enough = end - size // 32
         while self.position < enough and not self.is_damaged:
             usual = self.position // self.info.packets if self.info.packets else LARGEST_BLOCK

@@ -158,12 +158,12 @@ class LiveCapture(SelfClosing):
     def _say(self, line: ChannelMessage) -> None:
         """Sends a message to the child, and ignores a child that has ended."""
         assert self._child.stdin is not None
-        with suppress(OSError, ValueError):  # it has ended; or we have hung up
+        with suppress(OSError, ValueError):  # the child has ended, or its input is closed
             self._child.stdin.write(encode_message(line).encode())
 
     def _hang_up(self) -> None:
         assert self._child.stdin is not None
-        with suppress(OSError):  # what was not written does not matter any more
+        with suppress(OSError):  # unwritten bytes do not matter any more
             self._child.stdin.close()
 
     def _end(self) -> None:
@@ -186,9 +186,9 @@ class LiveCapture(SelfClosing):
     def _kill(self) -> None:
         """Kills the child. We cannot kill sudo, but the process behind it, and sudo ends with that."""
         for pid in {self._child.pid, self._pid}:
-            with suppress(OSError):  # not ours, or not any more
+            with suppress(OSError):  # the process is not ours, or has ended
                 os.kill(pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):  # it waits for a disk that does not answer, and ends with that
+        with suppress(subprocess.TimeoutExpired):  # it waits for a disk, and ends later
             self._child.wait(PATIENCE)
 
     def _listen(self) -> None:

@@ -54,7 +54,7 @@ class CaptureRun:
         self._last_told = (0, 0)
         ring = request.ring if spool is None else CaptureBounds(size=SPOOL_FILE)
         try:
-            for tap in taps:  # before the file: once it has begun, whoever waits for that may send
+            for tap in taps:  # before the file begins, because a sender may wait for that
                 tap.begin()
             self._files = FileRotation(
                 path, [tap.description for tap in taps], ring, request.until, self._tell_of_file, self._counters

@@ -94,7 +94,7 @@ def _way_to_dumpcap(user: str) -> str:
     """Returns what the user must do until dumpcap captures for this user."""
     if not sys.platform.startswith("linux"):
         return "install Wireshark's ChmodBPF"
-    # Not by shutil.which: who is not in its group may often not execute it.
+    # shutil.which finds only programs that we may execute.
     found = next((path for path in (f"{each}/dumpcap" for each in os.get_exec_path()) if os.path.exists(path)), None)
     if found is None or os.stat(found).st_gid == ROOT:
         return "set up dumpcap for its group (Debian, Ubuntu: sudo dpkg-reconfigure wireshark-common) and join that"

@@ -87,7 +87,7 @@ def _frame(
 ) -> NDArray[np.int64]:
     """Writes what stands around packets; returns the sizes of their blocks."""
     end = at + captured
-    for place in range(3):  # padding, or what is then overwritten by the size
+    for place in range(3):  # padding, which the size may overwrite
         ring[end + place] = 0
     padded = (captured + 3) & ~3
     sizes = padded + (HEAD + TAIL)

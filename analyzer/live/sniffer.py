@@ -85,7 +85,7 @@ class Sniffer:
         if self._writer.waiting:
             self._poll.register(self._writer, select.POLLOUT)
         deadline = self._run.deadline if self._run is not None else None
-        # Rounded up: a wait that is a little short would be followed by another, and another.
+        # Rounded up, because a wait that is slightly short would be repeated.
         wait = None if deadline is None else max(int((deadline - time.monotonic()) * 1000) + 1, 0)
         ready = {found for found, _ in self._poll.poll(wait)}
         if self._writer.waiting:
@@ -214,7 +214,7 @@ def open_taps(request: CaptureRequest, source: str = "ring") -> tuple[list[Tap],
         raise CaptureError(f"packets come from {', '.join(get_args(Source))}, not from {source}")
     notes: list[str] = []
     if source == "dumpcap":
-        taps = _open_dumpcaps(request)  # first: the kernel lets nobody who has given up all gain dumpcap's right
+        taps = _open_dumpcaps(request)  # before give_up(): afterwards the kernel denies dumpcap its right
     else:
         taps = (
             _open_rings(request, notes)

@@ -159,7 +159,7 @@ def make_rules(rules: Mapping[int, str] | Mapping[DecodeAsTarget, str] | None) -
 
 def _end(text: str) -> str | None:
     """Returns `address:port` as streams are named, however the address is written; None if it is none."""
-    import socket  # few name a connection by its ends
+    import socket  # lazy: few rules name a connection by its ends
 
     address, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > HIGHEST_PORT:

@@ -382,7 +382,7 @@ class Engine:
         answer = pairs + rows.start
         partner = self.rows.column("partner")
         partner[answer] = request
-        first = np.flatnonzero(partner[request] == NULL)[::-1]  # where a request has two answers, the first stays
+        first = np.flatnonzero(partner[request] == NULL)[::-1]  # if a request has two answers, the first one stays
         partner[request[first]] = answer[first]
         self._tell_clients(request, answer)
         return rows

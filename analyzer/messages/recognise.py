@@ -117,7 +117,7 @@ def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
             return ProtocolDecision(by_port, each)
     if not enough:
         return None
-    # Both directions may begin inside a message: then the port says what to hunt for, and weak signs say nothing.
+    # If both directions may begin inside a message, the port says what to hunt for, and weak evidence means nothing.
     by_port = own if late else None
     if score < WEAK or (by_port is not None and score < SURE):
         return ProtocolDecision(by_port, likely)
