@@ -133,7 +133,7 @@ class CaptureInput:
         if self._begin is not None:
             scanner.restore_state(self._begin)
         while left > 0 and (block := scanner.read_block()) is not None:
-            yield block.take(slice(left))
+            yield block[:left]
             left -= len(block)
 
     def _recognise(self) -> RecordScanner:

@@ -85,7 +85,7 @@ class PcapScanner(RecordScanner):
             first = int(absurd[0])
             position, claimed = int(starts[first]), int(block.captured[first])
             self.damage(self.position + position, f"a record claims {claimed:,} bytes, more than any packet has")
-            block = block.take(slice(first))
+            block = block[:first]
         self.position += position
         self._hopped += len(block)
         return block if len(starts) else None

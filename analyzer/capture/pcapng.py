@@ -211,14 +211,14 @@ class PcapngScanner(RecordScanner):
         good = count_sound(window, heads, section.order)
         if good < len(heads):
             position = int(starts[good])
-            heads = heads.take(slice(good))
+            heads = heads[:good]
         if not good:
             # The first block of a run has passed _read_window(), so findings do not depend on the division into blocks.
             self.damage(self.position + position, "the lengths of a packet block contradict each other")
         known = heads.interface < len(section)
         if not bool(known.all()):
             self._say_undefined(int(starts[int(np.argmin(known))]))
-            heads = heads.take(known)
+            heads = heads[known]
         self._keep_comments(find_comments(window, heads, section.order), heads)
         time, link = section.times_and_links(heads.interface, heads.ticks)
         if bool(heads.simple.any()):

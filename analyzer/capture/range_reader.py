@@ -168,7 +168,7 @@ class _EarlierRecords:
                 latest = int(places[-1])
                 first, last = np.searchsorted(places, (place - PATIENCE, place + 1)).tolist()
                 self.whole &= not first
-                self._add(records.take(slice(max(first, last - most), last)), most)
+                self._add(records[slice(max(first, last - most), last)], most)
             one.close()
         except BaseException:
             self.store.close()

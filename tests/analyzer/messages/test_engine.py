@@ -14,7 +14,7 @@ import pytest
 import analyzer.capture.records
 import analyzer.messages.engine
 from analyzer.capture.packets import PacketReader
-from analyzer.capture.records import RecordBlock, concatenate_blocks
+from analyzer.capture.records import RecordBlock
 from analyzer.session import Session
 from tests.analyzer.capture.writers import NS, T0, Frame
 from tests.analyzer.wire import (
@@ -314,7 +314,7 @@ def longest_connection(path: Path, port: int) -> list[Frame]:
         numbers, counts = np.unique(flows[:, 1], return_counts=True)
         ports = [{packets.flows.port(flow, side) for side in (0, 1)} for flow in numbers.tolist()]
         longest = numbers[np.argmax([count * (port in each) for count, each in zip(counts, ports, strict=True)])]
-        every = concatenate_blocks(records).take(flows[flows[:, 1] == longest, 0])
+        every = RecordBlock.concatenate(records)[flows[flows[:, 1] == longest, 0]]
         columns = (every.time.tolist(), every.at.tolist(), every.captured.tolist())
         return [Frame(packets.store.read_bytes(at, size), time) for time, at, size in zip(*columns, strict=True)]
 
