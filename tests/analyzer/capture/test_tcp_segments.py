@@ -1,4 +1,4 @@
-"""The usual packet read in one go is what the plain road makes of it."""
+"""The usual packet read in one go is what the slow path makes of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows depend on the bytes of the conversations: not on packets, blocks, files, nor on which road they took."""
+"""The rows depend on the bytes of the conversations: not on packets, blocks, files, nor on which path they took."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_sequence_numbers_wrap(tmp_path: Path, before: int) -> None:
     assert by_id(rows(path, STABLE)) == by_id(rows(golden("k4_go_segment"), STABLE))
 
 
-# ---- blocks, files, roads
+# ---- blocks, files, paths
 
 
 @pytest.mark.sampled(16)
@@ -181,7 +181,7 @@ def test_blocks_do_not_matter(name: str, block: int, use_fast_path: bool) -> Non
 @pytest.mark.sampled(20)
 @pytest.mark.parametrize("block", [100, 32_768])
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.pcap.zst")), ids=lambda path: path.name.split(".")[0])
-def test_the_two_roads_agree(path: Path, block: int) -> None:
+def test_the_slow_and_the_fast_path_agree(path: Path, block: int) -> None:
     assert rows(path, use_fast_path=True, block=block) == rows(path, use_fast_path=False)
 
 
@@ -197,7 +197,7 @@ BAD = {name: (EFFECTS | REORDERED | LATE)[name] for name in ("doubled", "reorder
 
 @pytest.mark.sampled(14)
 @pytest.mark.parametrize("path", sorted(GOLDEN.parent.glob("[rz]*/*.pcap.zst")), ids=lambda path: path.name[:-9])
-def test_the_two_roads_agree_on_other_protocols(path: Path) -> None:
+def test_the_slow_and_the_fast_path_agree_on_other_protocols(path: Path) -> None:
     """Pulsar's fast path is tested with its dissector."""
     plain = rows(path, use_fast_path=False)
     for block in (7, 32_768):
@@ -207,7 +207,7 @@ def test_the_two_roads_agree_on_other_protocols(path: Path) -> None:
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("effect", [*BAD, "lossy"])
 @pytest.mark.parametrize("name", BRIEF)
-def test_the_two_roads_agree_on_a_bad_network(tmp_path: Path, name: str, effect: str) -> None:
+def test_the_slow_and_the_fast_path_agree_on_a_bad_network(tmp_path: Path, name: str, effect: str) -> None:
     path = written(tmp_path / "a.pcap", name, (BAD | {"lossy": lossy})[effect])
     plain = rows(path, use_fast_path=False)
     for block in (40, 32_768):
