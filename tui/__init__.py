@@ -25,10 +25,11 @@ FRAMES = "250"
 
 
 def run(session: Session, opened: StartOptions, sniffing: LiveCapture | None = None) -> None:
-    """Reads a session to its end and shows it until the user quits; does not close it, nor those of runs that are
-    still held. sniffing: the live capture whose packets the session reads.
+    """Reads a session to its end and shows it until the user quits.
 
-    Raises what kept the session from being read at all, and our own defects.
+    live: the capture whose packets the session reads. The caller closes the session, and those of later runs.
+
+    Raises the error that kept the session from being read at all, and defects of this program.
     """
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)  # before Textual is loaded
     memory = opened.memory if sniffing is None else sniffing.memory or None

@@ -43,7 +43,7 @@ GC_THRESHOLDS = (100_000, 50, 50)
 
 
 class TuiApp(CrashGuard, App[Exception]):
-    """Shows a session; its result is the error that kept it from being read, if one did."""
+    """Shows a session; its result is the error that kept the session from being read, or None."""
 
     ENABLE_COMMAND_PALETTE = False
     DEFAULT_CSS = """
@@ -76,16 +76,17 @@ class TuiApp(CrashGuard, App[Exception]):
         self.main = MainScreen(session, opened, palette, self._remembered, loader or Loader(session), live)
 
     def get_driver_class(self) -> type[Driver]:
-        """See Textual; the environment names that of a browser's page."""
+        """Returns the guarded driver of a terminal, or the driver that the environment names for a browser page."""
         return TerminalDriver if constants.DRIVER is None else super().get_driver_class()
 
     def get_default_screen(self) -> MainScreen:
-        """See Textual."""
+        """Returns the main screen."""
         return self.main
 
     def replace_main_screen(self, session: Session, wanted: Filter | None, *, is_live: bool = False) -> MainScreen:
-        """Another screen takes the place of the main one, for another reading of the same, or for another run of a live
-        capture; closes the session at the end. What the run before has read is closed now.
+        """Replaces the main screen by one for another session: the same capture read again, or another run.
+
+        Stops the work of the screen before, and closes the session when the application ends.
         """
         before = self.main
         before.stop(STOP_TIMEOUT)
@@ -102,17 +103,17 @@ class TuiApp(CrashGuard, App[Exception]):
         return self.main
 
     async def action_quit(self) -> None:
-        """See Textual: a page has nothing more to say about the end than the main screen."""
+        """Quits through the main screen, which may ask before packets are lost."""
         self.main.quit()
 
     def stop(self, patience: float) -> None:
-        """Ends all work; waits that many seconds for the reader at most."""
+        """Ends all work; waits at most `patience` seconds for the loader."""
         self.main.stop(patience)
         for session in self._later_sessions:
             session.close()
 
     def handle_defect(self, error: Exception) -> bool:
-        """Shows a defect; False where the program must end with it."""
+        """Shows a defect on a screen of its own; returns False if the program must end with it."""
         if not self.is_running or self._exit or self._defect_counter.count_defect(time.monotonic()):
             return False
         self.shown_defects.append(error)
@@ -144,7 +145,7 @@ class TuiApp(CrashGuard, App[Exception]):
 
 
 def _release_run(main: MainScreen) -> None:
-    """The run of a screen that is gone: its tables go as well, whoever else still knows the session."""
+    """Closes the session of a screen that is gone, and frees its tables."""
     if main.ingest.is_over:
         main.session.eviction.evict(len(main.session.rows))
         main.session.close()
@@ -152,8 +153,9 @@ def _release_run(main: MainScreen) -> None:
 
 @contextmanager
 def _tune_runtime() -> Iterator[None]:
-    """Threads give way sooner, and the search for cycles is rare and leaves alone what is there already: painting makes
-    thousands of short-lived objects without cycles, and a full search among all others takes as long as five frames.
+    """Switches threads more often, and collects cycles rarely and without the objects that exist already.
+
+    Painting makes thousands of short-lived objects without cycles; a full collection takes as long as five frames.
     """
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_INTERVAL)
@@ -170,7 +172,10 @@ def _tune_runtime() -> Iterator[None]:
 def run_app(
     session: Session, opened: StartOptions, remembered: SavedState, loader: Loader, live: LiveCapture | None = None
 ) -> None:
-    """See tui.run; loader: of the session, which may have begun."""
+    """Runs the application on a session until the user quits; see tui.run for the errors.
+
+    loader: reads the session, and may have begun.
+    """
     window = TuiApp(session, opened, remembered=remembered, loader=loader, live=live)
     with _tune_runtime():
         try:

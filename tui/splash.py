@@ -53,7 +53,7 @@ OTHER_DRIVER = "TEXTUAL_DRIVER"
 
 @contextmanager
 def show_splash(session: Session, loader: Loader, opened: StartOptions, remembered: SavedState) -> Iterator[None]:
-    """Shows the first rows until the body has done so itself; the body is to end what it began on the terminal."""
+    """Shows the first rows until the body has painted; the body restores the screen that this function leaves."""
     if not _is_possible(session, remembered) or (growth := loader.begin(ROWS_TIMEOUT)) is None or not growth.rows:
         yield
         return
@@ -76,7 +76,7 @@ def show_splash(session: Session, loader: Loader, opened: StartOptions, remember
 
 
 def _is_possible(session: Session, remembered: SavedState) -> bool:
-    """Whether the first rows are those that will be shown, on a terminal that can show them."""
+    """Returns whether the first rows are known to be those that will be shown, and whether the terminal can show them."""
     is_terminal = os.isatty(KEYBOARD) and os.isatty(SCREEN) and OTHER_DRIVER not in os.environ
     return is_terminal and session.packets.size is not None and not remembered.get(COLUMNS_KEY, [])
 
@@ -89,7 +89,7 @@ def _write(text: str) -> None:
 
 
 def paint_splash(session: Session, growth: Growth, opened: StartOptions, remembered: SavedState) -> str:
-    """The splash, as a terminal is told it."""
+    """Returns the splash as escape sequences."""
     width, height = shutil.get_terminal_size()
     words = PALETTES[resolve_palette(opened.colours, os.environ)]
     brush = _Brush(words, os.environ)
@@ -111,14 +111,14 @@ def paint_splash(session: Session, growth: Growth, opened: StartOptions, remembe
 
 
 def _indent_spans(x: int, spans: Sequence[Span], width: int) -> list[Span]:
-    """Spans behind x blanks, cut to a width."""
+    """Puts x blanks before spans, and cuts them to a width."""
     return [("", " " * x), *fit_spans(spans, width)]
 
 
 def _make_lines(
     session: Session, growth: Growth, width: int, height: int, remembered: SavedState, form: TimeFormat | None
 ) -> tuple[str, list[Sequence[Span]]]:
-    """The head of the list and its first lines."""
+    """Returns the head of the list and its first lines."""
     timeline = Timeline(lambda rows: session.rows.column("stream")[rows])
     timeline.flat = remembered.get(FLAT_KEY, False)
     timeline.grow(growth.rows, growth.streams)
@@ -152,7 +152,7 @@ class _Brush:
         self._system = None if environment.get("NO_COLOR") else ColorSystem[detect_colour_system(environment)]
 
     def line(self, spans: Sequence[Span], width: int, base: str = "") -> str:
-        """Exactly `width` cells."""
+        """Returns a line of exactly `width` cells."""
         fitting = fit_spans([*spans, (base, " " * width)], width)
         return "".join(self._style(name).render(text, color_system=self._system) for name, text in fitting)
 

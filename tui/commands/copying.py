@@ -35,7 +35,10 @@ LAST_KEY = "copied"
 
 
 class CopyResult(NamedTuple):
-    """A text that was put into a file. size: in bytes; acting: control characters in it; path: None where it failed."""
+    """A copied text.
+
+    size: in bytes. control_characters: their number. path: the file, None if it could not be written.
+    """
 
     text: str
     size: int
@@ -44,7 +47,7 @@ class CopyResult(NamedTuple):
 
 
 def choose_copy(main: MainScreen) -> None:
-    """Asks what of the selected is to be copied."""
+    """Opens the dialog of copy formats for the selection."""
     found = find_subject(main)
     if found is None:
         return
@@ -61,7 +64,7 @@ def choose_copy(main: MainScreen) -> None:
 
 
 def copy_again(main: MainScreen) -> None:
-    """Copies of what is selected what was copied last of something else."""
+    """Copies the selection in the format that was used last."""
     from tui.model.copies import COPY_FORMATS, list_copy_formats
 
     found, last = find_subject(main), main.remembered.get(LAST_KEY, "")
@@ -76,7 +79,10 @@ def copy_again(main: MainScreen) -> None:
 
 
 def find_subject(main: MainScreen, *, field: bool = False) -> CopySubject | None:
-    """What is selected, for copies; says so where that is nothing. field: also if the list has the focus."""
+    """Returns the selection, for copies; shows a message if there is none.
+
+    field: the field in the tree, also if the list has the focus.
+    """
     from tui.model.copies import CopySubject
 
     if main.view.detail is None:
@@ -88,7 +94,7 @@ def find_subject(main: MainScreen, *, field: bool = False) -> CopySubject | None
 
 
 def copy(main: MainScreen, subject: CopySubject, name: str) -> None:
-    """Copies one kind, beside the keys, for a message may be long."""
+    """Copies a subject in a format, in the worker thread, because a message may be long."""
     from tui.model.copies import COPY_FORMATS
 
     kind = COPY_FORMATS[name]
@@ -98,7 +104,10 @@ def copy(main: MainScreen, subject: CopySubject, name: str) -> None:
 
 
 def copy_text(main: MainScreen, about: str, make: Callable[[], str | None], *, hides: bool = False) -> None:
-    """Copies what `make` gives. hides: something in it may be masked."""
+    """Copies the text that `make` returns.
+
+    hides: something in it may be masked.
+    """
 
     def work() -> CopyResult | str:
         try:
