@@ -57,7 +57,7 @@ class TuiApp(CrashGuard, App[Exception]):
         session: Session,
         opened: StartOptions,
         *,
-        remembered: SavedState | None = None,
+        saved_state: SavedState | None = None,
         loader: Loader | None = None,
         live: LiveCapture | None = None,
     ) -> None:
@@ -71,9 +71,9 @@ class TuiApp(CrashGuard, App[Exception]):
         """Defects that were shown."""
         self._defect_counter = DefectCounter()
         self._later_sessions: list[Session] = []
-        self._opened, self._palette, self._remembered = opened, palette, remembered or SavedState()
+        self._opened, self._palette, self._saved_state = opened, palette, saved_state or SavedState()
         self._live = live
-        self.main = MainScreen(session, opened, palette, self._remembered, loader or Loader(session), live)
+        self.main = MainScreen(session, opened, palette, self._saved_state, loader or Loader(session), live)
 
     def get_driver_class(self) -> type[Driver]:
         """Returns the guarded driver of a terminal, or the driver that the environment names for a browser page."""
@@ -95,7 +95,7 @@ class TuiApp(CrashGuard, App[Exception]):
         self._later_sessions.append(session)
         opened = replace(self._opened, following=is_live and self._opened.following, wanted=wanted)
         loader = Loader(session, before.ingest.memory)
-        self.main = MainScreen(session, opened, self._palette, self._remembered, loader, self._live)
+        self.main = MainScreen(session, opened, self._palette, self._saved_state, loader, self._live)
         self.main.ingest.saved = 0 if is_live else before.ingest.saved
         if is_live:
             before.on_gone = partial(_release_run, before)
@@ -170,19 +170,19 @@ def _tune_runtime() -> Iterator[None]:
 
 
 def run_app(
-    session: Session, opened: StartOptions, remembered: SavedState, loader: Loader, live: LiveCapture | None = None
+    session: Session, opened: StartOptions, saved_state: SavedState, loader: Loader, live: LiveCapture | None = None
 ) -> None:
     """Runs the application on a session until the user quits; see tui.run for the errors.
 
     loader: reads the session, and may have begun.
     """
-    window = TuiApp(session, opened, remembered=remembered, loader=loader, live=live)
+    window = TuiApp(session, opened, saved_state=saved_state, loader=loader, live=live)
     with _tune_runtime():
         try:
             error = window.run()
         finally:
             window.stop(STOP_TIMEOUT)
-            remembered.save()
+            saved_state.save()
     if window.defect is not None:
         raise window.defect
     if error is not None:

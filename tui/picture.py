@@ -1,6 +1,6 @@
-"""Renders the three panes as an SVG picture: python -m tui.picture CAPTURE OUT.svg
+"""Renders the three panes as an SVG picture.
 
-The picture shows the first message whose tree has record batches in it, or the first message. It loads no font: a
+Usage: python -m tui.picture CAPTURE OUT.svg. The picture shows the first message whose tree has record batches in it, or the first message. It loads no font: a
 viewer without the fonts that it names uses its own monospaced font.
 """
 

@@ -95,7 +95,7 @@ def _move_divider(main: MainScreen, by: int, *, upright: bool) -> None:
 
 
 def load_rules(main: MainScreen) -> None:
-    """Compiles the configuration's colour rules in the worker thread, because loading the filter language takes a while."""
+    """Compiles the colour rules in the worker thread, because loading the filter language takes a while."""
 
     def work() -> tuple[list[CompiledRule], list[str]]:
         from tui.model.colour_rules import compile_rules
@@ -172,7 +172,7 @@ def cycle_time_format(main: MainScreen) -> None:
     """Switches to the next time format."""
     times = main.timeline.row_lines.times
     times.format = FORMAT_ORDER[(FORMAT_ORDER.index(times.format) + 1) % len(FORMAT_ORDER)]
-    main.remembered.set(TIME_FORMAT_KEY, times.format or "")
+    main.saved_state.set(TIME_FORMAT_KEY, times.format or "")
     _refresh_times(main)
     main.show_message(f"times: {FORMAT_TITLES[times.format]}")
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def restore_columns(main: MainScreen) -> None:
     """Shows the saved columns; leaves out names that mean nothing any more."""
     names = []
-    for name in main.remembered.get(COLUMNS_KEY, []):
+    for name in main.saved_state.get(COLUMNS_KEY, []):
         try:
             ListColumns(main.session, [name], main.limits)
         except UserError:
@@ -36,7 +36,7 @@ def get_columns(main: MainScreen) -> list[str] | None:
 def show_columns(main: MainScreen, names: Sequence[str] | None) -> None:
     """Shows these columns; None or none: those that fit. Raises UserError for a name that means nothing."""
     main.timeline.row_lines.custom_columns = ListColumns(main.session, names, main.limits) if names else None
-    main.remembered.set(COLUMNS_KEY, list(names or ()))
+    main.saved_state.set(COLUMNS_KEY, list(names or ()))
     main.timeline.invalidate()
     main.show_heads()
 

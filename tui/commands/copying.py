@@ -31,7 +31,7 @@ COPY_FILE = "copied.txt"
 """The file."""
 
 LAST_KEY = "copied"
-"""What the kind that was copied last is remembered by."""
+"""The key of the format that was used last."""
 
 
 class CopyResult(NamedTuple):
@@ -54,7 +54,7 @@ def choose_copy(main: MainScreen) -> None:
     from tui.model.copies import COPY_FORMATS, list_copy_formats
     from tui.screens.chooser import Choice, Chooser
 
-    last = main.remembered.get(LAST_KEY, "")
+    last = main.saved_state.get(LAST_KEY, "")
     names = list_copy_formats(found)
     beside = {last: "Y"}
     choices = [Choice((("", COPY_FORMATS[name].about),), name, beside.get(name, "")) for name in names]
@@ -67,7 +67,7 @@ def copy_again(main: MainScreen) -> None:
     """Copies the selection in the format that was used last."""
     from tui.model.copies import COPY_FORMATS, list_copy_formats
 
-    found, last = find_subject(main), main.remembered.get(LAST_KEY, "")
+    found, last = find_subject(main), main.saved_state.get(LAST_KEY, "")
     if found is None:
         return
     if last not in COPY_FORMATS:
@@ -98,7 +98,7 @@ def copy(main: MainScreen, subject: CopySubject, name: str) -> None:
     from tui.model.copies import COPY_FORMATS
 
     kind = COPY_FORMATS[name]
-    main.remembered.set(LAST_KEY, name)
+    main.saved_state.set(LAST_KEY, name)
     hides = subject.hides or (bool(subject.detail.masks) and (kind.whole or not subject.path))
     copy_text(main, kind.about, lambda: kind.make(subject), hides=hides)
 
