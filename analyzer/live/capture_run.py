@@ -191,7 +191,7 @@ class BatchMerger:
             if due < each.packets:
                 kept.append(each.slice(due, each.packets))
         self._kept = kept
-        return _merged(gone) if gone else None
+        return _merge_batches(gone) if gone else None
 
 
 def _copy(taken: PacketBatch) -> PacketBatch:
@@ -208,7 +208,7 @@ def _copy(taken: PacketBatch) -> PacketBatch:
     return PacketBatch(taken.packets, taken.size, taken.last, MemoryPieces(rows, data), ends, times)
 
 
-def _merged(parts: list[PacketBatch]) -> PacketBatch:
+def _merge_batches(parts: list[PacketBatch]) -> PacketBatch:
     if len(parts) == 1:
         return parts[0]
     times = np.concatenate([each.times for each in parts if each.times is not None])

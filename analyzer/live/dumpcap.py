@@ -139,7 +139,7 @@ class DumpcapTap:
 
     def take(self) -> PacketBatch | None:
         """See Tap."""
-        if not self._running or not self._read():
+        if not self._running or not self._read_pipe():
             return None
         try:
             return self._passing.take(self._rest)
@@ -198,7 +198,7 @@ class DumpcapTap:
             self._running = False
             raise CaptureError("what starts dumpcap has ended: start anew") from None
 
-    def _read(self) -> bool:
+    def _read_pipe(self) -> bool:
         """Reads what is there; False where that is nothing. Sees whether it is the end of a run."""
         try:
             data = os.read(self._pipe, READ)
@@ -226,7 +226,7 @@ class DumpcapTap:
         while self._running:
             if not select.select([self._pipe], [], [], max(end - time.monotonic(), 0))[0]:
                 raise CaptureError(f"dumpcap does not stop capturing on {self._name}: start anew")
-            self._read()
+            self._read_pipe()
             self._rest = self._rest[-len(self._mark) :]
         self._rest.clear()
 
@@ -301,19 +301,19 @@ class BlockRelay:
             if at + length > len(data):
                 break
             if kind == PACKET:
-                times.append(self._renumbered(data, at))
+                times.append(self._renumber(data, at))
                 parts.append((at, at + length))
                 size += length
                 ends.append(size)
             elif kind == STATISTICS:
                 self._note(bytes(data[at : at + length]))
             at += length
-        blocks = _joined(data, parts)
+        blocks = _concatenate(data, parts)
         del data[:at]
         self.taken += len(parts)
         return PacketBatch(len(parts), size, times[-1], blocks, ends, np.array(times, np.int64)) if parts else None
 
-    def _renumbered(self, data: bytearray, at: int) -> int:
+    def _renumber(self, data: bytearray, at: int) -> int:
         """Gives a packet the number of its interface, and its time in ns, which is returned."""
         high, low = TIMES.unpack_from(data, at + TIME_AT)
         moment: int = (high << 32 | low) * self._unit
@@ -356,7 +356,7 @@ def _options(data: bytes) -> Iterator[tuple[int, bytes]]:
         at += 4 + length + -length % 4
 
 
-def _joined(data: bytearray, parts: list[tuple[int, int]]) -> bytes:
+def _concatenate(data: bytearray, parts: list[tuple[int, int]]) -> bytes:
     """The parts of it, which are in order; mostly they are one piece."""
     pieces: list[tuple[int, int]] = []
     for begin, end in parts:

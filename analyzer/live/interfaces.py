@@ -112,10 +112,10 @@ def choose_interfaces(names: Sequence[str]) -> list[NetworkInterface]:
         return sorted(up, key=lambda each: each.loopback)[:1]
     if not _linux() and ANY in names:
         return up
-    return list(dict.fromkeys(_found(name, known) for name in names))
+    return list(dict.fromkeys(_find_interface(name, known) for name in names))
 
 
-def _found(name: str, known: Sequence[NetworkInterface]) -> NetworkInterface:
+def _find_interface(name: str, known: Sequence[NetworkInterface]) -> NetworkInterface:
     by_name = {each.name: each for each in known}
     if name in by_name:
         return by_name[name]

@@ -45,13 +45,13 @@ class LiveSession(SelfClosing):
         self.title = f"live: {', '.join(capture.interfaces)}"
         self._capture, self._decode_as, self._names = capture, decode_as, names
         self._run, self._asked_to_stop = 0, False
-        self.session = self._begun()
+        self.session = self._begin_run()
 
-    def _begun(self) -> Session:
+    def _begin_run(self) -> Session:
         succession = FileSuccession()
         session = Session(succession, decode_as=self._decode_as, names=self._names)
         try:
-            self._capture.begin(None if self.write is None else _of_run(self.write, self._run + 1), succession)
+            self._capture.begin(None if self.write is None else _make_run_path(self.write, self._run + 1), succession)
         except BaseException:
             session.close()
             raise
@@ -107,7 +107,7 @@ class LiveSession(SelfClosing):
                 if time.monotonic() > end:
                     raise UserError("the capturing process does not stop: end the program and start it again")
                 time.sleep(PAUSE)
-        self.session = self._begun()
+        self.session = self._begin_run()
         return self.session
 
     def save(self, path: str) -> int:
@@ -120,7 +120,7 @@ class LiveSession(SelfClosing):
         self.session.close()
 
 
-def _of_run(path: str, run: int) -> str:
+def _make_run_path(path: str, run: int) -> str:
     """The file of a run: the first writes what was named, a later one only what is not there yet."""
     if run == 1:
         return path

@@ -100,7 +100,7 @@ class PacketRing:
         self._socket.setsockopt(SOL_PACKET, VERSION, TPACKET_V3)
         # Ethernet's 14 bytes would have packets begin two bytes off a word.
         self._socket.setsockopt(SOL_PACKET, RESERVE, 2 if link == ETHERNET else 0)
-        self._blocks = self._granted_blocks(max(buffer // BLOCK, LEAST_BLOCKS))
+        self._blocks = self._request_blocks(max(buffer // BLOCK, LEAST_BLOCKS))
         self._memory = mmap.mmap(self._socket.fileno(), self._blocks * BLOCK, mmap.MAP_SHARED)
         self._octets = np.frombuffer(self._memory, np.uint8)
         self._words = memoryview(self._memory).cast("I")
@@ -196,7 +196,7 @@ class PacketRing:
             socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HxxxxxxP", len(program), code.ctypes.data)
         )
 
-    def _granted_blocks(self, blocks: int) -> int:
+    def _request_blocks(self, blocks: int) -> int:
         """Asks for a ring, for half of it if the kernel has no memory for it, and so on."""
         while True:
             request = struct.pack("7I", BLOCK, blocks, FRAME, blocks * (BLOCK // FRAME), RETIRE, 0, 0)

@@ -69,11 +69,11 @@ def choose_identity(user: str) -> Identity:
     Raises CaptureError for a user that there is not, one that we can't become, and for root that was not named.
     """
     if user:
-        found = _named(user)
+        found = _find_by_name(user)
         if found.uid != os.geteuid() and os.geteuid() != ROOT:
             raise CaptureError(f"-Z {user}: only root can become somebody else: leave it out")
         return found
-    found = _behind_sudo() or _of(os.getuid(), os.getgid())
+    found = _behind_sudo() or _find_by_ids(os.getuid(), os.getgid())
     if found.uid == ROOT:
         raise CaptureError(REFUSED)
     return found
@@ -149,10 +149,10 @@ def _behind_sudo() -> Identity | None:
     uid, gid = os.environ.get(SUDO_USER, ""), os.environ.get(SUDO_GROUP, "")
     if os.geteuid() != ROOT or not (uid.isdecimal() and gid.isdecimal()) or int(uid) == ROOT:
         return None
-    return _of(int(uid), int(gid))
+    return _find_by_ids(int(uid), int(gid))
 
 
-def _named(user: str) -> Identity:
+def _find_by_name(user: str) -> Identity:
     try:
         entry = pwd.getpwnam(user)
     except (KeyError, ValueError):
@@ -160,7 +160,7 @@ def _named(user: str) -> Identity:
     return Identity(entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_dir)
 
 
-def _of(uid: int, gid: int) -> Identity:
+def _find_by_ids(uid: int, gid: int) -> Identity:
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:  # as in a container that runs as a number
@@ -222,7 +222,7 @@ def _status(of: Path = Path("/proc/self")) -> dict[str, str]:
     return {name: value.strip() for name, _, value in lines}
 
 
-def _left(who: Identity, bounded: bool) -> Iterator[str]:
+def _list_remaining(who: Identity, bounded: bool) -> Iterator[str]:
     """What the threads of this process still have."""
     for thread in sorted(Path("/proc/self/task").iterdir()):
         try:
@@ -238,7 +238,7 @@ def _left(who: Identity, bounded: bool) -> Iterator[str]:
 
 def _examine(who: Identity, bounded: bool) -> None:
     if _linux():
-        left = list(dict.fromkeys(_left(who, bounded)))
+        left = list(dict.fromkeys(_list_remaining(who, bounded)))
     else:
         left = [] if (os.getuid(), os.geteuid()) == (who.uid, who.uid) else ["another user"]
     if left:

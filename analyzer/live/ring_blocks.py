@@ -58,7 +58,7 @@ def encode_blocks(
     captured, length = told[:, CAPTURED], told[:, LENGTH]
     if layout.link == COOKED:
         at, captured, length = at - COOKED_HEADER, captured + COOKED_HEADER, length + COOKED_HEADER
-        _write(ring, at, _cooked(words[headers[:, None] + ADDRESS]))
+        _write(ring, at, _make_cooked_headers(words[headers[:, None] + ADDRESS]))
     elif layout.link == ETHERNET and (tagged := np.flatnonzero(told[:, STATUS] & TAGGED)).size:
         _put_tags_back(ring, at, told, tagged)
         at[tagged] -= TAG_SIZE
@@ -111,7 +111,7 @@ def _write(ring: NDArray[np.uint8], at: NDArray[np.int64], rows: NDArray[np.uint
         ring[at[:, None] + np.arange(4 * width)] = octets
 
 
-def _cooked(address: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def _make_cooked_headers(address: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Linux's cooked header, version 2: protocol, interface and hardware type in network order, the rest as it is."""
     protocol, interface, kind = address[:, 0] >> 16, address[:, 1], address[:, 2]
     found = address.copy()

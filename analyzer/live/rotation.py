@@ -90,7 +90,7 @@ class FileRotation:
             fits = min(some, max(self._ring.packets - self._packets, 0)) if self._ring.packets else some
             if self._ring.size:
                 fits = min(fits, _fitting(ends, begin, self._ring.size - self._size + before))
-            if not fits and self._packets and not (fits := self._belated(taken.slice(begin, begin + some))):
+            if not fits and self._packets and not (fits := self._count_late(taken.slice(begin, begin + some))):
                 self._rotate()
                 continue
             some = max(fits, 1)
@@ -142,7 +142,7 @@ class FileRotation:
         try:
             self._out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise CaptureError(f"cannot write {path}: {error.strerror}{self._kept()}") from None
+            raise CaptureError(f"cannot write {path}: {error.strerror}{self._describe_kept()}") from None
         self._files.append(path)
         self._size = self._packets = self._latest = 0
         self._count_again = time.monotonic() + STATISTICS
@@ -160,7 +160,7 @@ class FileRotation:
                 os.unlink(oldest)
             self._tell(FileRemovedMessage(oldest))
 
-    def _belated(self, following: PacketBatch) -> int:
+    def _count_late(self, following: PacketBatch) -> int:
         """How many of the packets that come next belong to this file for their time."""
         if (times := following.times) is None:
             return 0
@@ -207,9 +207,9 @@ class FileRotation:
             self._count(whole, int(ends[whole - 1]) if whole else 0)
             os.ftruncate(self._out, self._size)
         self._close()
-        raise CaptureError(f"cannot write {self._files[-1]}: {error.strerror}{self._kept()}") from None
+        raise CaptureError(f"cannot write {self._files[-1]}: {error.strerror}{self._describe_kept()}") from None
 
-    def _kept(self) -> str:
+    def _describe_kept(self) -> str:
         return f"; the {self.packets:,} packets before are kept" if self.packets else ""
 
     def _close(self) -> None:

@@ -88,12 +88,12 @@ class RunMonitor:
     def summary(self, read: int) -> str:
         """See LiveCapture.summary."""
         health = self.health_at(read)
-        text = f"{health.captured:,} packets captured{self._where()}"
+        text = f"{health.captured:,} packets captured{self._describe_files()}"
         if health.dropped:
             text += f", {health.dropped:,} more were dropped by the kernel"
         return text + (f", {health.backlog:,} of them were not read" if health.backlog else "")
 
-    def _where(self) -> str:
+    def _describe_files(self) -> str:
         if self.spool is not None or not self.health.files:
             return ""
         kept = self.health.files - self.gone

@@ -62,7 +62,7 @@ class MessageAssembler:
         first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
         prefixes = (self._beginning(first), self._beginning(second))
         late = not any(half.by_syn for half in connection.halves)
-        later = (self._later(first), self._later(second))
+        later = (self._later_beginnings(first), self._later_beginnings(second))
         seen = ConnectionEvidence(
             prefixes, len(held), connection.ports, connection.client, final, late, connection.rule, later
         )
@@ -73,7 +73,7 @@ class MessageAssembler:
         connection.client = decision.client
         if decision.dissector is not None:
             connection.conversation = decision.dissector.conversation()
-        opened = self._opened(connection, prefixes[decision.client])
+        opened = self._is_at_start(connection, prefixes[decision.client])
         connection.framers = (self._framer(connection, 0, opened), self._framer(connection, 1, opened))
         connection.undecided = []
         return [row for side, piece in held for row in self._frame(connection, side, piece, closed)]
@@ -88,11 +88,11 @@ class MessageAssembler:
                 return found
         return b""
 
-    def _later(self, pieces: list[Piece]) -> list[bytes]:
+    def _later_beginnings(self, pieces: list[Piece]) -> list[bytes]:
         """What each segment of a side behind its first one begins with."""
         return [self._first_bytes(pieces[index:], PREFIX) for index in range(1, len(pieces))]
 
-    def _opened(self, connection: Connection, prefix: bytes) -> bool:
+    def _is_at_start(self, connection: Connection, prefix: bytes) -> bool:
         """Whether the client's first bytes in a capture without SYN say that they are its first of all."""
         dissector, decision = connection.dissector, connection.decision
         if dissector is None or decision is None or decision.preamble:

@@ -24,10 +24,10 @@ import numpy as np
 
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import Store
-from analyzer.columns.arrays import Array, ColumnTable, Ints, NameTable, find_runs
+from analyzer.columns.arrays import Array, Ints, find_runs
+from analyzer.columns.tables import ColumnTable, NameTable
 from analyzer.errors import UserError
 from analyzer.messages import fast_path
-from analyzer.messages.chunk import RowBatch
 from analyzer.messages.connection import Connection, ConnectionPacket, PendingRow
 from analyzer.messages.decode_as import ConnectionRules
 from analyzer.messages.fast_path import ConnectionWork
@@ -41,7 +41,8 @@ from analyzer.messages.index import (
     RowMark,
     SerialTable,
 )
-from analyzer.messages.lengths import make_length_reader
+from analyzer.messages.message_lengths import make_length_reader
+from analyzer.messages.row_batch import RowBatch
 from analyzer.messages.slow_path import SlowPath
 from analyzer.messages.stream_findings import StreamFindings
 from analyzer.tcp.streams import SPARSE, FlowMemory, StreamAssigner, StreamTable

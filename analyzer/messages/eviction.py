@@ -69,7 +69,7 @@ class Eviction:
         self._engine, self._source, self._store = engine, source, source.store
         self.listeners: dict[type[EvictionListener], EvictionListener] = {}
         self._follows = False
-        self._gone = 1
+        self._removed_before = 1
         self._silence_looked = self._unread_looked = 0
         self._unread = 0
         self._names = self._streams = 0
@@ -85,9 +85,9 @@ class Eviction:
         tables = (engine.streams, engine.finished, engine.assigner, engine.flows)
         names = len(engine.names) * _NAME + len(engine.names.texts) * 8
         carried = len(engine.connections) * _CONNECTION + self._unread * _PIECE
-        return self._of_rows() + sum(each.memory_bytes for each in tables) + names + carried
+        return self._row_bytes() + sum(each.memory_bytes for each in tables) + names + carried
 
-    def _of_rows(self) -> int:
+    def _row_bytes(self) -> int:
         """The part of it that goes with rows."""
         engine = self._engine
         return sum(
@@ -105,12 +105,12 @@ class Eviction:
         self._follows = True
         rows = self._engine.rows
         first = before = rows.first
-        if self._source.removed_before > self._gone:
+        if self._source.removed_before > self._removed_before:
             here = rows.column("last")[first:] >= self._source.removed_before
             before += int(here.argmax()) if here.any() else len(here)
         held = 0 if limit is None else self.memory_bytes
         if limit is not None and held > limit:
-            each = max(self._of_rows() // max(len(rows) - first, 1), 1)
+            each = max(self._row_bytes() // max(len(rows) - first, 1), 1)
             some = max(-((limit * 7 // 8 - held) // each), LEAST)
             before = max(before, min(first + some, len(rows) - LEAST))
         return max(before, first)
@@ -125,18 +125,18 @@ class Eviction:
 
     def _leave(self, before: int) -> None:
         for each in self.listeners.values():
-            each.evict(before, self._staying(before))
+            each.evict(before, self._find_staying(before))
         engine, rows = self._engine, self._engine.rows
-        self._gone = max(self._source.removed_before, self._gone)
-        needed = self._needed(before)
+        self._removed_before = max(self._source.removed_before, self._removed_before)
+        needed = self._find_needed_packet(before)
         self._unpair(before)  # first: whoever paints a row of which the partner leaves must not look for it
         rows.forget(before)
         place = rows.column("pieces")[before:]
         engine.pieces.forget(int(place.min()) if len(place) else len(engine.pieces))
         row_of = engine.serial_rows.column("row")
-        engine.serial_rows.forget(_until(row_of, engine.serial_rows.first, before + 1))
+        engine.serial_rows.forget(_find_first(row_of, engine.serial_rows.first, before + 1))
         packet = engine.repeats.column("packet")
-        engine.repeats.forget(_until(packet, engine.repeats.first, needed))
+        engine.repeats.forget(_find_first(packet, engine.repeats.first, needed))
         engine.stream_findings.evict(needed)
         self._leave_connections(before, needed)
         self._move_rows(before, needed)
@@ -156,7 +156,7 @@ class Eviction:
             self._unread_looked = engine.packet
             self._shorten()
         gone = self._source.removed_before
-        if gone > self._gone and not (engine.rows.column("last")[engine.rows.first :] < gone).any():
+        if gone > self._removed_before and not (engine.rows.column("last")[engine.rows.first :] < gone).any():
             self._leave(engine.rows.first)  # files have gone of which no row is left, so nobody is told
 
     def findings(self) -> list[Finding]:
@@ -176,11 +176,11 @@ class Eviction:
 
     # ---- rows
 
-    def _needed(self, before: int) -> int:
-        """The first packet of which the capture is still needed, but for what is moved to the annex."""
+    def _find_needed_packet(self, before: int) -> int:
+        """The first packet of which the capture is still needed, but for what is move to the annex."""
         engine, rows = self._engine, self._engine.rows
         # Without a row nothing is needed: behind the last packet of TCP there may be files of others.
-        last = rows.cell("last", before) if before < len(rows) else max(engine.packet + 1, self._gone)
+        last = rows.cell("last", before) if before < len(rows) else max(engine.packet + 1, self._removed_before)
         reach = max(min(last, engine.packet) - REACH, 1)
         first = rows.column("first")[before:]
         return int(first[first >= reach].min(initial=last))
@@ -219,11 +219,11 @@ class Eviction:
         if len(engine.streams) < self._streams + LEAST:
             return
         self._streams = len(engine.streams)
-        kept = np.flatnonzero(self._staying(before))
+        kept = np.flatnonzero(self._find_staying(before))
         engine.streams.keep_only(kept)
         engine.finished.keep_only(kept)
 
-    def _staying(self, before: int) -> Bools:
+    def _find_staying(self, before: int) -> Bools:
         """The streams that have rows from one on, or to which something can come."""
         engine = self._engine
         used = np.zeros(len(engine.streams), bool)
@@ -245,7 +245,7 @@ class Eviction:
         engine.assigner.close_silent(long_ago, left)
 
     def _leave_connections(self, before: int, needed: int) -> None:
-        """What is carried of connections leaves with the packets that brought it, or is moved."""
+        """What is carried of connections leaves with the packets that brought it, or is move."""
         engine = self._engine
         time = engine.rows.cell("time", before) if before < len(engine.rows) else engine.time
         end, flow = engine.streams.column("end"), engine.streams.column("flow")
@@ -266,7 +266,7 @@ class Eviction:
         """A connection that goes on needs no packet before `needed` any more."""
         for framer in connection.framers or ():
             old = sum(piece.packet < needed for piece in framer.pieces)
-            self._cut(framer, min(old, _unclaimed(framer, connection)))
+            self._cut(framer, min(old, _count_unclaimed(framer, connection)))
         for half in connection.halves:
             while half.recent and half.recent[0].packet < needed:
                 half.recent.popleft()
@@ -276,18 +276,18 @@ class Eviction:
                 return at
             return self._store.append(self._store.read_bytes(at, length))
 
-        def moved(piece: Piece) -> Piece:
+        def move(piece: Piece) -> Piece:
             return piece._replace(at=place(piece.at, piece.length, piece.packet))
 
         for framer in connection.framers or ():
-            framer.pieces[:] = map(moved, framer.pieces)
-        connection.undecided[:] = [(side, moved(piece)) for side, piece in connection.undecided]
+            framer.pieces[:] = map(move, framer.pieces)
+        connection.undecided[:] = [(side, move(piece)) for side, piece in connection.undecided]
         for early in connection.early:
-            waiting = [each._replace(piece=moved(each.piece)) for each in early]
+            waiting = [each._replace(piece=move(each.piece)) for each in early]
             early.clear()
             early.extend(waiting)
         for half in connection.halves:
-            half.waiting[:] = map(moved, half.waiting)
+            half.waiting[:] = map(move, half.waiting)
             half.unopened[:] = [
                 (seq, place(at, captured, packet), length, captured, packet, time)
                 for seq, at, length, captured, packet, time in half.unopened
@@ -299,7 +299,7 @@ class Eviction:
             (framer, count)
             for connection in self._engine.connections.values()
             for framer in connection.framers or ()
-            if (count := _unclaimed(framer, connection))
+            if (count := _count_unclaimed(framer, connection))
         ]
         self._unread = sum(count for _, count in long)
         if self._unread <= MOST_UNREAD:
@@ -317,7 +317,7 @@ class Eviction:
             del framer.pieces[:count]
 
 
-def _unclaimed(framer: StreamFramer, connection: Connection) -> int:
+def _count_unclaimed(framer: StreamFramer, connection: Connection) -> int:
     """How many pieces at the front of what a framer holds no message will claim; the last one is not counted.
 
     While it hunts these are those in which it has looked everywhere, and found no place that may still prove one.
@@ -330,7 +330,7 @@ def _unclaimed(framer: StreamFramer, connection: Connection) -> int:
     return min(bisect_right(framer.pieces, looked, key=attrgetter("end")), len(framer.pieces) - 1)
 
 
-def _until(column: Array, first: int, least: int) -> int:
+def _find_first(column: Array, first: int, least: int) -> int:
     """The first row from `first` on that has at least a value; all where none has."""
     here = column[first:] >= least
     return first + (int(here.argmax()) if here.any() else len(here))

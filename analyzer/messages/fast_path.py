@@ -25,7 +25,7 @@ from analyzer.capture.packets import PacketBlock
 from analyzer.columns.arrays import Array, Bools, Ints, argsort_stable, find_runs, rank_in_runs
 from analyzer.messages.connection import Connection
 from analyzer.messages.framing import StreamFramer
-from analyzer.messages.lengths import ByteStore, LengthReader
+from analyzer.messages.message_lengths import ByteStore, LengthReader
 from analyzer.tcp.reassembly import REMEMBERED, WINDOW, Piece
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
 from dissectors.slotted import slotted
@@ -105,10 +105,10 @@ def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> 
     own, other = np.where(second, came[1], came[0]), np.where(second, came[0], came[1])
     ahead = block.ack[packets] - other
     bad = (block.seq[packets] != own) | (block.captured[packets] < length)
-    bad |= (flags & ACK != 0) & (ahead > 0) & (ahead <= WINDOW) & ~np.repeat(_deaf(works).any(axis=1), counts)
+    bad |= (flags & ACK != 0) & (ahead > 0) & (ahead <= WINDOW) & ~np.repeat(_find_deaf(works).any(axis=1), counts)
     bad &= length > 0
     bad |= flags & (SYN | FIN | RST) != 0
-    bad |= np.where(second, *(np.repeat(deaf, counts) for deaf in _deaf(works).T[::-1]))
+    bad |= np.where(second, *(np.repeat(deaf, counts) for deaf in _find_deaf(works).T[::-1]))
     places = np.append(np.flatnonzero(bad), len(packets))
     first_bad = places[np.searchsorted(places, start)]
     clean: list[int] = np.minimum(first_bad - start, counts).tolist()
@@ -118,28 +118,28 @@ def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> 
             at = int(start[index]) + count
             behind = int(block.seq[packets[at]]) - int(own[at]) & MASK
             if behind > WINDOW and length[at]:
-                clean[index], work.repeats = _with_repeats(block, work)
+                clean[index], work.repeats = _count_with_repeats(block, work)
     return clean
 
 
-def _deaf(works: Sequence[ConnectionWork]) -> Bools:
+def _find_deaf(works: Sequence[ConnectionWork]) -> Bools:
     """For each work and side whether nothing of it is expected, so that any packet of it is news; (n, 2)."""
     return np.array([[work.connection.is_deaf_to(side) for side in (0, 1)] for work in works], bool).reshape(-1, 2)
 
 
-def _with_repeats(block: PacketBlock, work: ConnectionWork) -> tuple[int, Ints]:
+def _count_with_repeats(block: PacketBlock, work: ConnectionWork) -> tuple[int, Ints]:
     """How many packets of a work are dull, and which of them only bring what has come before."""
     packets = work.packets[work.at :]
     length = block.length[packets].astype(np.int64)
     bad = block.flags[packets] & (SYN | FIN | RST) != 0
     bad |= block.captured[packets] < length
-    (deaf,) = _deaf([work])
+    (deaf,) = _find_deaf([work])
     bad |= deaf[block.direction[packets].astype(np.int64)]
     again = np.zeros(len(packets), bool)
     came = np.zeros((2, len(packets) + 1), np.int64)
     for side in (0, 1):
         sent = np.flatnonzero((block.direction[packets] == side) & (length > 0))
-        offset = _unwrapped(block.seq[packets[sent]], _next_seq(work.connection, side))
+        offset = _unwrap_sequence(block.seq[packets[sent]], _next_seq(work.connection, side))
         end = np.maximum.accumulate(np.append(0, offset + length[sent]))
         again[sent] = offset + length[sent] <= end[:-1]
         bad[sent] |= (offset != end[:-1]) & ~again[sent]
@@ -153,7 +153,7 @@ def _with_repeats(block: PacketBlock, work: ConnectionWork) -> tuple[int, Ints]:
     return count, packets[:count][again[:count]]
 
 
-def _unwrapped(seq: Array, expected: int) -> Ints:
+def _unwrap_sequence(seq: Array, expected: int) -> Ints:
     """Sequence numbers as offsets from the one that is expected; neighbours are less than half of them all apart."""
     steps: Ints = np.diff(seq, prepend=np.uint32(expected)).view(np.int32).astype(np.int64)
     return np.cumsum(steps)
@@ -373,12 +373,12 @@ def update_connections(
     block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]], parts: Segments, cutting: MessageSpans
 ) -> None:
     """Leaves each connection as the plain road would have: what is expected next, what no message has claimed yet."""
-    acknowledged = _acknowledged(block, taken)
+    acknowledged = _find_acknowledged(block, taken)
     halves = np.arange(2 * len(taken))
     begin = np.searchsorted(parts.half, halves).tolist()
     end = np.searchsorted(parts.half, halves, "right").tolist()
     line_end = parts.line_end
-    claimed, closing = _claimed(parts, cutting, begin)
+    claimed, closing = _find_claimed(parts, cutting, begin)
     latest = [np.append(column, 0)[closing].tolist() for column in (parts.packet, parts.time)]
     rest = np.minimum(np.searchsorted(line_end, claimed, "right"), end).tolist()
     newest = _pieces(parts, np.maximum(begin, np.array(end) - REMEMBERED), end)
@@ -421,7 +421,7 @@ def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: 
         stream.note_retransmission(Piece(offset, int(block.at[index]), length, number, int(block.time[index])), known)
 
 
-def _claimed(parts: Segments, cutting: MessageSpans, begin: list[int]) -> tuple[Ints, Ints]:
+def _find_claimed(parts: Segments, cutting: MessageSpans, begin: list[int]) -> tuple[Ints, Ints]:
     """For each half-stream the place on the line where its last message ends, or its begin without any.
 
     And the segment in which that message ends, or -1.
@@ -437,7 +437,7 @@ def _claimed(parts: Segments, cutting: MessageSpans, begin: list[int]) -> tuple[
     return claimed, closing
 
 
-def _acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]]) -> list[int]:
+def _find_acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]]) -> list[int]:
     """For each half-stream the highest offset that its other side acknowledged, -1 for none. Before it is settled."""
     packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
     counts = np.array([count for _, count in taken], np.int64)

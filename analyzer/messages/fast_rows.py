@@ -9,11 +9,11 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Ints
 from analyzer.messages.assembler import fill_in_client
-from analyzer.messages.chunk import RowBatch, RowNumbering
+from analyzer.messages.fast_pairing import PairingHeaders, pair_messages
 from analyzer.messages.fast_path import ConnectionWork, MessageSpans, Segments, list_pieces
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, RowMark
-from analyzer.messages.lengths import ByteStore
-from analyzer.messages.pairing import PairingHeaders, pair_messages
+from analyzer.messages.message_lengths import ByteStore
+from analyzer.messages.row_batch import RowBatch, RowNumbering
 from dissectors.api import Dissector, Role, State
 from dissectors.wire.fast_path import NULL, FastPath, Named, Wire
 

@@ -113,11 +113,11 @@ class StreamFramer:
         if piece.end < self.wanted and self.synced:
             return
         if dissector is not None:
-            yield from self._ready(dissector, reader)
+            yield from self._frame_ready(dissector, reader)
         elif piece.lost:
             yield from self.flush(None, reader)
 
-    def _ready(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
+    def _frame_ready(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
         """What is complete now."""
         while self.pieces:
             if self.preamble:
@@ -142,17 +142,17 @@ class StreamFramer:
             if self.pieces[0].lost:
                 self._claim(self.pieces[0].end)
             else:
-                yield self._until_gap() or self._claim(self.end, raw=True)
+                yield self._claim_until_gap() or self._claim(self.end, raw=True)
 
     def _in_step(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
         """The next message, an empty frame when only the state changed, or None when more bytes are needed."""
         if self.pieces[0].lost:
             return self._fall_out()
-        size = self._size(dissector, reader)
+        size = self._measure_front(dissector, reader)
         if size < 0 and self.gaps:
-            size = self._across(dissector, reader)
+            size = self._measure_across(dissector, reader)
             if not size:
-                return self._until_gap(raw=False)
+                return self._claim_until_gap(raw=False)
         if size < 0:
             return None
         if size == 0:
@@ -160,7 +160,7 @@ class StreamFramer:
         self.wanted = self.position + size
         return self._claim(self.wanted) if self.end >= self.wanted else None
 
-    def _size(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
+    def _measure_front(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
         """Length of the message at the front: 0 if none can be there, negative if more bytes are needed to tell."""
         if self.framer is not None:
             size = self.framer.length(UnclaimedBytes(self, self.position, reader), ended)
@@ -173,7 +173,7 @@ class StreamFramer:
         head = self.peek(self.position, framing.width, reader)
         return framing.size(head) if len(head) == framing.width else -framing.width
 
-    def _across(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
+    def _measure_across(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
         """The same of a message that a gap has broken: 0 where nobody knows, or what follows it speaks against that."""
         if self.framer is None:
             return 0
@@ -183,7 +183,7 @@ class StreamFramer:
         behind = self.position + size
         if size > 0 and self.end >= behind + JUDGED_BYTES:
             prefix = self.peek(behind, PREFIX, reader)
-            if len(prefix) >= JUDGED_BYTES and self._message(behind, prefix, dissector, reader) == -1:
+            if len(prefix) >= JUDGED_BYTES and self._check_message(behind, prefix, dissector, reader) == -1:
                 return 0
         return size
 
@@ -200,13 +200,13 @@ class StreamFramer:
     def _last_measured(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
         """At the end of the half-stream: messages that its end makes whole."""
         while self.framer is not None and self.pieces and not self.pieces[0].lost and not self.preamble:
-            size = self._size(dissector, reader, ended=not self.gaps)
+            size = self._measure_front(dissector, reader, ended=not self.gaps)
             if size < 0 and self.gaps:
-                size = self._across(dissector, reader, ended=True)
-                if size <= 0 and (frame := self._until_gap(raw=False)) is not None:
+                size = self._measure_across(dissector, reader, ended=True)
+                if size <= 0 and (frame := self._claim_until_gap(raw=False)) is not None:
                     yield frame  # where it ends will not be known any more
                     self._fall_out()
-                    yield from self._ready(dissector, reader)
+                    yield from self._frame_ready(dissector, reader)
                     continue
             if size <= 0 or self.position + size > self.end:
                 break
@@ -232,16 +232,16 @@ class StreamFramer:
         if self.pieces[0].lost:
             return self._fall_out()
         ended = bool(self.gaps)
-        for place in self._candidates(dissector, reader):
-            needed = self._needed(place, dissector, reader)
+        for place in self._iterate_candidates(dissector, reader):
+            needed = self._check_place(place, dissector, reader)
             if not needed:
                 return self._sync(place, dissector, reader)
             if needed > 0 and not ended:
                 insort(self.open, place)
                 heappush(self.due, (needed, place))
-        return self._given_up(dissector, reader) if ended else None
+        return self._give_up_waiting(dissector, reader) if ended else None
 
-    def _candidates(self, dissector: Dissector, reader: ByteReader) -> Iterator[int]:
+    def _iterate_candidates(self, dissector: Dissector, reader: ByteReader) -> Iterator[int]:
         """Places that have not been looked at, or that have what they waited for."""
         ready = []
         while self.due and self.due[0][0] <= self.end:
@@ -249,25 +249,25 @@ class StreamFramer:
         for place in sorted(ready):
             del self.open[bisect_left(self.open, place)]
             yield place
-        yield from self._places(reader)
+        yield from self._iterate_places(reader)
         last = next((piece.offset for piece in self.pieces if piece.lost), self.end) if self.gaps else self.end
         width = JUDGED_BYTES if dissector.framing is None else dissector.framing.width
         self.tried = max(self.tried, last - width + 1)
 
-    def _given_up(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
+    def _give_up_waiting(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
         """Nothing more will come before the gap: the first place that needs nothing more, or all is a raw run."""
         waiting = sorted(place for _, place in self.due)
         self._look_from(self.tried)
         for proof in (PROOF, 0):
             for place in waiting:
-                if self._needed(place, dissector, reader, proof) == 0:
+                if self._check_place(place, dissector, reader, proof) == 0:
                     return self._sync(place, dissector, reader)
-        return self._until_gap()
+        return self._claim_until_gap()
 
     def _last_hunt(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
         """At the end of the half-stream."""
         while self.pieces and not self.pieces[0].lost and not self.synced:
-            frame = self._given_up(dissector, reader)
+            frame = self._give_up_waiting(dissector, reader)
             if frame is None:
                 return
             if frame.length:
@@ -285,20 +285,20 @@ class StreamFramer:
         self._look_from(place)
         return self._claim(place, raw=True) if place > begin else FramedBytes(begin, 0, ())
 
-    def _until_gap(self, raw: bool = True) -> FramedBytes | None:
+    def _claim_until_gap(self, raw: bool = True) -> FramedBytes | None:
         """What a gap has ended can't grow any more: a raw run, or a message of which not even the length is there."""
         if not self.gaps:
             return None
         lost = next(piece for piece in self.pieces if piece.lost)
         return self._claim(lost.offset, raw=raw, cut=not raw)
 
-    def _index(self, offset: int) -> int:
+    def _find_piece(self, offset: int) -> int:
         """Which unclaimed piece holds a stream offset."""
         return max(bisect_right(self.pieces, (offset + 1,)) - 1, 0)
 
-    def _places(self, reader: ByteReader) -> Iterator[int]:
+    def _iterate_places(self, reader: ByteReader) -> Iterator[int]:
         """Where a message might begin, from `tried` to the next gap, in order."""
-        for index in range(self._index(self.tried), len(self.pieces)):
+        for index in range(self._find_piece(self.tried), len(self.pieces)):
             piece = self.pieces[index]
             if piece.lost:
                 return
@@ -314,51 +314,51 @@ class StreamFramer:
                 yield first + found
                 found = data.find(0, found + 1)
 
-    def _needed(self, place: int, dissector: Dissector, reader: ByteReader, proof: int = PROOF) -> int:
+    def _check_place(self, place: int, dissector: Dissector, reader: ByteReader, proof: int = PROOF) -> int:
         """Whether a message begins at `place`: 0 yes, -1 no, else up to which offset bytes must come to tell."""
         rival = bool(self.open) and self.open[0] < place
         evidence, messages, at = 0, 0, place
         while True:
             prefix = self.peek(at, PREFIX, reader)
-            size = self._message(at, prefix, dissector, reader)
+            size = self._check_message(at, prefix, dissector, reader)
             if size < 0:
                 return at - size if size < -1 else -1
             evidence += max(dissector.probe(prefix[:size], self.from_client), LEAST_EVIDENCE)
-            rival |= not messages and (self._unasked(prefix[:size]) or self._is_vague(evidence))
+            rival |= not messages and (self._is_unasked(prefix[:size]) or self._is_vague(evidence))
             if messages and evidence >= proof:
                 return 0
             if at + size > self.end:
                 return at + size if at + size - self.end <= UNCONFIRMED_BYTES else -1
             messages, at = messages + 1, at + size
             if at == self.end or self._at_gap(at):
-                return self._needed_at_end(place, at, rival)
+                return self._check_at_end(place, at, rival)
 
-    def _unasked(self, prefix: bytes) -> bool:
+    def _is_unasked(self, prefix: bytes) -> bool:
         return self.conversation is not None and self.conversation.unasked(prefix, self.from_client)
 
     def _is_vague(self, evidence: int) -> bool:
         """Whether what would be a client's first message says too little to end other bytes at the beginning."""
         return self.opening and self.from_client and evidence < SURE
 
-    def _needed_at_end(self, place: int, end: int, rival: bool) -> int:
+    def _check_at_end(self, place: int, end: int, rival: bool) -> int:
         """The same where the messages end with the bytes: at the end of a segment, or of all there is between gaps."""
-        last = self.pieces[self._index(end - 1)]
+        last = self.pieces[self._find_piece(end - 1)]
         if last.lost:
-            return 0 if self.pieces[self._index(place)].offset == place else -1
+            return 0 if self.pieces[self._find_piece(place)].offset == place else -1
         return end + 1 if rival or last.end != end else 0
 
     def _at_gap(self, offset: int) -> bool:
-        return self.gaps > 0 and self.pieces[self._index(offset)].lost
+        return self.gaps > 0 and self.pieces[self._find_piece(offset)].lost
 
-    def _message(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
+    def _check_message(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
         """Length of the message at `at`, -1 if none can be there, or minus the bytes (at least 2) that would tell."""
         framing = dissector.framing
         if framing is None:
-            return self._measured(at, prefix, dissector, reader)
+            return self._measure_message(at, prefix, dissector, reader)
         if len(prefix) >= framing.width:
             size = framing.size(prefix[: framing.width])
             if not size:
-                return self._measured(at, prefix, dissector, reader)
+                return self._measure_message(at, prefix, dissector, reader)
             if dissector.plausible(prefix[:size], self.from_client):
                 return size
             enough = min(size, JUDGED_BYTES)
@@ -366,7 +366,7 @@ class StreamFramer:
             enough = framing.width
         return -enough if self._may_grow(at, enough) else -1
 
-    def _measured(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
+    def _measure_message(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
         """The same where only a framer can tell."""
         framer = dissector.make_framer(self.from_client, self.opening)
         size = framer.length(UnclaimedBytes(self, at, reader), False) if framer is not None else None
@@ -378,18 +378,18 @@ class StreamFramer:
 
     def _may_grow(self, place: int, length: int) -> bool:
         """Whether fewer than `length` bytes are known at `place`, and what cuts them is not a gap."""
-        return self.end - place < length and not any(piece.lost for piece in self.pieces[self._index(place) :])
+        return self.end - place < length and not any(piece.lost for piece in self.pieces[self._find_piece(place) :])
 
     def unbroken(self, offset: int) -> int:
         """The stream offset up to which bytes have come from `offset` on, without a gap."""
         if not self.gaps:
             return self.end
-        return next((piece.offset for piece in self.pieces[self._index(offset) :] if piece.lost), self.end)
+        return next((piece.offset for piece in self.pieces[self._find_piece(offset) :] if piece.lost), self.end)
 
     def peek(self, offset: int, length: int, reader: ByteReader, zeros: bool = False) -> bytes:
         """Up to `length` bytes from a stream offset on, ending at the first gap; with `zeros` it reads as such."""
         parts: list[bytes] = []
-        for index in range(self._index(offset), len(self.pieces)):
+        for index in range(self._find_piece(offset), len(self.pieces)):
             piece = self.pieces[index]
             if (piece.lost and not zeros) or length <= 0 or piece.end <= offset:
                 break
@@ -404,7 +404,7 @@ class StreamFramer:
     def _claim(self, end: int, raw: bool = False, cut: bool = False) -> FramedBytes:
         """Takes the bytes up to stream offset `end` out of the unclaimed ones."""
         begin = self.position
-        count = self._index(end - 1) + 1
+        count = self._find_piece(end - 1) + 1
         taken = self.pieces[:count]
         del self.pieces[:count]
         if taken and taken[-1].end > end:

@@ -11,7 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, ColumnTable
+from analyzer.columns.arrays import Array, Bools
+from analyzer.columns.tables import ColumnTable
 from analyzer.tcp.reassembly import SNAPPED, Piece
 from dissectors.api import State
 from dissectors.wire.fast_path import NULL

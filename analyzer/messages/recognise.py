@@ -74,12 +74,12 @@ def recognise_protocol(seen: ConnectionEvidence, known: Ports) -> ProtocolDecisi
             rest = prefix[proxy.preamble :]
             behind = seen._replace(prefixes=(first, rest) if side else (rest, second), client=side)
             inner = _decide(behind, known) if rest else None
-            return inner and _expecting(inner, seen, known)._replace(preamble=proxy.preamble)
+            return inner and _note_expected(inner, seen, known)._replace(preamble=proxy.preamble)
     decision = _decide(seen, known)
-    return decision and _expecting(decision, seen, known)
+    return decision and _note_expected(decision, seen, known)
 
 
-def _expecting(decision: ProtocolDecision, seen: ConnectionEvidence, known: Ports) -> ProtocolDecision:
+def _note_expected(decision: ProtocolDecision, seen: ConnectionEvidence, known: Ports) -> ProtocolDecision:
     by_port = known.by_port(seen.ports[1 - decision.client])
     nobody = decision.dissector is None and decision.other is None
     if by_port is None or nobody or by_port is decision.dissector or seen.rule is not None:
@@ -89,25 +89,29 @@ def _expecting(decision: ProtocolDecision, seen: ConnectionEvidence, known: Port
 
 def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
     prefixes, segments, ports, client, final, late, order, _ = seen
-    likely = _by_port(ports, known) if client < 0 else client
+    likely = _guess_client(ports, known) if client < 0 else client
     orientations = (likely, 1 - likely) if client < 0 else (client,)
     if order is not None:
-        return _obey(order, seen, orientations, known)
+        return _apply_rule(order, seen, orientations, known)
     for each in orientations:
         if known.is_told(ports[1 - each]):
             told = known.told(ports[1 - each])
-            return ProtocolDecision(told, each, against=_against(told, prefixes, each, known))
+            return ProtocolDecision(told, each, against=_find_contradiction(told, prefixes, each, known))
     own = known.by_port(ports[1 - likely])
-    best, score, side = _best(prefixes, orientations, _first(own, known.dissectors))
+    best, score, side = _best(prefixes, orientations, _prefer(own, known.dissectors))
     sure = score >= SURE and (side == likely or all(prefixes))
     other = None if sure else next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
-    if own is not None and best is not own and (contest := _contest(seen, own, best if sure else None, likely)) <= 0:
+    if (
+        own is not None
+        and best is not own
+        and (contest := _settle_contest(seen, own, best if sure else None, likely)) <= 0
+    ):
         return ProtocolDecision(own, likely) if contest < 0 else None
     if sure:
         return ProtocolDecision(best, side)
     if other is not None:
         return ProtocolDecision(None, likely, other)
-    enough = _enough(seen)
+    enough = _has_enough(seen)
     for each in orientations:
         by_port = known.by_port(ports[1 - each])
         if by_port is not None and enough and _score(by_port, prefixes, each) > 0:
@@ -123,18 +127,18 @@ def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
     return None
 
 
-def _first(own: Dissector | None, dissectors: tuple[Dissector, ...]) -> tuple[Dissector, ...]:
+def _prefer(own: Dissector | None, dissectors: tuple[Dissector, ...]) -> tuple[Dissector, ...]:
     """The port's protocol in front: it wins where others are as sure."""
     return dissectors if own is None else (own, *dissectors)
 
 
-def _contest(seen: ConnectionEvidence, own: Dissector, rival: Dissector | None, client: int) -> int:
+def _settle_contest(seen: ConnectionEvidence, own: Dissector, rival: Dissector | None, client: int) -> int:
     """Whether the bytes speak for the port's own protocol (negative) or not (positive); 0: wait for more.
 
     rival: the protocol that the first message speaks for; None: none of ours.
     """
     exhausted = seen.final or seen.segments >= ENOUGH_SEGMENTS
-    votes, against = _votes(seen, own, client), 0 if rival is None else _votes(seen, rival, client)
+    votes, against = _count_votes(seen, own, client), 0 if rival is None else _count_votes(seen, rival, client)
     if votes > against or (votes and votes == against and exhausted):
         return -1
     answered = bool(seen.prefixes[1 - client]) and own.probe(seen.prefixes[1 - client], False) < WEAK
@@ -143,7 +147,7 @@ def _contest(seen: ConnectionEvidence, own: Dissector, rival: Dissector | None, 
     return int(answered and rival is None)
 
 
-def _votes(seen: ConnectionEvidence, dissector: Dissector, client: int) -> int:
+def _count_votes(seen: ConnectionEvidence, dissector: Dissector, client: int) -> int:
     """How many segments surely begin with a message of a protocol."""
     return sum(
         dissector.probe(prefix, side == client) >= SURE
@@ -152,13 +156,13 @@ def _votes(seen: ConnectionEvidence, dissector: Dissector, client: int) -> int:
     )
 
 
-def _enough(seen: ConnectionEvidence) -> bool:
+def _has_enough(seen: ConnectionEvidence) -> bool:
     """Whether it is no use to wait for more bytes."""
     telling = seen.prefixes if seen.client < 0 else (seen.prefixes[seen.client],)
     return seen.final or seen.segments >= ENOUGH_SEGMENTS or max(map(len, telling)) >= ENOUGH_BYTES
 
 
-def _obey(
+def _apply_rule(
     order: ConnectionRule, seen: ConnectionEvidence, orientations: tuple[int, ...], known: Ports
 ) -> ProtocolDecision | None:
     """What the user says of this connection, when there is enough to say whether its bytes speak for it.
@@ -171,12 +175,14 @@ def _obey(
         return ProtocolDecision(None, orientations[0])
     _, score, side = _best(seen.prefixes, orientations, (order.dissector,))
     told = len(orientations) == 1 and max(map(len, seen.prefixes)) >= TELLING_BYTES
-    if score < SURE and not told and not _enough(seen):
+    if score < SURE and not told and not _has_enough(seen):
         return None
-    return ProtocolDecision(order.dissector, side, against=_against(order.dissector, seen.prefixes, side, known))
+    return ProtocolDecision(
+        order.dissector, side, against=_find_contradiction(order.dissector, seen.prefixes, side, known)
+    )
 
 
-def _against(told: Dissector | None, prefixes: tuple[bytes, bytes], client: int, known: Ports) -> str | None:
+def _find_contradiction(told: Dissector | None, prefixes: tuple[bytes, bytes], client: int, known: Ports) -> str | None:
     """What the first bytes surely are, if that is not what the user says."""
     if told is None:
         return None
@@ -215,7 +221,7 @@ def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> 
     return score if answers < SURE and tells else max(score, answers)
 
 
-def _by_port(ports: tuple[int, int], known: Ports) -> int:
+def _guess_client(ports: tuple[int, int], known: Ports) -> int:
     """The side with a port of ours is the server, else the one with the lower port."""
     for side in (0, 1):
         if known.by_port(ports[1 - side]) is not None:

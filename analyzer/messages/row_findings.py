@@ -1,4 +1,4 @@
-"""What the index itself has to say of rows: one table, read for one row or for many.
+"""What the index itself has to say of rows: one table, from_rows for one row or for many.
 
 A new finding of this kind is a new entry of ROW_FINDINGS and a code in dissectors/finding.py; what needs the body is
 the dissector's to find. What is known of many rows at once is a number whose bits are the table's entries.
@@ -38,7 +38,7 @@ class RowFacts(NamedTuple):
     deserted: Bools
 
     @classmethod
-    def read(cls, index: MessageTable, streams: StreamTable, rows: Ints) -> RowFacts:
+    def from_rows(cls, index: MessageTable, streams: StreamTable, rows: Ints) -> RowFacts:
         """The facts about some rows."""
         names = ("marks", "state", "role", "partner", "time", "stream", "side")
         take = {name: index.column(name)[rows] for name in names}
@@ -123,7 +123,7 @@ ROW_FINDINGS: tuple[RowFinding, ...] = (
 
 def flag_findings(index: MessageTable, streams: StreamTable, rows: Ints, *, late: bool) -> Ints:
     """For each of `rows` the findings of the table, as bits; of what only later packets can tell, where `late`."""
-    facts = RowFacts.read(index, streams, rows)
+    facts = RowFacts.from_rows(index, streams, rows)
     found = np.zeros(len(rows), np.int64)
     for bit, remark in enumerate(ROW_FINDINGS):
         if late or not remark.late:

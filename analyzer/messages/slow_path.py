@@ -101,11 +101,11 @@ class SlowPath:
         if not early and not connection.needs:
             return self._maker.add_pieces(connection, side, ready, packet.number)
         for count, piece in enumerate(ready):
-            needed = _need(connection, piece)
+            needed = _take_need(connection, piece)
             if early or not connection.has_reached(1 - side, needed):
                 early.append(EarlyPiece(needed, piece, packet.time, connection.ticks))
                 early += [
-                    EarlyPiece(_need(connection, each), each, packet.time, connection.ticks)
+                    EarlyPiece(_take_need(connection, each), each, packet.time, connection.ticks)
                     for each in ready[count + 1 :]
                 ]
                 return self._maker.add_pieces(connection, side, ready[:count], packet.number)
@@ -120,7 +120,7 @@ class SlowPath:
         rows: list[PendingRow] = []
         connection.ticks += 1
         while (side := self._next_early(connection, packet)) is not None:
-            if lost := _lost_rest(connection, 1 - side, connection.early[side][0]):
+            if lost := _lose_rest(connection, 1 - side, connection.early[side][0]):
                 rows += self._hand_on(connection, 1 - side, lost, packet)
                 continue
             rows += self._maker.add_pieces(connection, side, [connection.early[side].popleft().piece], packet.number)
@@ -143,11 +143,11 @@ class SlowPath:
             if packet.time - time > HOLE_AGE_NS or connection.ticks - tick > HOLE_AGE_PACKETS:
                 impatient = side if impatient is None else impatient
                 connection.alone = not connection.heard[1 - side]
-        if impatient is None and self._deadlocked(connection):
+        if impatient is None and self._is_deadlocked(connection):
             return connection.client
         return impatient
 
-    def _deadlocked(self, connection: Connection) -> bool:
+    def _is_deadlocked(self, connection: Connection) -> bool:
         """Both sides wait for each other, since a segment sent again may acknowledge more: then requests go first."""
         first, second = connection.early
         if not first or not second or connection.client < 0:
@@ -157,11 +157,11 @@ class SlowPath:
     def end(self, connection: Connection, closed: int = AT_END) -> list[PendingRow]:
         """RST or the end of the capture: everything that is held back becomes rows."""
         rows: list[PendingRow] = []
-        left = [_arrivals(connection, side) for side in (0, 1)]
+        left = [_list_arrivals(connection, side) for side in (0, 1)]
         while left[0] or left[1]:
-            side = _next_left(connection, left)
+            side = _choose_next_side(connection, left)
             if not left[1 - side]:
-                lost = _lost_rest(connection, 1 - side, left[side][0])
+                lost = _lose_rest(connection, 1 - side, left[side][0])
                 rows += self._maker.add_pieces(connection, 1 - side, lost, closed)
                 if connection.is_hunting_before(1 - side, left[side][0].needed):
                     rows += self._maker.flush(connection, 1 - side, closed)
@@ -190,7 +190,7 @@ class _Arrival(NamedTuple):
     piece: Piece
 
 
-def _next_left(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
+def _choose_next_side(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
     """The side that goes on at the end: that of the earlier packet, unless it waits for bytes that the other has."""
     first, second = left
     if not first or not second:
@@ -201,7 +201,7 @@ def _next_left(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
     return 1 - side if waits and own.piece.offset >= other.needed else side
 
 
-def _lost_rest(connection: Connection, side: int, answer: EarlyPiece | _Arrival) -> list[Piece]:
+def _lose_rest(connection: Connection, side: int, answer: EarlyPiece | _Arrival) -> list[Piece]:
     """What a side lost of a message that has begun, where `answer` acknowledges it, and what came behind it."""
     framer = None if connection.framers is None or connection.dissector is None else connection.framers[side]
     if framer is None or not framer.synced or not framer.pieces or connection.early[side]:
@@ -211,16 +211,16 @@ def _lost_rest(connection: Connection, side: int, answer: EarlyPiece | _Arrival)
     return connection.halves[side].lose(end, answer.piece.packet, answer.piece.time)
 
 
-def _need(connection: Connection, piece: Piece) -> int:
+def _take_need(connection: Connection, piece: Piece) -> int:
     """Up to where the packet of a piece acknowledged what had not come, once; a gap has come in no packet."""
     return 0 if piece.at == GAP else connection.needs.pop(piece.packet, 0)
 
 
-def _arrivals(connection: Connection, side: int) -> deque[_Arrival]:
+def _list_arrivals(connection: Connection, side: int) -> deque[_Arrival]:
     """What one side still holds, in order, with its gaps."""
     half, early, fin = connection.halves[side], connection.early[side], connection.fin[side]
     pieces = [(each.piece, each.needed) for each in early]
-    pieces += [(piece, _need(connection, piece)) for piece in half.end()]
+    pieces += [(piece, _take_need(connection, piece)) for piece in half.end()]
     if fin is not None:
         pieces += [(piece, 0) for piece in half.lose_until(fin, *connection.fin_seen[side])]
     early.clear()

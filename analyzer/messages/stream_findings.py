@@ -15,7 +15,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import ColumnTable, Ints
+from analyzer.columns.arrays import Ints
+from analyzer.columns.tables import ColumnTable
 from analyzer.messages import defects
 from analyzer.messages.connection import Connection, PendingRow
 from analyzer.messages.framing import ByteReader
@@ -62,27 +63,27 @@ CONFLICT = _Kind(
 )
 
 
-def _kind(code: str, severity: Severity, text: str) -> _Kind:
+def _make_kind(code: str, severity: Severity, text: str) -> _Kind:
     return _Kind(code, severity, text, text)
 
 
-SKIPPED = _kind(
+SKIPPED = _make_kind(
     "bytes-skipped",
     Severity.WARNING,
     "{length} bytes at offset {offset} were passed over: no message begins in them",
 )
 
 
-def _refused(what: str) -> _Kind:
+def _make_refused_kind(what: str) -> _Kind:
     text = f"{{length}} bytes at offset {{offset}} were passed over: they begin with {_plain(what)}"
-    return _kind("oversized-frame", Severity.WARNING, text)
+    return _make_kind("oversized-frame", Severity.WARNING, text)
 
 
-def _foreign(connection: Connection, other: Foreign, expected: str) -> _Kind:
+def _make_foreign_kind(connection: Connection, other: Foreign, expected: str) -> _Kind:
     """What came instead of a protocol of ours, of bytes of which only those of the other side tell it."""
     where = f"on port {connection.ports[1 - connection.client]}, which usually is that of {expected}"
     text = f"{{length}} bytes at offset {{offset}} are not read, {where}: {_plain(other.elsewhere)}; {other.advice}"
-    return _kind("wrong-protocol", Severity.NOTE, text)
+    return _make_kind("wrong-protocol", Severity.NOTE, text)
 
 
 class _Remarks(ColumnTable):
@@ -186,37 +187,37 @@ class StreamFindings:
             return  # whose bytes these are, and of which protocol, is not decided yet
         for side, half in enumerate(connection.halves):
             for gap in half.gaps:
-                self._gap(connection, side, gap)
+                self._add_gap(connection, side, gap)
             for repeat in half.retransmissions:
-                self._repeat(connection, side, repeat)
+                self._add_repeat(connection, side, repeat)
             half.gaps.clear()
             half.retransmissions.clear()
         ours = connection.dissector is not None
         if rows and ours and connection.decision is not None and connection.decision.expected is not None:
-            self._unexpected(connection, rows[0], connection.decision.expected)
+            self._add_unexpected(connection, rows[0], connection.decision.expected)
             connection.decision = connection.decision._replace(expected=None)
         if rows and connection.decision is not None and connection.decision.against is not None:
-            self._forced(connection, rows[0], connection.decision.against)
+            self._add_forced(connection, rows[0], connection.decision.against)
             connection.decision = connection.decision._replace(against=None)
         for row in rows:
             if row.frame.raw:
-                self._raw(connection, row)
+                self._add_raw(connection, row)
 
-    def _unexpected(self, connection: Connection, row: PendingRow, expected: str) -> None:
+    def _add_unexpected(self, connection: Connection, row: PendingRow, expected: str) -> None:
         assert connection.dissector is not None
         port = connection.ports[1 - connection.client]
         text = f"{connection.dissector.name} is spoken on port {port}, which usually is that of {expected}"
-        self._add_row(_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
+        self._add_row(_make_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
 
-    def _forced(self, connection: Connection, row: PendingRow, against: str) -> None:
+    def _add_forced(self, connection: Connection, row: PendingRow, against: str) -> None:
         assert connection.dissector is not None
         text = f"read as {connection.dissector.name}, as was asked for; its first bytes are {against}"
-        self._add_row(_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
+        self._add_row(_make_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
 
-    def _gap(self, connection: Connection, side: int, gap: Piece) -> None:
+    def _add_gap(self, connection: Connection, side: int, gap: Piece) -> None:
         self._add(GAP, connection, side, gap)
 
-    def _repeat(self, connection: Connection, side: int, repeat: Retransmission) -> None:
+    def _add_repeat(self, connection: Connection, side: int, repeat: Retransmission) -> None:
         new, old = repeat
         self._repeats.append(
             1,
@@ -235,17 +236,17 @@ class StreamFindings:
         if self._reader.read_bytes(new.at, length) != self._reader.read_bytes(old.at, length):
             self._add(CONFLICT, connection, side, new, old.packet)
 
-    def _raw(self, connection: Connection, row: PendingRow) -> None:
+    def _add_raw(self, connection: Connection, row: PendingRow) -> None:
         beginning, decision = self._beginning(row), connection.decision
         if foreign(beginning) is not None:
             return  # the row says so itself: see analyzer.decode.raw
         if decision is not None and decision.other is not None:
             if decision.expected is not None:
-                self._add_row(_foreign(connection, decision.other, decision.expected), connection, row)
+                self._add_row(_make_foreign_kind(connection, decision.other, decision.expected), connection, row)
         elif connection.dissector is not None:
             refused, from_client = connection.dissector.refused, row.side == connection.client
             what = None if refused is None else defects.call_or_default(partial(refused, beginning, from_client), None)
-            kind = SKIPPED if what is None else _refused(what)
+            kind = SKIPPED if what is None else _make_refused_kind(what)
             self._add_row(kind, connection, row)
 
     def _beginning(self, row: PendingRow) -> bytes:

@@ -14,7 +14,7 @@ from analyzer.config.model import ColorRule, Config
 from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
 from analyzer.render.lines import plain
-from tests.analyzer.messages.test_hosts import written
+from tests.analyzer.messages.test_host_names import written
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import acts
 from tests.tui.screens.test_ingest import WHOLE, pipe

@@ -62,7 +62,9 @@ class RowBatch:
         """Rows of the plain road, `plain`, become columns all at once."""
         if not self.scalar_rows:
             return
-        columns = np.array([_cells(connection, row, self.numbers) for connection, row in self.scalar_rows], np.int64).T
+        columns = np.array(
+            [_make_cells(connection, row, self.numbers) for connection, row in self.scalar_rows], np.int64
+        ).T
         count = np.array([len(row.frame.pieces) for _, row in self.scalar_rows], np.int64)
         # A snapshot has more pieces than a block has packets: no object is made for each.
         pieces = [row.frame.pieces for _, row in self.scalar_rows]
@@ -79,10 +81,10 @@ class RowBatch:
         self.add_scalar_rows()
         if not self.parts:
             return np.empty(0, np.int64), range(len(messages), len(messages))
-        order = _closing_order({name: _joined([part[name] for part in self.parts]) for name in ORDERING})
+        order = _closing_order({name: _concatenate([part[name] for part in self.parts]) for name in ORDERING})
         # Each part is let go as soon as it has been copied: a block's rows never stand in memory twice.
         names = list(self.parts[0])
-        columns = {name: _joined([part.pop(name) for part in self.parts])[order] for name in names}
+        columns = {name: _concatenate([part.pop(name) for part in self.parts])[order] for name in names}
         base = len(pieces)
         for part in self.pieces:
             pieces.append(len(part["at"]), part)
@@ -92,7 +94,7 @@ class RowBatch:
         return columns["ask"], range(first, first + len(order))
 
 
-def _joined(parts: list[Array]) -> Array:
+def _concatenate(parts: list[Array]) -> Array:
     """All rows of a column; one part, as of a block that went one road alone, needs no copy."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -119,7 +121,7 @@ TYPES = {**MessageTable.TYPES, **dict.fromkeys(EXTRA, np.int64)}
 _OF_PIECE = [itemgetter(Piece._fields.index(name)) for name in PieceTable.TYPES]
 
 
-def _cells(connection: Connection, row: PendingRow, numbers: RowNumbering) -> tuple[int, ...]:
+def _make_cells(connection: Connection, row: PendingRow, numbers: RowNumbering) -> tuple[int, ...]:
     header = row.outcome.header
     return (
         connection.number,

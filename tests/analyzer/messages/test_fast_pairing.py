@@ -10,11 +10,11 @@ import pytest
 
 import analyzer.capture.records
 import analyzer.messages.engine
-import analyzer.messages.pairing
+import analyzer.messages.fast_pairing
 import dissectors.kafka.conversation
 import dissectors.pairing
+from analyzer.messages.fast_pairing import PairingHeaders
 from analyzer.messages.fast_rows import FastRowBuilder
-from analyzer.messages.pairing import PairingHeaders
 from tests.analyzer.wire import CLIENT, SERVER, Ends, Talk, capture, rows, segments
 
 Writes = list[tuple[int, bytes]]
@@ -156,7 +156,7 @@ def test_pairs(tmp_path: Path, protocol: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("protocol", TALKS)
 def test_what_waits_is_bounded(tmp_path: Path, protocol: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (analyzer.messages.pairing, dissectors.pairing, dissectors.kafka.conversation):
+    for module in (analyzer.messages.fast_pairing, dissectors.pairing, dissectors.kafka.conversation):
         monkeypatch.setattr(module, "MOST_WAITING", 3)
     path = written(tmp_path, protocol, seed)
     plain = rows(path, use_fast_path=False)

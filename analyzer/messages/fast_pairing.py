@@ -96,7 +96,7 @@ class PairingHeaders:
         for same, correlation, key, side, handle in zip(names, *(each.tolist() for each in others), strict=True):
             known = alike.get(same)
             if known is None:
-                known = alike[same] = _alike(same, text)
+                known = alike[same] = _make_alike(same, text)
             operation, code, version, client, state, scope, kind = known
             number = decode_null64(correlation, scoped=scope is not None)
             header = MessageHeader(Role.REQUEST, operation, code, version, number, client, state, scope)
@@ -107,7 +107,7 @@ _Alike: TypeAlias = tuple[str | None, int | None, int | None, str | None, State,
 """Operation, code, version, client, state, scope and kind of a request."""
 
 
-def _alike(numbers: Sequence[int], text: Text) -> _Alike:
+def _make_alike(numbers: Sequence[int], text: Text) -> _Alike:
     operation, code, version, scope, client, state, kind = numbers
     return text(operation), decode_null(code), decode_null(version), text(client), State(state), text(scope), text(kind)
 
@@ -163,8 +163,8 @@ def pair_messages(
         if connection.conversation is not None and not odd[owner]
         for each in fast_path.waiting(connection.conversation)
     ]
-    table = _table(headers, carried, fast_path.RULES, number)
-    pairs = _ranked(table, fast_path.RULES)
+    table = _make_table(headers, carried, fast_path.RULES, number)
+    pairs = _pair_by_rank(table, fast_path.RULES)
     known = _Known(headers, carried, number)
     _find_odd(headers, table, pairs, known, fast_path, odd)
     good = ~odd[table.owner[pairs.answer]]
@@ -173,9 +173,9 @@ def pair_messages(
         for column, rows in ((table.owner, pairs.answer), (table.place, pairs.answer), (table.place, pairs.request))
     )
     handle = headers.partner[answer] = known.handle(request)
-    code = known.of("code", request)
+    code = known.read_column("code", request)
     for name in fast_path.RULES.taken:
-        getattr(headers, name)[answer] = known.of(name, request)
+        getattr(headers, name)[answer] = known.read_column(name, request)
     orphan = table.place[pairs.orphan]
     if fast_path.RULES.volunteers:
         unasked = np.isin(headers.code[orphan], fast_path.RULES.volunteers)
@@ -183,7 +183,7 @@ def pair_messages(
         orphan = orphan[~unasked]
     headers.state[orphan] = np.maximum(headers.state[orphan], State.GUESSED)
     left: dict[int, list[Carried]] = {}
-    waits = pairs.waits[_latest(table.owner[pairs.waits], table.place[pairs.waits])]
+    waits = pairs.waits[_keep_latest(table.owner[pairs.waits], table.place[pairs.waits])]
     waits = waits[~odd[table.owner[waits]]]
     place = table.place[waits]
     asking = headers.list_requests(place[place >= 0], text)
@@ -192,7 +192,7 @@ def pair_messages(
     for each, first, last in _slices(owner, np.flatnonzero(~odd)):
         conversation = connections[each].conversation
         assert conversation is not None
-        waiting = sorted(left.get(each, ()), key=_handle)
+        waiting = sorted(left.get(each, ()), key=_get_handle)
         fast_path.resume(conversation, waiting, Answered(code[first:last], handle[first:last]))
     return np.flatnonzero(odd)
 
@@ -203,7 +203,7 @@ def _slices(owner: Ints, owners: Ints) -> Iterator[tuple[int, int, int]]:
     return zip(owners.tolist(), *edges, strict=True)
 
 
-def _latest(owner: Ints, place: Ints) -> Ints:
+def _keep_latest(owner: Ints, place: Ints) -> Ints:
     """Of what waits the rows that are remembered: of each owner (sorted) so many of the latest."""
     begin, end = find_runs(owner)
     if not (end - begin > MOST_WAITING).any():
@@ -212,7 +212,7 @@ def _latest(owner: Ints, place: Ints) -> Ints:
     return np.sort(order[np.repeat(end, end - begin) - np.arange(len(owner)) <= MOST_WAITING])
 
 
-def _handle(carried: Carried) -> int:
+def _get_handle(carried: Carried) -> int:
     return carried[1].handle
 
 
@@ -237,7 +237,7 @@ class _Known:
         found[place < 0] = self._handles[place[place < 0]]
         return found
 
-    def of(self, name: str, place: Ints) -> Array:
+    def read_column(self, name: str, place: Ints) -> Array:
         """One of their columns."""
         column: Array = getattr(self._headers, name)
         found: Array = column[np.maximum(place, 0)]
@@ -246,7 +246,7 @@ class _Known:
         return found
 
 
-def _table(
+def _make_table(
     headers: PairingHeaders, carried: Sequence[tuple[int, Key, Waiting]], rules: Rules, number: Number
 ) -> _Table:
     """All that takes part, by queue, and by time within each."""
@@ -277,7 +277,7 @@ def _by_queue(queue: Ints, key: Ints) -> Ints:
     return np.argsort(queue << 32 | key - low, kind="stable")
 
 
-def _ranked(table: _Table, rules: Rules) -> _Pairs:
+def _pair_by_rank(table: _Table, rules: Rules) -> _Pairs:
     """Counts requests and responses of each queue, or of each key of it, and pairs those of one rank."""
     asks = table.asks
     change = table.queue[1:] != table.queue[:-1]
@@ -305,17 +305,17 @@ def _find_odd(
     wrong = request > answer
     if fast_path.RULES.in_order:
         wrong |= table.key[pairs.request] != table.key[pairs.answer]
-    fits = fast_path.may_answer(known.of("code", request), headers.code[answer])
+    fits = fast_path.may_answer(known.read_column("code", request), headers.code[answer])
     if fits is not None:
         wrong |= ~fits
     if fast_path.RULES.overtaken and pairs.contested.any():
-        wrong |= pairs.contested & ((request < 0) | _overtaken(request, answer))
+        wrong |= pairs.contested & ((request < 0) | _find_overtaken(request, answer))
     odd[table.owner[pairs.answer[wrong]]] = True
     if np.bincount(table.owner[table.asks], minlength=1).max() > MOST_WAITING:
-        odd[_crowded(headers, table, pairs)] = True
+        odd[_find_crowded(headers, table, pairs)] = True
 
 
-def _overtaken(request: Ints, answer: Ints) -> Bools:
+def _find_overtaken(request: Ints, answer: Ints) -> Bools:
     """Requests that are answered behind the answer to a later one of their owner; both are rows, sorted by owner."""
     order = np.argsort(answer)
     asked = request[order]
@@ -324,7 +324,7 @@ def _overtaken(request: Ints, answer: Ints) -> Bools:
     return found
 
 
-def _crowded(headers: PairingHeaders, table: _Table, pairs: _Pairs) -> Ints:
+def _find_crowded(headers: PairingHeaders, table: _Table, pairs: _Pairs) -> Ints:
     """Owners where more requests wait at once than conversations remember."""
     change = np.zeros(len(headers.role), np.int64)
     own = table.place[table.asks & (table.place >= 0)]

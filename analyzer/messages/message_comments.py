@@ -31,12 +31,12 @@ class MessageComments:
         """Which of `rows` have comments; looks at columns alone."""
         found = np.zeros(len(rows), bool)
         if self.has_comments and len(rows):
-            found[self._commented(rows)[0]] = True
+            found[self._find_commented(rows)[0]] = True
         return found
 
     def read_rows(self, rows: Ints) -> tuple[Ints, list[str]]:
         """Where comments are: rising indexes into `rows`, one for each comment; and the comments."""
-        places, comments = self._found(rows)
+        places, comments = self._find_comments(rows)
         return places, [] if self._packets is None else self._packets.read_texts(comments)
 
     def read_row(self, row: int) -> list[str]:
@@ -62,12 +62,12 @@ class MessageComments:
         first, last = np.searchsorted(self._packets.column("packet"), [number, number + 1]).tolist()
         return self._packets.read_texts(np.arange(first, last))
 
-    def _found(self, rows: Ints) -> tuple[Ints, Ints]:
+    def _find_comments(self, rows: Ints) -> tuple[Ints, Ints]:
         """(index into `rows`, number of a comment) for each comment of a row; each comment once for a row."""
         nothing = np.empty(0, np.int64)
         if self._packets is None or not self.has_comments or not len(rows):
             return nothing, nothing
-        place, packet = self._commented(rows)
+        place, packet = self._find_commented(rows)
         _, once = np.unique(place * (int(packet.max(initial=0)) + 1) + packet, return_index=True)
         once.sort()
         place, packet = place[once], packet[once]
@@ -76,7 +76,7 @@ class MessageComments:
         several = np.searchsorted(commented, packet, "right") - first
         return np.repeat(place, several), np.repeat(first, several) + rank_in_runs(several)
 
-    def _commented(self, rows: Ints) -> tuple[Ints, Ints]:
+    def _find_commented(self, rows: Ints) -> tuple[Ints, Ints]:
         """(index into `rows`, packet) of each piece that a packet with comments brought; at least one row."""
         count = self._rows.column("count")[rows].astype(np.int64)
         first = self._rows.column("pieces")[rows].astype(np.int64)
