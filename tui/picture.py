@@ -1,7 +1,7 @@
 """Renders the three panes as an SVG picture.
 
-Usage: python -m tui.picture CAPTURE OUT.svg. The picture shows the first message whose tree has record batches in it, or the first message. It loads no font: a
-viewer without the fonts that it names uses its own monospaced font.
+Usage: python -m tui.picture CAPTURE OUT.svg. The picture shows the first message whose tree has record batches in it,
+or the first message. It loads no font: a viewer without the fonts that it names uses its own monospaced font.
 """
 
 from __future__ import annotations
