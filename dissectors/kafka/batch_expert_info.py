@@ -56,13 +56,13 @@ def batch_check(key: int, version: int, response: bool) -> Callable[[Mapping[str
     def verdict(entries: Any) -> int:
         return _verdict(entries, problem, key == _FETCH) if isinstance(entries, list) else 0
 
-    def found(values: Mapping[str, Any]) -> Iterator[Finding]:
+    def find_problems(values: Mapping[str, Any]) -> Iterator[Finding]:
         for place, entries in _fields(values, site):
             number = number_of(verdict, entries)
             if number:
                 yield _finding(place, int(number), texts)
 
-    return lambda values: islice(found(values), _MOST)
+    return lambda values: islice(find_problems(values), _MOST)
 
 
 def _finding(place: _Place, number: int, texts: Sequence[str]) -> Finding:

@@ -165,7 +165,7 @@ class KafkaConversation(Conversation):
         if version is None:
             inner = self.envelopes.pop(int.from_bytes(prefix[4:8], signed=True), None)
             return None if inner is None else {INNER_KEY: inner[0], INNER_VERSION: inner[1]}
-        inner = enveloped(prefix, version)
+        inner = read_enveloped_requests(prefix, version)
         if inner is not None:
             if len(self.envelopes) == MOST_ENVELOPES:
                 del self.envelopes[next(iter(self.envelopes))]
@@ -190,7 +190,7 @@ def protocol_type(prefix: bytes, version: int) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def enveloped(prefix: bytes, version: int) -> tuple[str, str] | None:
+def read_enveloped_requests(prefix: bytes, version: int) -> tuple[str, str] | None:
     """Key and version of the request in an Envelope, and behind them those of a request in that, if it is one, too.
 
     None where it, or what is here of it, is too short for them.

@@ -42,7 +42,7 @@ def _select(key: int, version: int, response: bool) -> Iterator[ExpertInfo]:
     rows = table("expert_info")["responses" if response else "requests"]
     for row in (*rows.get("all", ()), *rows.get(apis()[key].name, ())):
         yield compile_expert_info(_SUMMARIES, row)
-    dropped = None if response else _dropped(key, version)
+    dropped = None if response else _find_dropped_version(key, version)
     if dropped is not None:
         yield ExpertInfo("", lambda _: (dropped,), sentence=True)
     if (key, response) in RECORDS:
@@ -60,7 +60,7 @@ def _current() -> Mapping[int, Versions]:
     return {row["key"]: Versions.parse(row["request"]["current"]) for row in table("messages")["messages"]}
 
 
-def _dropped(key: int, version: int) -> Finding | None:
+def _find_dropped_version(key: int, version: int) -> Finding | None:
     api, current = apis()[key], _current()[key]
     gone = current.high < current.low
     if version not in api.versions or (version >= current.low and not gone):

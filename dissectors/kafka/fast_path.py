@@ -23,7 +23,7 @@ from dissectors.kafka.conversation import (
 )
 from dissectors.kafka.header import ENVELOPE, NEWER
 from dissectors.kafka.reading import API_VERSIONS, body_plan, has_variants
-from dissectors.kafka.schemas import apis, header_version, named_schema
+from dissectors.kafka.schemas import apis, header_version, load_named_schema
 from dissectors.wire.fast_path import (
     NULL,
     Answered,
@@ -146,9 +146,9 @@ class KafkaFastPath(FastPath):
 
     def logged(self, fields: LogFields) -> Iterator[Logged]:
         """Batches of records."""
-        from dissectors.kafka.records.fast_path import logged  # the same
+        from dissectors.kafka.records.fast_path import iterate_record_columns  # the same
 
-        return logged(fields)
+        return iterate_record_columns(fields)
 
     def waiting(self, conversation: Conversation) -> list[Carried]:
         """The queue, oldest first."""
@@ -246,5 +246,5 @@ def _usual(context: Context) -> Layout | None:
     plan = body_plan(key, version, response)
     if plan is None or plan.version != version:
         return None
-    header = named_schema("ResponseHeader" if response else "RequestHeader")
+    header = load_named_schema("ResponseHeader" if response else "RequestHeader")
     return Layout(INT32, INT32.size, resolve(header, header_version(key, version, response)).steps, plan.steps)

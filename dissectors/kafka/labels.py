@@ -58,7 +58,7 @@ def _utf8(data: Any) -> str | None:
         return None
 
 
-def authorized_operations(bits: int) -> str | None:
+def format_authorized_operations(bits: int) -> str | None:
     """The operations that a set of bits allows, by name; a broker that was not asked says the least int32.
 
     Bit n is the ACL operation n. One without a name keeps its number.
@@ -89,14 +89,14 @@ def is_sensitive(key: object) -> bool:
 
 
 def _api(key: Any) -> str | None:
-    from dissectors.kafka.schemas import operation  # the schemas are made with these labels
+    from dissectors.kafka.schemas import find_operation_name  # the schemas are made with these labels
 
-    return operation(key)
+    return find_operation_name(key)
 
 
 _MADE: Mapping[str, Label] = {
     "api": _api,
-    "authorizedOperations": authorized_operations,
+    "authorizedOperations": format_authorized_operations,
     "error": error_name,
     "utf8": _utf8,
 }

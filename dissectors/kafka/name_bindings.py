@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from dissectors.api import Context, Path, Role
-from dissectors.kafka.binding_columns import DESCRIBED, ROWS, Row
-from dissectors.kafka.references import references
+from dissectors.kafka.binding_columns import DESCRIBED, ROWS, BindingRow
+from dissectors.kafka.references import list_references
 from dissectors.kafka.schemas import apis
 from dissectors.kafka.tables import table
 from dissectors.name_binding import BindingSource, BoundName, NameBinding, Names, Reference
@@ -42,7 +42,7 @@ def binding_sources() -> tuple[BindingSource, ...]:
     )
 
 
-def _alike(row: Row) -> int | None:
+def _alike(row: BindingRow) -> int | None:
     """From behind the correlation id on, unless more than the body tells the name."""
     if not row.name or row.asked:
         return None
@@ -50,7 +50,7 @@ def _alike(row: Row) -> int | None:
 
 
 @cache
-def _rows(code: int | None, role: Role) -> tuple[Row, ...]:
+def _rows(code: int | None, role: Role) -> tuple[BindingRow, ...]:
     names = {api.name for key, api in apis().items() if key == code}
     return tuple(row for row in ROWS if row.api in names and row.role is role)
 
@@ -92,7 +92,7 @@ def _structs(value: object, path: Path, holds: str | None) -> Iterator[Mapping[s
             yield from _structs(each, path, holds)
 
 
-def _name(row: Row, struct: Mapping[str, Any], taught: BoundName) -> str | None:
+def _name(row: BindingRow, struct: Mapping[str, Any], taught: BoundName) -> str | None:
     if not row.name:
         return _client(taught.client, taught.host)
     source: Mapping[str, Any] | None = taught.request() if row.asked else struct
@@ -132,7 +132,7 @@ def _references(context: Context) -> tuple[Reference, ...]:
     """Ids of topics, brokers, producers and members."""
     if context.code is None or context.version is None or context.role is Role.RAW:
         return ()
-    return references(context.code, context.version, context.role is Role.RESPONSE)
+    return list_references(context.code, context.version, context.role is Role.RESPONSE)
 
 
 NAMES = Names(_references, binding_sources, name_bindings, constants)

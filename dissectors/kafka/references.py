@@ -24,15 +24,15 @@ _NAMED = {
 
 
 @lru_cache(maxsize=1024)
-def references(code: int, version: int, response: bool) -> tuple[Reference, ...]:
+def list_references(code: int, version: int, response: bool) -> tuple[Reference, ...]:
     """See Names.references; none for an unknown API."""
     api = apis().get(code)
     if api is None:
         return ()
-    return tuple(_of(body_schema(code, response).fields, min(version, api.versions.high), ()))
+    return tuple(_find_references(body_schema(code, response).fields, min(version, api.versions.high), ()))
 
 
-def _of(fields: Iterable[FieldSchema], version: int, around: Path) -> Iterator[Reference]:
+def _find_references(fields: Iterable[FieldSchema], version: int, around: Path) -> Iterator[Reference]:
     for field in fields:
         if version not in field.versions:
             continue
@@ -42,4 +42,4 @@ def _of(fields: Iterable[FieldSchema], version: int, around: Path) -> Iterator[R
             yield Reference(kind, path)
         if field.type == "records":
             yield Reference("producer", (*path, "producerId"))
-        yield from _of(field.fields or (), version, path)
+        yield from _find_references(field.fields or (), version, path)

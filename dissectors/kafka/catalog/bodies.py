@@ -20,10 +20,10 @@ _AROUND = (
 @lru_cache(maxsize=256)
 def body_members(key: int, response: bool) -> tuple[Member, ...]:
     """The members of a request's or response's body; KeyError for an unknown key."""
-    return (*members(body_schema(key, response), _kept), *_AROUND)
+    return (*members(body_schema(key, response), _expand_records), *_AROUND)
 
 
-def _kept(member: Member) -> Member:
+def _expand_records(member: Member) -> Member:
     if member.type != "records":
         return member
     return member._replace(type="struct", repeated=True, members=_record_data)

@@ -37,32 +37,32 @@ def _alias(number: int, row: Row) -> Alias:
         labels(row["enum"]) if "enum" in row else None,
         "tshark's name",
         row.get("add", 0),
-        _MADE[row["of"]] if "of" in row else _there,
+        _MADE[row["of"]] if "of" in row else _drop_empty_list,
     )
 
 
-def _there(value: Any) -> Any:
+def _drop_empty_list(value: Any) -> Any:
     """A list without elements is no field of tshark's."""
     return None if value == [] else value
 
 
-def _uncompressed(value: Any) -> Any:
+def _read_message_value(value: Any) -> Any:
     """What a message holds, but for one that holds others."""
     if isinstance(value, Mapping):
         value = None if value.get("magic") == _BATCH or "messages" in value else value.get("value")
-    return _there(value)
+    return _drop_empty_list(value)
 
 
-def _of(name: str, batch: bool, number: Callable[[Any], int | None]) -> Callable[[Any], int | None]:
+def _make_entry_reader(name: str, batch: bool, number: Callable[[Any], int | None]) -> Callable[[Any], int | None]:
     """What is made of an entry: the number of a value that it has, if it is a batch, or if it is none."""
 
-    def made(entry: Any) -> int | None:
+    def read_entry(entry: Any) -> int | None:
         if not isinstance(entry, Mapping) or (entry.get("magic") == _BATCH) is not batch:
             return None  # no records, or of the other format
         value = entry.get(name)
         return None if value is None else number(value)
 
-    return made
+    return read_entry
 
 
 def _codec(name: str) -> int | None:
@@ -81,9 +81,9 @@ _NUMBERS: tuple[tuple[str, str, Callable[[Any], int | None]], ...] = (
     ("timestamp_type", "timestampType", _timestamp_type),
 )
 _MADE: Mapping[str, Callable[[Any], Any]] = {
-    "message_value": _uncompressed,
+    "message_value": _read_message_value,
     **{
-        f"{kind}_{what}": _of(name, kind == "batch", number)
+        f"{kind}_{what}": _make_entry_reader(name, kind == "batch", number)
         for kind in ("batch", "message")
         for what, name, number in _NUMBERS
     },

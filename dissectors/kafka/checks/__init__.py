@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dissectors.check import Check
-from dissectors.kafka.checks.clocks import Clocks
-from dissectors.kafka.checks.sequences import Sequences
-from dissectors.kafka.checks.sessions import Sessions
+from dissectors.kafka.checks.clocks import ClockCheck
+from dissectors.kafka.checks.sequences import SequenceCheck
+from dissectors.kafka.checks.sessions import FetchSessionCheck
 
 
 def checks() -> Sequence[type[Check]]:
     """All of them."""
-    return (Sequences, Sessions, Clocks)
+    return (SequenceCheck, FetchSessionCheck, ClockCheck)

@@ -12,7 +12,7 @@ from typing import Any
 
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
-from dissectors.kafka.checks.produced import RECORDS, on_produce, produced
+from dissectors.kafka.checks.produced import RECORDS, iterate_batches, on_produce
 from dissectors.values import structs
 
 _HOUR = 3_600_000
@@ -23,22 +23,22 @@ AHEAD, BEHIND = _HOUR, 7 * _DAY
 _NS = 1_000_000
 
 
-class Clocks(Check):
+class ClockCheck(Check):
     """See the module."""
 
     def receive_produce(self, event: MessageEvent) -> None:
         """The first batch of a request that is far off, in each direction."""
         now = event.time // _NS
         early = late = False
-        for each in produced(event.values):
+        for each in iterate_batches(event.values):
             first, last = _times(each.batch)
             if last is not None and last - now > AHEAD and not late:
                 late = True
-                text = f"{each.place(event)}: a record's time is {_span(last - now)} ahead of the capture's"
+                text = f"{each.place(event)}: a record's time is {_format_span(last - now)} ahead of the capture's"
                 self.warn("far-timestamp", text)
             if first is not None and now - first > BEHIND and not early:
                 early = True
-                text = f"{each.place(event)}: a record's time is {_span(now - first)} before the capture's"
+                text = f"{each.place(event)}: a record's time is {_format_span(now - first)} before the capture's"
                 self.note("far-timestamp", text)
 
     on = on_produce(
@@ -58,7 +58,7 @@ def _times(batch: Mapping[str, Any]) -> tuple[int | None, int | None]:
     return min(first, default=None), max(last, default=None)
 
 
-def _span(milliseconds: int) -> str:
+def _format_span(milliseconds: int) -> str:
     """How far, in the largest unit of which there are two."""
     for size, unit in ((365 * _DAY, "years"), (_DAY, "days"), (_HOUR, "hours")):
         if milliseconds >= 2 * size:

@@ -19,7 +19,7 @@ RECORDS = (_DATA, "partitionData", "records")
 """The path to a batch."""
 
 
-class Produced(NamedTuple):
+class ProducedBatch(NamedTuple):
     """A batch, or a message of the formats before batches, on its way into a partition; `topic` is a name or an id."""
 
     topic: str
@@ -39,7 +39,7 @@ def on_produce(handle: Handler, *paths: Path) -> dict[MessageKind, Subscription]
     return subscribe(kinds, handle, {*WHERE, *paths})
 
 
-def produced(values: Mapping[str, Any]) -> Iterator[Produced]:
+def iterate_batches(values: Mapping[str, Any]) -> Iterator[ProducedBatch]:
     """The entries of all partitions, as far as they could be read."""
     for topic in structs(values.get(_DATA)):
         name = topic.get("name", topic.get("topicId"))
@@ -47,4 +47,4 @@ def produced(values: Mapping[str, Any]) -> Iterator[Produced]:
             index = partition.get("index")
             if index is not None:
                 for entry in structs(partition.get("records")):
-                    yield Produced(name, index, entry, "name" not in topic)
+                    yield ProducedBatch(name, index, entry, "name" not in topic)

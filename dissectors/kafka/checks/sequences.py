@@ -20,13 +20,13 @@ from collections import deque
 from dissectors.check import Check
 from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.checks.produced import RECORDS, Produced, on_produce, produced
+from dissectors.kafka.checks.produced import RECORDS, ProducedBatch, iterate_batches, on_produce
 from dissectors.slotted import field, slotted
 
 REMEMBERED = 5
 """Batches of a producer in a partition that the broker, and we, know again."""
 
-MOST = 100_000
+MOST_PRODUCERS = 100_000
 """Producers and partitions that are remembered."""
 
 _NUMBERS = 1 << 31
@@ -55,11 +55,11 @@ class _Written:
         self.last.clear()
 
 
-class Sequences(Check):
+class SequenceCheck(Check):
     """See the module."""
 
     def _begin(self) -> None:
-        self.written: BoundedTable[_Key, _Written] = BoundedTable(MOST, evict=self.forget)
+        self.written: BoundedTable[_Key, _Written] = BoundedTable(MOST_PRODUCERS, evict=self.forget)
         self.latest: dict[tuple[int, str, int], str] = {}
         """The server that a producer has last written a partition at, if it has been at one of `written`."""
 
@@ -69,13 +69,13 @@ class Sequences(Check):
 
     def receive_produce(self, event: MessageEvent) -> None:
         """Batches with the number of one before them, or with a number beyond the one that is next."""
-        for each in produced(event.values):
+        for each in iterate_batches(event.values):
             batch = each.batch
             producer, first, count = (batch.get(name, -1) for name in ("producerId", "baseSequence", "count"))
             if producer >= 0 and first >= 0 and count > 0:
                 self.add(event, each, producer, first, count)
 
-    def add(self, event: MessageEvent, each: Produced, producer: int, first: int, count: int) -> None:
+    def add(self, event: MessageEvent, each: ProducedBatch, producer: int, first: int, count: int) -> None:
         """A batch."""
         epoch = each.batch.get("producerEpoch", 0)
         what, source = (producer, each.topic, each.partition), (event.stream, event.losses)
@@ -85,12 +85,12 @@ class Sequences(Check):
             known = self.written[key] = _Written(key, epoch, first, first, source)
         self.written.renew(key)
         whole = source == known.source and self.latest.get(what) == event.server
-        said = _compared(known, epoch, first, count, whole)
+        said = _compare_sequence(known, epoch, first, count, whole)
         known.source = source
         self.latest[what] = event.server
         if said is not None:
             severity, code, text = said
-            who = _producer(event, producer)
+            who = _format_producer(event, producer)
             self.emit(Finding(severity, code, f"{each.place(event)}: {who}, epoch {epoch}, {text}"))
 
     on = on_produce(
@@ -99,7 +99,9 @@ class Sequences(Check):
     )
 
 
-def _compared(known: _Written, epoch: int, first: int, count: int, whole: bool) -> tuple[Severity, str, str] | None:
+def _compare_sequence(
+    known: _Written, epoch: int, first: int, count: int, whole: bool
+) -> tuple[Severity, str, str] | None:
     """What is wrong with a batch behind those that are known, which it joins. whole: none can have come in between."""
     if epoch < known.epoch:
         return Severity.WARNING, "fenced-producer", f"writes behind epoch {known.epoch}: it is fenced off"
@@ -128,7 +130,7 @@ def _compared(known: _Written, epoch: int, first: int, count: int, whole: bool) 
     return None if said is None else (Severity.WARNING, "out-of-order-sequence", said)
 
 
-def _producer(event: MessageEvent, producer: int) -> str:
+def _format_producer(event: MessageEvent, producer: int) -> str:
     """A producer for people, with its transaction where that is known."""
     name = event.resolve_name("producer", str(producer))
     return f"producer {producer}{f' ({name})' if name else ''}"

@@ -14,7 +14,7 @@ from dissectors.kafka.checks.produced import KAFKA
 from dissectors.message import Role
 
 FETCH = 1
-MOST = 100_000
+MOST_SESSIONS = 100_000
 """Sessions that are remembered."""
 
 _OPENING = 0, 0
@@ -23,11 +23,11 @@ _OPENING = 0, 0
 _LAST = (1 << 31) - 1
 
 
-class Sessions(Check):
+class FetchSessionCheck(Check):
     """See the module."""
 
     def _begin(self) -> None:
-        self.epochs: BoundedTable[NumberedKey, tuple[int, int]] = BoundedTable(MOST)
+        self.epochs: BoundedTable[NumberedKey, tuple[int, int]] = BoundedTable(MOST_SESSIONS)
         """By connection and session the epoch that is next, and the losses of who said so."""
         self.without: set[int] = set()
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.kafka.guide.entries import Layout, listed
+from dissectors.kafka.guide.entries import GuideLayout, format_versions
 from dissectors.wire.guide.entry import entry_data
 
 
-def layout_data(layout: Layout) -> dict[str, Any]:
+def layout_data(layout: GuideLayout) -> dict[str, Any]:
     """A layout with its versions and fields."""
     version = {} if layout.version is None else {"version": layout.version}
     return {
         "name": layout.name,
         **version,
-        "versions": listed(layout.versions),
-        "flexible": listed(layout.flexible) if layout.version is None else layout.is_flexible,
+        "versions": format_versions(layout.versions),
+        "flexible": format_versions(layout.flexible) if layout.version is None else layout.is_flexible,
         "fields": [entry_data(entry) for entry in layout.entries],
     }

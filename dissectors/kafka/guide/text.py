@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dissectors.kafka.guide.entries import Layout
+from dissectors.kafka.guide.entries import GuideLayout
 from dissectors.kafka.tables import table
 from dissectors.wire.guide.entry import Entry
 from dissectors.wire.guide.text import INDENT, columns, enum_text, notes, overview
@@ -17,12 +17,12 @@ _SAID = {
 }
 
 
-def overview_lines(layout: Layout) -> list[str]:
+def overview_lines(layout: GuideLayout) -> list[str]:
     """All versions of a layout: field, type, versions, notes."""
     return overview(layout.entries, _enum)
 
 
-def guide_lines(title: str, layout: Layout) -> list[str]:
+def guide_lines(title: str, layout: GuideLayout) -> list[str]:
     """One version of a layout, as the protocol guide writes it: each name with what it consists of."""
     head = f"{title} => {_right(layout.entries, layout.is_flexible)}".rstrip()
     return [head, *columns(_productions(layout.entries, 1, layout.is_flexible), "")]

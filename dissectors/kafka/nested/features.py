@@ -21,11 +21,11 @@ class Nodes(Protocol):
     def find(self, struct: Field, name: str) -> Field | None:
         """The member of that name."""
 
-    def each(self, struct: Field, name: str) -> Sequence[Field]:
+    def list_structs(self, struct: Field, name: str) -> Sequence[Field]:
         """The structs of an array."""
 
 
-class _Place(NamedTuple):
+class _LevelPlace(NamedTuple):
     """An array of features in a message or a structure, or none where it is a feature itself; its members."""
 
     array: str | None
@@ -34,32 +34,32 @@ class _Place(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _places(schema: str) -> tuple[_Place, ...]:
+def _find_level_places(schema: str) -> tuple[_LevelPlace, ...]:
     found = []
     for row in table("quirks")["features"]["levels"]:
         message, _, array = row["at"].partition(".")
         if message == schema:
-            found.append(_Place(array or None, row["name"], row["levels"]))
+            found.append(_LevelPlace(array or None, row["name"], row["levels"]))
     return tuple(found)
 
 
 def name_levels(nodes: Nodes, struct: Field, schema: str) -> None:
     """Gives the levels in a message or structure, which the schema of that name describes, the names of theirs."""
-    for place in _places(schema):
-        for feature in (struct,) if place.array is None else nodes.each(struct, place.array):
-            _name(nodes, feature, place)
+    for place in _find_level_places(schema):
+        for feature in (struct,) if place.array is None else nodes.list_structs(struct, place.array):
+            _name_feature(nodes, feature, place)
 
 
-def _name(nodes: Nodes, feature: Field, place: _Place) -> None:
+def _name_feature(nodes: Nodes, feature: Field, place: _LevelPlace) -> None:
     called: Mapping[str, str] = table("quirks")["features"]["names"]
     name = nodes.find(feature, place.name)
     enum = called.get(name.value) if name is not None and isinstance(name.value, str) else None
     if enum is not None:
-        for level in _found(nodes, feature, place.levels):
+        for level in _iterate_members(nodes, feature, place.levels):
             level.spec = _spec(level.spec.name, level.spec.type, enum)
 
 
-def _found(nodes: Nodes, struct: Field, names: Sequence[str]) -> Iterator[Field]:
+def _iterate_members(nodes: Nodes, struct: Field, names: Sequence[str]) -> Iterator[Field]:
     for name in names:
         node = nodes.find(struct, name)
         if node is not None:

@@ -14,8 +14,14 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import Any
 
-from dissectors.kafka.nested.payload_detection import VERSION, Fit, fit, leading, structure
-from dissectors.kafka.schemas import named_schema
+from dissectors.kafka.nested.payload_detection import (
+    VERSION,
+    DetectedPayload,
+    detect,
+    make_structure,
+    read_leading_number,
+)
+from dissectors.kafka.schemas import load_named_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
 from dissectors.slotted import replace, slotted
@@ -31,26 +37,26 @@ from dissectors.wire.varint import Unfit
 _SUBSCRIPTION_INFO = "SubscriptionInfoData"
 
 
-def versioned(name: str, data: bytes) -> Fit | None:
+def detect_newest(name: str, data: bytes) -> DetectedPayload | None:
     """Metadata behind the int16 of its version; a newer one is read as the newest known, as Kafka itself does."""
-    return fit(structure(group_schema(name), leading(data), (VERSION,), newer=True), data)
+    return detect(make_structure(group_schema(name), read_leading_number(data), (VERSION,), newer=True), data)
 
 
-def streams(name: str, data: bytes) -> Fit | None:
+def detect_streams(name: str, data: bytes) -> DetectedPayload | None:
     """Streams' user data: its version, an int32, is the first field of the schema."""
-    return fit(structure(group_schema(name), leading(data, 4)), data)
+    return detect(make_structure(group_schema(name), read_leading_number(data, 4)), data)
 
 
-def json_object(name: str, data: bytes) -> Fit | None:
+def detect_json_object(name: str, data: bytes) -> DetectedPayload | None:
     """An object of strict JSON."""
-    return fit(_JsonObject(name), data)
+    return detect(_JsonObject(name), data)
 
 
-def unversioned(name: str, data: bytes) -> Fit | None:
+def detect_unversioned(name: str, data: bytes) -> DetectedPayload | None:
     """The newest layout that takes all bytes."""
     schema = group_schema(name)
     for version in range(schema.versions.high, schema.versions.low - 1, -1):
-        found = fit(structure(schema, version), data)
+        found = detect(make_structure(schema, version), data)
         if found is not None:
             return found
     return None
@@ -79,7 +85,7 @@ class _JsonObject:
 def group_schema(name: str) -> Schema:
     """What members of groups write, by its name; KeyError for an unknown one."""
     row = _rows().get(name)
-    return named_schema(name) if row is None else Schema.parse(name, row, _JAVA)
+    return load_named_schema(name) if row is None else Schema.parse(name, row, _JAVA)
 
 
 @cache

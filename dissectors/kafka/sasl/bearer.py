@@ -21,7 +21,7 @@ from dissectors.wire.specs import Parted
 from dissectors.wire.times import timestamp
 
 BEARER, IAM = "OAUTHBEARER", "AWS_MSK_IAM"
-_MOST = 64
+_MOST_CLAIMS = 64
 """Pairs of one token."""
 
 _PLAIN_KEYS = frozenset({"host", "port"})
@@ -61,8 +61,8 @@ def client_bearer(data: bytes) -> Token | None:
     if header is None:
         return None
     flag, identity, at = header
-    pieces = data[at + 1 :].split(b"\x01", _MOST + 3)
-    if len(pieces) > _MOST + 3 or len(pieces) < 3 or pieces[0] or any(pieces[-2:]):
+    pieces = data[at + 1 :].split(b"\x01", _MOST_CLAIMS + 3)
+    if len(pieces) > _MOST_CLAIMS + 3 or len(pieces) < 3 or pieces[0] or any(pieces[-2:]):
         return None
     pairs: list[Part] = []
     for piece in pieces[1:-2]:
@@ -116,14 +116,14 @@ def _bearer(data: bytes, start: int, stop: int) -> Part:
         return hidden("token", data, start, stop, 1)
     first = data.index(b".", start, stop)
     second = data.index(b".", first + 1, stop)
-    header = _decoded("header", data, start, first, _HEADER)
-    claims = _decoded("claims", data, first, second, _CLAIMS)
+    header = _decode_object("header", data, start, first, _HEADER)
+    claims = _decode_object("claims", data, first, second, _CLAIMS)
     if header is None or claims is None:
         return hidden("token", data, start, stop, 1)
     return sealed("token", data, (header, claims, hidden("signature", data, second, stop, 1)), 1, "jwt")
 
 
-def _decoded(name: str, data: bytes, start: int, stop: int, told: Told) -> Part | None:
+def _decode_object(name: str, data: bytes, start: int, stop: int, told: Told) -> Part | None:
     """A JSON object in base64url, behind one byte."""
     encoded = data[start + 1 : stop].translate(_STANDARD)
     try:
@@ -139,7 +139,7 @@ def _decoded(name: str, data: bytes, start: int, stop: int, told: Told) -> Part 
 
 def _words(pairs: list[Part]) -> Iterator[str]:
     """Who it is for and until when, as its claims say."""
-    for part in _every(pairs):
+    for part in _flatten_parts(pairs):
         if part.spec.name == "claims" and part.decoded is not None:
             values = values_of(part.decoded.parts)
             yield from user_words("subject", values.get("sub"))
@@ -147,7 +147,7 @@ def _words(pairs: list[Part]) -> Iterator[str]:
             yield from user_words("expires", _seconds(values.get("exp")))
 
 
-def _every(parts: list[Part]) -> Iterator[Part]:
+def _flatten_parts(parts: list[Part]) -> Iterator[Part]:
     for part in parts:
         yield part
-        yield from _every(list(part.inside))
+        yield from _flatten_parts(list(part.inside))

@@ -63,7 +63,7 @@ def _members(data: bytes) -> Iterator[_Member]:
     """Raises ValueError where the text is no object in UTF-8."""
     data.decode()
     text = data.decode("latin-1")
-    at = _behind(text, 0, "{")
+    at = _skip_sign(text, 0, "{")
     if text[at : at + 1] == "}":
         _end(text, at)
         return
@@ -73,31 +73,31 @@ def _members(data: bytes) -> Iterator[_Member]:
             raise ValueError
         _, stop = _DECODER.raw_decode(text, at)
         name = json.loads(data[start:stop])
-        content = at = _behind(text, stop, ":")
+        content = at = _skip_sign(text, stop, ":")
         _, at = _DECODER.raw_decode(text, at)
         yield _Member(name, json.loads(data[content:at]), start, content, at)
-        at = _skipped(text, at)
+        at = _skip_space(text, at)
         if text[at : at + 1] == "}":
             _end(text, at)
             return
-        at = _behind(text, at, ",")
+        at = _skip_sign(text, at, ",")
 
 
-def _skipped(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return at if found is None else found.end()
 
 
-def _behind(text: str, at: int, sign: str) -> int:
+def _skip_sign(text: str, at: int, sign: str) -> int:
     """The offset of what follows a sign, around which there may be space."""
-    at = _skipped(text, at)
+    at = _skip_space(text, at)
     if text[at : at + 1] != sign:
         raise ValueError
-    return _skipped(text, at + 1)
+    return _skip_space(text, at + 1)
 
 
 def _end(text: str, at: int) -> None:
-    if _skipped(text, at + 1) != len(text):
+    if _skip_space(text, at + 1) != len(text):
         raise ValueError
 
 

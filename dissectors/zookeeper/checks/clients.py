@@ -13,7 +13,7 @@ from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, Mom
 from dissectors.message import Role
 from dissectors.slotted import slotted
 from dissectors.wire.times import lasting
-from dissectors.zookeeper.labels import names, numbers
+from dissectors.zookeeper.labels import load_names, load_numbers
 from dissectors.zookeeper.labels import session as session_name
 from dissectors.zookeeper.reports.fields import CLIENTS
 
@@ -21,7 +21,7 @@ MOST = 100_000
 """Connections, and sessions, that are remembered."""
 
 _MS = 1_000_000
-_CLOSE, _PING = (numbers("operation")[name] for name in ("closeSession", "ping"))
+_CLOSE, _PING = (load_numbers("operation")[name] for name in ("closeSession", "ping"))
 
 
 @slotted(frozen=False, eq=False)
@@ -90,7 +90,7 @@ class Clients(Check):
             self.note("connection-lost", f"{said}; {server} had taken it on before")
 
     on = (
-        subscribe([(CLIENTS, code, Role.REQUEST) for code in (None, *names("operation"))], receive_request)
+        subscribe([(CLIENTS, code, Role.REQUEST) for code in (None, *load_names("operation"))], receive_request)
         | subscribe([(CLIENTS, _PING, Role.RESPONSE)], for_request(receive_pong))
         | subscribe([(CLIENTS, None, Role.RESPONSE)], for_request(receive_connected), {("timeOut",), ("sessionId",)})
     )

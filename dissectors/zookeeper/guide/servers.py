@@ -12,7 +12,7 @@ from dissectors.wire.guide.text import columns
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.election.header import INITIAL, LEGACY_INITIAL, NOTIFICATION
 from dissectors.zookeeper.guide.layouts import layout_data, layout_lines, record_page
-from dissectors.zookeeper.labels import names
+from dissectors.zookeeper.labels import load_names
 from dissectors.zookeeper.quorum.header import SNAPSHOT, header
 from dissectors.zookeeper.quorum.packets import Packet, packets
 from dissectors.zookeeper.tables import table
@@ -119,8 +119,10 @@ def _election_message(name: str) -> Page:
 
 
 def _states() -> Page:
-    return listed(("number", "name"), [(f"{number}", name) for number, name in names("peerState").items()], "states")
+    return listed(
+        ("number", "name"), [(f"{number}", name) for number, name in load_names("peerState").items()], "states"
+    )
 
 
-QUORUM = Shelf("ZooKeeper's quorum", _quorum_pages, lambda: names("packet"))
+QUORUM = Shelf("ZooKeeper's quorum", _quorum_pages, lambda: load_names("packet"))
 ELECTION = Shelf("ZooKeeper's election", _election_pages, dict)

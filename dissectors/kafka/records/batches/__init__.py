@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dissectors.kafka.records.batches.plain import Head, rows
+from dissectors.kafka.records.batches.plain import Head, read_rows
 from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.varint import Unfit
 
@@ -28,13 +28,15 @@ class Batch(NamedTuple):
     head: Head
 
 
-def read(batches: Sequence[Batch]) -> Sequence[FlatRows | Table]:
+def read_batches(batches: Sequence[Batch]) -> Sequence[FlatRows | Table]:
     """The records of each batch of a message. Raises one of emit.FAILURES where any are broken."""
     if sum(batch.head.total for batch in batches) >= _WORTH_A_ROUND and "numpy" in sys.modules:
-        from dissectors.kafka.records.batches.fast_path import tables
+        from dissectors.kafka.records.batches.fast_path import read_tables
 
         try:
-            return tables([memoryview(data)[at:end] for data, at, end, _ in batches], [batch.head for batch in batches])
+            return read_tables(
+                [memoryview(data)[at:end] for data, at, end, _ in batches], [batch.head for batch in batches]
+            )
         except (Unfit, IndexError, UnicodeDecodeError):
             pass  # broken, or odd: one by one it shows
-    return [rows(*batch) for batch in batches]
+    return [read_rows(*batch) for batch in batches]

@@ -26,7 +26,7 @@ class Head(NamedTuple):
     append_time: int | None
 
 
-def rows(d: bytes, p: int, end: int, head: Head) -> FlatRows:  # noqa: C901
+def read_rows(d: bytes, p: int, end: int, head: Head) -> FlatRows:  # noqa: C901
     """The records of a batch, in d from p to end. Raises one of emit.FAILURES where they are broken in any way.
 
     Long and flat on purpose: varints of one and two bytes, nearly all of them, are read in line, since a call for each
