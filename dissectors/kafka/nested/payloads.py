@@ -61,7 +61,7 @@ class Payloads:
         read = _detect_json(data) or _detect_registered(data)
         if read is not None:
             self.left -= len(data)
-        return add_nodes
+        return read
 
 
 def _detect_json(data: bytes) -> Read | None:
