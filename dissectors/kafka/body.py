@@ -101,7 +101,7 @@ def _tree(message: bytes, context: Context, reading: Reading) -> Tree:
         if reading.newer and int.from_bytes(message[:4]) + 4 <= len(message):
             _soften_unsupported_version(tree, reading.plan)
     if context.role is Role.RAW or context.code == _SASL_AUTHENTICATE:
-        from dissectors.kafka.sasl.nodes import unfold_token  # few messages have one
+        from dissectors.kafka.sasl.tokens import unfold_token  # few messages have one
 
         unfold_token(tree, context)
     if reading.secret or is_sensitive_message(reading.key, context.role is Role.RESPONSE):

@@ -15,13 +15,12 @@ from dissectors.api import PREFIX, Context, Conversation, Role, State
 from dissectors.kafka.conversation import (
     GROUP,
     JOIN_GROUP,
-    KAFKA,
     SASL,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
     KafkaConversation,
 )
-from dissectors.kafka.header import ENVELOPE, NEWER
+from dissectors.kafka.header import ENVELOPE, NEWER, request_header, response_header
 from dissectors.kafka.reading import API_VERSIONS, body_plan, has_variants
 from dissectors.kafka.schemas import apis, header_version, load_named_schema
 from dissectors.wire.fast_path import (
@@ -98,7 +97,7 @@ class KafkaFastPath(FastPath):
 
     def look(self, prefix: bytes, from_client: bool) -> Look:
         """What is not complete, and what is part of an exchange of tokens, changes how later messages are read."""
-        header = KAFKA.header(prefix, from_client)
+        header = request_header(prefix) if from_client else response_header(prefix)
         unusual = header.state is not State.COMPLETE or header.correlation is None or header.code in SASL
         return Look(header, header.correlation, None, from_client and unusual)
 

@@ -88,14 +88,18 @@ def is_sensitive(key: object) -> bool:
     return isinstance(key, str) and _sensitive().search(key) is not None
 
 
-def _api(key: Any) -> str | None:
-    from dissectors.kafka.schemas import find_operation_name  # the schemas are made with these labels
+@cache
+def _operations() -> Mapping[int, str]:
+    return {row["key"]: row["name"] for row in table("messages")["messages"]}
 
-    return find_operation_name(key)
+
+def find_operation_name(key: int) -> str | None:
+    """Returns the name of an API key, None for a key that no release knows."""
+    return _operations().get(key)
 
 
 _MADE: Mapping[str, Label] = {
-    "api": _api,
+    "api": find_operation_name,
     "authorizedOperations": format_authorized_operations,
     "error": error_name,
     "utf8": _utf8,

@@ -39,12 +39,6 @@ def apis() -> Mapping[int, Api]:
     return found
 
 
-def find_operation_name(key: int) -> str | None:
-    """The name of an API key."""
-    api = apis().get(key)
-    return None if api is None else api.name
-
-
 @cache
 def _rows() -> Mapping[int, Mapping[str, Any]]:
     return {row["key"]: row for row in table("messages")["messages"]}

@@ -7,11 +7,12 @@ unfolds them (`embedded` in quirks.json); of several that may, the members are t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 from dissectors.catalog import Member, holding, merged
-from dissectors.kafka.nested.groups import group_schema
 from dissectors.kafka.nested.payload_detection import VERSION
+from dissectors.kafka.nested.structures import group_schema
+from dissectors.kafka.schemas import body_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
 from dissectors.message import Path
@@ -109,3 +110,27 @@ _FORMS: Mapping[str, Callable[[str], Sequence[Member]]] = {
     "response": lambda name: _RESPONSE,
 }
 """Members by the form in which a structure is held; the same forms as in embedded/rules.py."""
+
+
+_AROUND = (
+    Member("_rest", "bytes", about="bytes behind the body"),
+    Member("payload", "undecoded", about="a body that no layout reads"),
+)
+
+
+@lru_cache(maxsize=256)
+def body_members(key: int, response: bool) -> tuple[Member, ...]:
+    """The members of a request's or response's body; KeyError for an unknown key."""
+    return (*members(body_schema(key, response), _expand_records), *_AROUND)
+
+
+def _expand_records(member: Member) -> Member:
+    if member.type != "records":
+        return member
+    return member._replace(type="struct", repeated=True, members=_record_data)
+
+
+def _record_data() -> tuple[Member, ...]:
+    from dissectors.kafka.catalog.records import record_data  # most paths do not lead there
+
+    return record_data()

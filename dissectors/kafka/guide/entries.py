@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
 from dissectors.slotted import slotted
-from dissectors.wire.guide.entry import Entry
+from dissectors.wire.guide.entry import Entry, entry_data
+from dissectors.wire.guide.text import INDENT, columns, enum_text, notes, overview
 from dissectors.wire.schema import NONE, Versions
 
 Row = Mapping[str, Any]
@@ -100,3 +102,51 @@ def format_versions(versions: Versions) -> str:
     if versions.low > versions.high:
         return "none"
     return str(versions.low) if versions.low == versions.high else f"{versions.low}-{versions.high}"
+
+
+def layout_data(layout: GuideLayout) -> dict[str, Any]:
+    """A layout with its versions and fields."""
+    version = {} if layout.version is None else {"version": layout.version}
+    return {
+        "name": layout.name,
+        **version,
+        "versions": format_versions(layout.versions),
+        "flexible": format_versions(layout.flexible) if layout.version is None else layout.is_flexible,
+        "fields": [entry_data(entry) for entry in layout.entries],
+    }
+
+
+_SAID = {
+    "error": "error code",
+    "api": "API key",
+    "timestamp": "milliseconds since 1970",
+    "milliseconds": "milliseconds",
+}
+
+
+def overview_lines(layout: GuideLayout) -> list[str]:
+    """All versions of a layout: field, type, versions, notes."""
+    return overview(layout.entries, _enum)
+
+
+def guide_lines(title: str, layout: GuideLayout) -> list[str]:
+    """One version of a layout, as the protocol guide writes it: each name with what it consists of."""
+    head = f"{title} => {_right(layout.entries, layout.is_flexible)}".rstrip()
+    return [head, *columns(_productions(layout.entries, 1, layout.is_flexible), "")]
+
+
+def _productions(entries: Sequence[Entry], depth: int, flexible: bool) -> Iterator[tuple[str, str]]:
+    for entry in entries:
+        name = entry.name if entry.tag is None else f"{entry.name}<tag: {entry.tag}>"
+        right = entry.type.upper() if entry.fields is None else _right(entry.fields, flexible)
+        yield f"{INDENT * depth}{name} => {right}".rstrip(), notes(entry, _enum)
+        yield from _productions(entry.fields or (), depth + 1, flexible)
+
+
+def _right(entries: Sequence[Entry], flexible: bool) -> str:
+    names = [f"[{entry.name}]" if entry.array is not None else entry.name for entry in entries if entry.tag is None]
+    return " ".join([*names, "_tagged_fields"] if flexible else names)
+
+
+def _enum(name: str) -> str:
+    return enum_text(name, _SAID, table("enums").get(name, {}))

@@ -8,9 +8,15 @@ from itertools import groupby
 from typing import Any
 
 from dissectors.guide import Guide, Page
-from dissectors.kafka.guide.data import layout_data
-from dissectors.kafka.guide.entries import GuideLayout, Row, format_versions, make_layout
-from dissectors.kafka.guide.text import guide_lines, overview_lines
+from dissectors.kafka.guide.entries import (
+    GuideLayout,
+    Row,
+    format_versions,
+    guide_lines,
+    layout_data,
+    make_layout,
+    overview_lines,
+)
 from dissectors.kafka.schemas import header_version
 from dissectors.kafka.tables import table
 from dissectors.wire.guide.text import columns, meant

@@ -8,11 +8,13 @@ tree alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache, partial
+from typing import NamedTuple
 
-from dissectors.field import Field, Tree
+from dissectors.field import Field, FieldSpec, Tree
+from dissectors.kafka.labels import labels
+from dissectors.kafka.nested.payload_detection import DetectedPayload
 from dissectors.kafka.nested.rules import (
     RECORDS,
     Hints,
@@ -29,9 +31,6 @@ from dissectors.wire.embedded import Holder
 from dissectors.wire.hiding import hide_node, hide_unread
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Layout, Parted, Wrapping
-
-if TYPE_CHECKING:
-    from dissectors.kafka.nested.payload_detection import DetectedPayload
 
 _LENGTHS = {kind: Layout("length", kind) for kind in ("int32", "uvarint", "varint")}
 
@@ -57,7 +56,7 @@ def unfold_bytes(tree: Tree, budget: Budget, body: Field, name: str, key: int, r
 
 def _unfold_user_payloads(nodes: _Nodes, partitions: Sequence[Field], place: RecordSite) -> None:
     """Takes apart what the users' records say of themselves; those of coordinators have their structure by now."""
-    from dissectors.kafka.nested.payloads import Payloads  # a message without records does not pay for it
+    from dissectors.kafka.nested.user_payloads import Payloads  # a message without records does not pay for it
 
     payloads = Payloads(nodes.budget.nodes)
     for partition in partitions:
@@ -92,8 +91,6 @@ def _list_structures_with_levels() -> frozenset[str]:
 
 def _name_levels(nodes: _Nodes, struct: Field, schema: str) -> None:
     if schema in _list_structures_with_levels():
-        from dissectors.kafka.nested.features import name_levels  # few messages have any
-
         name_levels(nodes, struct, schema)
 
 
@@ -177,3 +174,49 @@ def _down_to(nodes: Sequence[Field], sought: Field) -> tuple[Field, ...]:
         if below:
             return (node, *below)
     return ()
+
+
+class _LevelPlace(NamedTuple):
+    """An array of features in a message or a structure, or none where it is a feature itself; its members."""
+
+    array: str | None
+    name: str
+    levels: Sequence[str]
+
+
+@lru_cache(maxsize=256)
+def _find_level_places(schema: str) -> tuple[_LevelPlace, ...]:
+    found = []
+    for row in table("quirks")["features"]["levels"]:
+        message, _, array = row["at"].partition(".")
+        if message == schema:
+            found.append(_LevelPlace(array or None, row["name"], row["levels"]))
+    return tuple(found)
+
+
+def name_levels(nodes: _Nodes, struct: Field, schema: str) -> None:
+    """Gives the levels in a message or structure, which the schema of that name describes, the names of theirs."""
+    for place in _find_level_places(schema):
+        for feature in (struct,) if place.array is None else nodes.list_structs(struct, place.array):
+            _name_feature(nodes, feature, place)
+
+
+def _name_feature(nodes: _Nodes, feature: Field, place: _LevelPlace) -> None:
+    called: Mapping[str, str] = table("quirks")["features"]["names"]
+    name = nodes.find(feature, place.name)
+    enum = called.get(name.value) if name is not None and isinstance(name.value, str) else None
+    if enum is not None:
+        for level in _iterate_members(nodes, feature, place.levels):
+            level.spec = _spec(level.spec.name, level.spec.type, enum)
+
+
+def _iterate_members(nodes: _Nodes, struct: Field, names: Sequence[str]) -> Iterator[Field]:
+    for name in names:
+        node = nodes.find(struct, name)
+        if node is not None:
+            yield node
+
+
+@lru_cache(maxsize=64)
+def _spec(name: str, kind: str, enum: str) -> FieldSpec:
+    return FieldSpec(name, kind, labels(enum))

@@ -102,6 +102,10 @@ class DetectedPayload(NamedTuple):
     values: dict[str, Any]
 
 
+Pair = tuple[DetectedPayload | None, DetectedPayload | None]
+"""What the key and the value of a record hold. None stands for a key or value that stays bytes."""
+
+
 def detect(decoder: NestedDecoder | None, data: bytes) -> DetectedPayload | None:
     """The structure with its values, if it takes all these bytes."""
     values = None if decoder is None else decoder.values(data)

@@ -12,14 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
+from dissectors.kafka.nested.payload_detection import DetectedPayload, Pair
 from dissectors.kafka.sensitive import SENSITIVE_MODULES, is_sensitive_record
 from dissectors.kafka.tables import table
-
-if TYPE_CHECKING:
-    from dissectors.kafka.nested.payload_detection import DetectedPayload
-    from dissectors.kafka.nested.structures import Pair
 
 S = TypeVar("S")
 Hints: TypeAlias = Mapping[str, object]
@@ -94,23 +91,23 @@ def list_sites(name: str) -> tuple[Site, ...]:
 
 def _make_envelope_detector(response: bool) -> Callable[[str], PayloadDetector]:
     def fits(data: bytes, hints: Hints) -> DetectedPayload | None:
-        from dissectors.kafka.nested import enveloped  # it reads what is inside by the rules of this module
+        from dissectors.kafka.nested import envelope  # it reads what is inside by the rules of this module
 
-        return enveloped.detect_response(data, hints) if response else enveloped.detect_request(data, hints)
+        return envelope.detect_response(data, hints) if response else envelope.detect_request(data, hints)
 
     return lambda _: fits
 
 
 def _is_sensitive_request(data: bytes, hints: Hints) -> bool:
-    from dissectors.kafka.nested import enveloped  # the same
+    from dissectors.kafka.nested import envelope  # the same
 
-    return enveloped.may_hide_request(data)
+    return envelope.may_hide_request(data)
 
 
 def _is_sensitive_response(data: bytes, hints: Hints) -> bool:
-    from dissectors.kafka.nested import enveloped  # the same
+    from dissectors.kafka.nested import envelope  # the same
 
-    return enveloped.may_hide_response(hints)
+    return envelope.may_hide_response(hints)
 
 
 _SENSITIVE: Mapping[str, Callable[[bytes, Hints], bool]] = {
@@ -127,13 +124,13 @@ def _make_versioned_detector(name: str) -> PayloadDetector:
 
 def _make_group_detector(form: str) -> Callable[[str], PayloadDetector]:
     def fits(name: str) -> PayloadDetector:
-        from dissectors.kafka.nested import groups  # few messages have any
+        from dissectors.kafka.nested import structures  # few messages have any
 
         read = {
-            "newest": groups.detect_newest,
-            "streams": groups.detect_streams,
-            "unversioned": groups.detect_unversioned,
-            "json": groups.detect_json_object,
+            "newest": structures.detect_newest,
+            "streams": structures.detect_streams,
+            "unversioned": structures.detect_unversioned,
+            "json": structures.detect_json_object,
         }[form]
         return lambda data, hints: read(name, data)
 

@@ -7,8 +7,9 @@ topics that hold no structure are passed over by name, and those that have but a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dissectors.kafka.nested.payload_detection import DetectedPayload
 from dissectors.kafka.nested.rules import (
     RECORDS,
     TOPIC_ID,
@@ -27,9 +28,6 @@ from dissectors.wire.emit import Decode
 from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.plan import Array, Plan, Struct, members_of
 from dissectors.wire.secret import Secret
-
-if TYPE_CHECKING:
-    from dissectors.kafka.nested.payload_detection import DetectedPayload
 
 
 class _Values:

@@ -14,7 +14,7 @@ from functools import partial
 from dissectors.errors import Malformed, TooLarge
 from dissectors.field import Field, FieldSpec
 from dissectors.kafka.codecs import CODECS
-from dissectors.kafka.records.batches.plain import RECORD_MINIMUM
+from dissectors.kafka.records.batches import RECORD_MINIMUM
 from dissectors.kafka.records.values import (
     CHECKED_FROM,
     DEPTH,

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from dissectors.kafka.codecs import CODECS
-from dissectors.kafka.records.batches import Batch, read_batches
-from dissectors.kafka.records.batches.plain import FAR, Head
+from dissectors.kafka.records.batches import FAR, Batch, Head, read_batches
 from dissectors.kafka.records.values import (
     BATCH,
     CHECKED_FROM,

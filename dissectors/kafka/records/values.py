@@ -20,8 +20,7 @@ from typing import Any, TypeAlias
 
 from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.nested.structures import detect_control
-from dissectors.kafka.records.batches import Batch, read_batches
-from dissectors.kafka.records.batches.plain import FAR, Head
+from dissectors.kafka.records.batches import FAR, Batch, Head, read_batches
 from dissectors.wire.budget import Budget
 from dissectors.wire.checksum import crc32c
 from dissectors.wire.codecs import decompress

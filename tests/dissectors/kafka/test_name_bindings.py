@@ -10,7 +10,7 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.kafka.binding_columns import ROWS, BindingRow
 from dissectors.kafka.dissector import Kafka
-from dissectors.kafka.references import list_references
+from dissectors.kafka.name_bindings import list_references
 from dissectors.kafka.schemas import apis, body_schema, record_schema
 from dissectors.name_binding import BoundName, NameBinding, Reference
 from dissectors.wire.embedded import Embedded

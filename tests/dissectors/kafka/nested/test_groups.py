@@ -11,7 +11,7 @@ import pytest
 
 from dissectors.api import Context, Role
 from dissectors.field import Tree
-from dissectors.kafka.nested import groups
+from dissectors.kafka.nested import structures as groups
 from dissectors.kafka.tables import table
 from dissectors.wire import budget
 from dissectors.wire.embedded import Embedded

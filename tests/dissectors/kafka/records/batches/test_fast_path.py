@@ -14,8 +14,7 @@ from dissectors.kafka import Kafka
 from dissectors.kafka.body import decode_tree as read_tree
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.records import batches
-from dissectors.kafka.records.batches import fast_path, plain
-from dissectors.kafka.records.batches.plain import Head
+from dissectors.kafka.records.batches import Head, fast_path, plain
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.message import folded

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dissectors.kafka.records.batches.plain import FAR, RECORD_MINIMUM, Head
+from dissectors.kafka.records.batches import FAR, RECORD_MINIMUM, Head
 from dissectors.wire.flat import Columns, Nested, Numbers, Slices, Table
 from dissectors.wire.varint import Unfit, uvarint
 
