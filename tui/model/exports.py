@@ -1,4 +1,4 @@
-"""What can be saved: which rows, in which form, and a name for it. What it does is done by analyzer.export."""
+"""The choices of the save dialog: which rows, in which form, under which name. analyzer.export writes the files."""
 
 from __future__ import annotations
 
@@ -27,31 +27,33 @@ LINES_AT_ONCE, BODIES_AT_ONCE = 20_000, 2_000
 SUFFIXES: Mapping[str, str] = {"raw": ".bin", "objects": "", "parquet": ""}
 
 
-class What(NamedTuple):
+class ExportChoice(NamedTuple):
     """Rows that can be saved. about: for people. rows: which, rising; name: for the file."""
 
-    about: str
+    title: str
     rows: Ints
     name: str
 
 
-def choices(shown: Ints, marked: Collection[int], ignored: Collection[int], row: int | None, mine: Ints) -> list[What]:
+def list_choices(
+    shown: Ints, marked: Collection[int], ignored: Collection[int], row: int | None, mine: Ints
+) -> list[ExportChoice]:
     """What there is to save: what the list shows, what is marked, the selected message, its stream (`mine`). What is
     ignored is left out, unless it is the selected message.
     """
     left_out = np.fromiter(ignored, np.int64, len(ignored))
     some = np.sort(np.fromiter(marked, np.int64, len(marked)))
-    found = [What("the messages that are shown", np.setdiff1d(shown, left_out, assume_unique=True), "messages")]
+    found = [ExportChoice("the messages that are shown", np.setdiff1d(shown, left_out, assume_unique=True), "messages")]
     if len(some):
-        found.append(What("the marked messages", np.setdiff1d(some, left_out), "marked"))
+        found.append(ExportChoice("the marked messages", np.setdiff1d(some, left_out), "marked"))
     if row is not None:
-        found.append(What(f"message {row + 1}", np.array([row]), f"message-{row + 1}"))
+        found.append(ExportChoice(f"message {row + 1}", np.array([row]), f"message-{row + 1}"))
     if len(mine):
-        found.append(What("all messages of this stream", np.setdiff1d(mine, left_out), "stream"))
+        found.append(ExportChoice("all messages of this stream", np.setdiff1d(mine, left_out), "stream"))
     return [each for each in found if len(each.rows)]
 
 
-def forms(session: Session, *, reading: bool) -> list[str]:
+def list_forms(session: Session, *, reading: bool) -> list[str]:
     """The forms that are possible now."""
     return [
         name
@@ -62,12 +64,12 @@ def forms(session: Session, *, reading: bool) -> list[str]:
     ]
 
 
-def suggested(what: What, form: str) -> str:
+def suggest_name(what: ExportChoice, form: str) -> str:
     """A name that nobody has."""
-    return unused(what.name, SUFFIXES.get(form, f".{form}"))
+    return find_unused_name(what.name, SUFFIXES.get(form, f".{form}"))
 
 
-def unused(stem: str, suffix: str) -> str:
+def find_unused_name(stem: str, suffix: str) -> str:
     """A name in this folder that nobody has, with a number behind the stem where that is needed."""
     for number in range(1, 1000):
         name = f"{stem}{'' if number == 1 else f'-{number}'}{suffix}"
@@ -76,7 +78,7 @@ def unused(stem: str, suffix: str) -> str:
     return f"{stem}{suffix}"
 
 
-def asked(name: str, form: str, limits: Limits, watch: Callable[[int | None], None]) -> Asked:
+def make_request(name: str, form: str, limits: Limits, watch: Callable[[int | None], None]) -> Asked:
     """What is wanted of the forms, over nothing that is there."""
     path = os.path.expanduser(name.strip())
     if path == "-" or "\0" in path:
@@ -85,24 +87,24 @@ def asked(name: str, form: str, limits: Limits, watch: Callable[[int | None], No
     return Asked(out=path, form=form, force=False, limits=limits, watch=watch, together=together)
 
 
-def is_there(wanted: Asked) -> bool:
+def is_existing(wanted: Asked) -> bool:
     """Whether something stands in the way that may be replaced. Raises UserError for what cannot be written at all."""
     try:
         check(wanted)
     except UserError:
         if not os.path.lexists(wanted.out):
             raise
-        check(forced(wanted))
+        check(replace_existing(wanted))
         return True
     return False
 
 
-def forced(wanted: Asked) -> Asked:
+def replace_existing(wanted: Asked) -> Asked:
     """The same, in the place of what is there."""
     return replace(wanted, force=True)
 
 
-def write(wanted: Asked, session: Session, rows: Ints) -> str:
+def write_export(wanted: Asked, session: Session, rows: Ints) -> str:
     """Does it; says what was written. Raises UserError, and what `watch` raises."""
     try:
         return FORMS[wanted.form].write(wanted, session, rows)

@@ -1,7 +1,7 @@
-"""What a line of a page stands for, and the filters that say it.
+"""Where a line of a page leads to, and the filters that express it.
 
-Theory. A figure counts messages, so there is a filter that keeps just these. It is written as a person would write it:
-names without quotes where they need none, durations in the unit in which they are whole.
+Theory. A number on a page counts messages, so there is a filter that keeps exactly these. It is written as a person
+would write it: names without quotes where they need none, durations in the largest unit in which they are whole.
 """
 
 from __future__ import annotations
@@ -18,47 +18,47 @@ from analyzer.query.units import DURATIONS
 
 if TYPE_CHECKING:
     from dissectors.field import Tree
-    from tui.model.detail import Place
+    from tui.model.detail import ByteRange
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
 _CHOICE = re.compile(r"\bx?or\b|[|^$]")
 """What binds less tightly than `and`, or may hold what does."""
 
 
-class Shows(NamedTuple):
+class FilterLead(NamedTuple):
     """Messages that fulfil a filter."""
 
     condition: str
 
 
-class To(NamedTuple):
+class MessageLead(NamedTuple):
     """A message."""
 
     row: int
 
 
-class ToPlace(NamedTuple):
+class PlaceLead(NamedTuple):
     """A message, and the bytes in it that `where` finds in its tree, if it finds any."""
 
     row: int
-    where: Callable[[Tree], Place | None]
+    where: Callable[[Tree], ByteRange | None]
 
 
-class Opens(NamedTuple):
+class ViewLead(NamedTuple):
     """Another view of the same page."""
 
     view: str
 
 
-Lead = Shows | To | ToPlace | Opens
+Lead = FilterLead | MessageLead | PlaceLead | ViewLead
 
 
-def literal(text: str) -> str:
+def write_literal(text: str) -> str:
     """A text as a filter has it behind an operator; no character of it acts on a terminal or breaks a line."""
     return text if _WORD.fullmatch(text) else quoted(text)
 
 
-def duration_literal(nanoseconds: int) -> str:
+def write_duration(nanoseconds: int) -> str:
     """`2ms`: exactly, in the largest unit in which it is a whole number, up to seconds."""
     for unit in ("s", "ms", "us"):
         if nanoseconds and nanoseconds % DURATIONS[unit] == 0:
@@ -66,28 +66,28 @@ def duration_literal(nanoseconds: int) -> str:
     return f"{nanoseconds}ns"
 
 
-def latency_within(low: int, high: int) -> str:
+def write_latency_range(low: int, high: int) -> str:
     """Answers with a latency from `low` to below `high` (ns); where `low` is 0, also with one below that."""
-    below = f"latency < {duration_literal(high)}"
-    return below if not low else f"latency >= {duration_literal(low)} and {below}"
+    below = f"latency < {write_duration(high)}"
+    return below if not low else f"latency >= {write_duration(low)} and {below}"
 
 
-def time_within(first: int, end: int) -> str:
+def write_time_range(first: int, end: int) -> str:
     """Messages from one time to before another (ns since 1970)."""
-    return f'time >= "{_moment(first)}" and time < "{_moment(end)}"'
+    return f'time >= "{_write_time(first)}" and time < "{_write_time(end)}"'
 
 
-def _moment(time: int) -> str:
+def _write_time(time: int) -> str:
     """A time in UTC without what is nothing."""
     return format_iso_time(time).replace("T", " ").rstrip("Z").rstrip("0").rstrip(".")
 
 
-def one_of(field: str, value: str | None) -> str:
+def write_comparison(field: str, value: str | None) -> str:
     """Messages that have a value in a field; without a value, those that have none."""
-    return f"not {field}" if value is None else f"{field} == {literal(value)}"
+    return f"not {field}" if value is None else f"{field} == {write_literal(value)}"
 
 
-def both(first: str, second: str) -> str:
+def combine_filters(first: str, second: str) -> str:
     """What fulfils both; the second one needs no parentheses."""
     if not first or first == second or first.endswith(f" and {second}"):
         return first or second
@@ -98,7 +98,7 @@ Label = tuple[str, str | None]
 """A protocol, and one of its operations; None for messages that name none."""
 
 
-def _nothing_now() -> str:
+def _write_nothing_now() -> str:
     by_codes: dict[Sequence[int], list[str]] = {}
     for (_, operation), codes in nothing_new().items():
         by_codes.setdefault(codes, []).append(operation)
@@ -109,17 +109,21 @@ def _nothing_now() -> str:
     return f"({' or '.join(parts)})"
 
 
-NOTHING_NOW = _nothing_now()
+NOTHING_NOW = _write_nothing_now()
 """The filter that keeps answers which report as an error that there is nothing now, and is none."""
 
 
-def condition_of(labels: Iterable[Label]) -> Callable[[Label], str]:
+def make_label_filters(labels: Iterable[Label]) -> Callable[[Label], str]:
     """The filter that keeps an operation; it names the protocol only where several have an operation of this name."""
     known = Counter(operation for _, operation in labels)
 
     def condition(label: Label) -> str:
         protocol, operation = label
-        said = one_of("operation", operation)
-        return said if operation is not None and known[operation] == 1 else f"{one_of('protocol', protocol)} and {said}"
+        said = write_comparison("operation", operation)
+        return (
+            said
+            if operation is not None and known[operation] == 1
+            else f"{write_comparison('protocol', protocol)} and {said}"
+        )
 
     return condition

@@ -1,8 +1,7 @@
-"""A list of things to choose from, made shorter by typing: menus, the palette, themes, names; or a question.
+"""A dialog with a list of choices that typing narrows: menus, the palette, themes, names; and a confirmation.
 
-Theory. What is typed are words that must all be in a choice, in any order. The cursor's keys move in the list while the
-line has the focus, so nobody has to change between them. A question before something is lost has no line: the same key
-once more, or Enter, says yes.
+Theory. A choice must contain all words that are typed, in any order. The cursor keys move in the list while the input
+line has the focus. A confirmation has no line: pressing the same key again, or Enter, confirms.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from analyzer.render.lines import Line, plain
-from tui.crash_guard import Fenced
-from tui.screens.text_line import TextLine
+from tui.crash_guard import CrashGuard
+from tui.model.drawing import Spans
+from tui.screens.input_line import TextLine
 from tui.theme import Palette
-from tui.widgets.bar import Bar, Part
-from tui.widgets.cutting import Spans
+from tui.widgets.bars import Bar, BarPart
 from tui.widgets.pane import Pane
 
 _Value = TypeVar("_Value")
 
-MOST = 18
+MOST_CHOICES = 18
 """Choices that are seen at once."""
 
 AROUND = 4
@@ -37,7 +36,7 @@ AROUND = 4
 class Choice(NamedTuple, Generic[_Value]):
     """One thing to choose. shown: its line. beside: what stands at its right, a key for example."""
 
-    shown: Line
+    line: Line
     value: _Value
     beside: str = ""
 
@@ -61,27 +60,27 @@ class ChoicePane(Pane):
         """It looks so."""
         return True
 
-    def spans(self, line: int) -> Spans:
+    def get_spans(self, line: int) -> Spans:
         """See Pane."""
         shown, beside = self.lines[line]
         width = self.inner.width - len(plain(shown)) - len(beside) - 1
         return [*shown, ("", " " * max(width, 1)), ("dim", beside)] if beside else shown
 
-    def clicked(self, line: int, column: int) -> None:
+    def handle_click(self, line: int, column: int) -> None:
         """See Pane."""
         assert isinstance(self.screen, Chooser)
         self.screen.choose()
 
 
-class Chooser(Fenced, ModalScreen[tuple[_Value]]):
+class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
     """Gives the value that was chosen alone in a tuple; Escape gives None. at: the choice selected first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", show=False),
         Binding("down,ctrl+n", "move(1)", show=False, priority=True),
         Binding("up,ctrl+p", "move(-1)", show=False, priority=True),
-        Binding("pagedown", f"move({MOST - 1})", show=False, priority=True),
-        Binding("pageup", f"move({1 - MOST})", show=False, priority=True),
+        Binding("pagedown", f"move({MOST_CHOICES - 1})", show=False, priority=True),
+        Binding("pageup", f"move({1 - MOST_CHOICES})", show=False, priority=True),
     ]
     DEFAULT_CSS = """
     Chooser { align: center middle; }
@@ -97,7 +96,7 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
         self._said = Bar(palette, "bar", id="said")
         self._title = title
         self.pane = ChoicePane(palette, id="choices")
-        self.pane.styles.height = max(1, min(len(choices), MOST))
+        self.pane.styles.height = max(1, min(len(choices), MOST_CHOICES))
 
     def compose(self) -> ComposeResult:
         """See Textual."""
@@ -108,7 +107,7 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
 
     def on_mount(self) -> None:
         """Shows all."""
-        self._said.say([Part("bar-title", f" {self._title}")])
+        self._said.show([BarPart("bar-title", f" {self._title}")])
         self._show(self._at)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -118,12 +117,12 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
     @on(Input.Changed)
     def _narrow(self, message: Input.Changed) -> None:
         words = message.value.lower().split()
-        self._left = [each for each in self._choices if all(word in _searched(each) for word in words)]
+        self._left = [each for each in self._choices if all(word in _make_search_text(each) for word in words)]
         self._show(0)
 
     def _show(self, at: int) -> None:
-        self.pane.lines = [(each.shown, each.beside) for each in self._left]
-        self.pane.recount()
+        self.pane.lines = [(each.line, each.beside) for each in self._left]
+        self.pane.update_count()
         self.pane.place_cursor(at)
 
     def _action_move(self, by: int) -> None:
@@ -139,21 +138,21 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
         self.dismiss(None)
 
 
-def _searched(choice: Choice[_Value]) -> str:
-    return f"{plain(choice.shown)} {choice.beside}".lower()
+def _make_search_text(choice: Choice[_Value]) -> str:
+    return f"{plain(choice.line)} {choice.beside}".lower()
 
 
 Act = Callable[[], object]
 
 
-class Sure(Chooser[Act]):
+class ConfirmDialog(Chooser[Act]):
     """Gives what is to be done. choices: what there is to do, for people, and the act; the first is what was wanted.
 
     keys: Textual's names of those that choose the first, with commas.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", show=False, priority=True)]
-    DEFAULT_CSS = "Sure { align: center middle; }"
+    DEFAULT_CSS = "ConfirmDialog { align: center middle; }"
 
     def __init__(self, palette: Palette, title: str, choices: Sequence[tuple[str, Act]], keys: str) -> None:
         lines = [Choice((("", text),), act) for text, act in choices]

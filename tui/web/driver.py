@@ -1,7 +1,7 @@
-"""Textual's driver for a program whose screen is a web page, which ends when nobody is at the other end any more.
+"""Textual's driver for a program whose screen is a web page; the program ends when the page is gone.
 
-Theory. The server holds the other end of standard input, and nobody else does. So the end of it is the one sign that
-the page is gone which always comes: when the page is closed, when the server ends, and when it is killed.
+Theory. Only the server holds the other end of standard input. So the end of standard input is the one signal that
+always comes when the page is gone: after the page was closed, after the server ended, and after it was killed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A pane: lines with a cursor, of which only those on the screen are ever made.
+"""A pane: lines with a cursor, of which only those on the screen are made.
 
-Theory. The widget knows how many lines there are, and is asked for one line at a time. A subclass says how many
-(`count`) and what a line says (`spans`); moving, scrolling, mouse and cursor are the same in all panes and are here.
-The pane keeps its own place (`top`, `left`) and draws its own scroll bar: Textual's would have the whole screen laid
-out anew each time a line comes in.
+Theory. The widget knows the number of lines and asks for one line at a time. A subclass defines the number (`count`)
+and the text of a line (`get_spans`). Moving, scrolling, mouse and cursor are the same in all panes and are here. The
+pane keeps its scroll position (`top`, `left`) and draws its own scroll bar: Textual's would cause a layout of the whole
+screen whenever a line comes in.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tui import keys
+from tui.model.drawing import Spans
 from tui.theme import Palette
-from tui.widgets.cutting import Spans
-from tui.widgets.paint import strip
-from tui.widgets.painted import Painted
+from tui.widgets.painted import PaintedWidget, make_strip
 
 BAR = 1
 """Cells of the scroll bar, at the right edge."""
 
 THUMB, TRACK = "█", " "
 
-OVER = ("", "cursor", "cursor-off")
+CURSOR_STYLES = ("", "cursor", "cursor-off")
 """What is laid over a line: nothing, or a style where the cursor is, in the pane that has the focus and in others."""
 
 SCREENS_KEPT = 4
@@ -37,20 +36,20 @@ WHEEL, SIDEWAYS = 3, 8
 """Lines and columns that a step scrolls."""
 
 
-class Pane(Painted, can_focus=True):
+class Pane(PaintedWidget, can_focus=True):
     """Lines 0..count-1, the one at `cursor` selected; `top` is the first one seen, `left` the first column."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("pane")
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("pane")
 
-    class MenuWanted(Message):
+    class MenuRequest(Message):
         """The other button of the mouse was pressed on a line, which is selected now."""
 
-    class Shifted(Message):
+    class SidewaysScroll(Message):
         """What is seen has moved sideways."""
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(id=id)
-        self.styles_of = palette.styles
+        self.palette_styles = palette.styles
         self.cursor = self.top = self.left = 0
         self.inner = Size(0, 0)
         """Width and height of what is seen; Textual computes `size` anew each time it is asked."""
@@ -63,28 +62,30 @@ class Pane(Painted, can_focus=True):
         """How many lines there are."""
         raise NotImplementedError
 
-    def spans(self, line: int) -> Spans:
+    def get_spans(self, line: int) -> Spans:
         """What a line says."""
         raise NotImplementedError
 
-    def spans_over(self, line: int) -> Spans:
+    def get_cursor_spans(self, line: int) -> Spans:
         """The same where the cursor is."""
-        return self.spans(line)
+        return self.get_spans(line)
 
-    def moved(self) -> None:
+    def handle_move(self) -> None:
         """The cursor has come to another line by key or mouse."""
 
-    def clicked(self, line: int, column: int) -> None:
+    def handle_click(self, line: int, column: int) -> None:
         """The mouse was pressed on a line; the cursor is there already."""
 
-    def made(self, size: Size) -> list[Strip]:
+    def make_strips(self, size: Size) -> list[Strip]:
         """See Painted."""
         self._measure(size)
-        thumb = [strip(((name, sign),), BAR, self.styles_of) for name, sign in (("track", TRACK), ("thumb", THUMB))]
-        first, last = self._thumb()
+        thumb = [
+            make_strip(((name, sign),), BAR, self.palette_styles) for name, sign in (("track", TRACK), ("thumb", THUMB))
+        ]
+        first, last = self._find_thumb()
         before, self._barred = self._barred, {}
         for y in range(size.height):
-            line, bar = self.line(self.top + y), thumb[first <= y <= last]
+            line, bar = self.get_strip(self.top + y), thumb[first <= y <= last]
             stood = before.get(y)
             if stood is None or stood[0] is not line or stood[1] != bar:
                 stood = line, bar, Strip.join((line, bar))
@@ -94,25 +95,25 @@ class Pane(Painted, can_focus=True):
     def _measure(self, size: Size) -> None:
         self.inner = Size(max(size.width - BAR, 0), size.height)
 
-    def line(self, number: int) -> Strip:
+    def get_strip(self, number: int) -> Strip:
         """What is painted for a line, without the scroll bar."""
-        over = OVER[0 if number != self.cursor else 1 if self.has_focus else 2]
+        over = CURSOR_STYLES[0 if number != self.cursor else 1 if self.has_focus else 2]
         found = self._strips.get((number, over))
         if found is None:
             if len(self._strips) > SCREENS_KEPT * self.inner.height:
                 self._strips.clear()
-            found = self._strips[number, over] = self._strip(number, over)
+            found = self._strips[number, over] = self._make_line_strip(number, over)
         return found
 
-    def _strip(self, line: int, over: str) -> Strip:
+    def _make_line_strip(self, line: int, over: str) -> Strip:
         width = self.inner.width
         if not 0 <= line < self.count:
-            return strip((), width, self.styles_of)
-        spans = self.spans_over(line) if over else self.spans(line)
-        whole = strip(spans, width + self.left, self.styles_of, self.styles_of[over] if over else None)
+            return make_strip((), width, self.palette_styles)
+        spans = self.get_cursor_spans(line) if over else self.get_spans(line)
+        whole = make_strip(spans, width + self.left, self.palette_styles, self.palette_styles[over] if over else None)
         return whole.crop(self.left) if self.left else whole
 
-    def _thumb(self) -> tuple[int, int]:
+    def _find_thumb(self) -> tuple[int, int]:
         """The first and the last line of the scroll bar's thumb; none where all is seen."""
         height, count = self.inner.height, self.count
         if count <= height:
@@ -121,28 +122,28 @@ class Pane(Painted, can_focus=True):
         first = -(-self.top * (height - length) // (count - height))
         return first, first + length - 1
 
-    def anew(self) -> None:
+    def invalidate(self) -> None:
         """What lines say may have changed: they are asked for again."""
         self._strips.clear()
         self.repaint()
 
-    def say_anew(self, line: int) -> None:
+    def invalidate_line(self, line: int) -> None:
         """One line may say something else."""
-        for over in OVER:
+        for over in CURSOR_STYLES:
             self._strips.pop((line, over), None)
         self.repaint()
 
-    def recount(self) -> None:
+    def update_count(self) -> None:
         """There are more or fewer lines."""
         self.cursor = max(0, min(self.cursor, self.count - 1))
         self._scroll(self.top)
-        self.anew()
+        self.invalidate()
 
     def _scroll(self, top: int) -> None:
         """Has `top` be the first line seen, or one near it where the lines end before the pane does."""
         self.top = max(0, min(top, self.count - self.inner.height))
 
-    def scroll_lines(self, top: int) -> None:
+    def set_top_line(self, top: int) -> None:
         """The same, and paints it."""
         self._scroll(top)
         self.repaint()
@@ -152,8 +153,8 @@ class Pane(Painted, can_focus=True):
         left = max(0, left)
         if left != self.left:
             self.left = left
-            self.anew()
-            self.post_message(self.Shifted())
+            self.invalidate()
+            self.post_message(self.SidewaysScroll())
 
     def place_cursor(self, line: int) -> None:
         """Moves the cursor without telling anybody, and scrolls as little as shows it."""
@@ -176,29 +177,29 @@ class Pane(Painted, can_focus=True):
         self._scroll_to_line(self.cursor)
         self.repaint()
 
-    def go(self, line: int) -> None:
+    def move_cursor(self, line: int) -> None:
         """Moves the cursor and tells it."""
         if self.count:
             self.place_cursor(line)
-            self.moved()
+            self.handle_move()
 
     def _action_down(self) -> None:
-        self.go(self.cursor + 1)
+        self.move_cursor(self.cursor + 1)
 
     def _action_up(self) -> None:
-        self.go(self.cursor - 1)
+        self.move_cursor(self.cursor - 1)
 
     def _action_page_down(self) -> None:
-        self.go(self.cursor + max(self.inner.height - 1, 1))
+        self.move_cursor(self.cursor + max(self.inner.height - 1, 1))
 
     def _action_page_up(self) -> None:
-        self.go(self.cursor - max(self.inner.height - 1, 1))
+        self.move_cursor(self.cursor - max(self.inner.height - 1, 1))
 
     def _action_top(self) -> None:
-        self.go(0)
+        self.move_cursor(0)
 
     def _action_bottom(self) -> None:
-        self.go(self.count - 1)
+        self.move_cursor(self.count - 1)
 
     def _action_shift_right(self) -> None:
         self.shift(self.left + SIDEWAYS)
@@ -210,16 +211,16 @@ class Pane(Painted, can_focus=True):
         """Selects what is under the mouse, or takes hold of the scroll bar."""
         line = self.top + event.y
         if event.button == 1 and event.x >= self.inner.width:
-            first, last = self._thumb()
+            first, last = self._find_thumb()
             self._dragged = event.y - first if first <= event.y <= last else (last - first) // 2
             self.capture_mouse()
             self._drag(event.y)
         elif event.button == 1 and event.x >= 0 and 0 <= line < self.count:
-            self.go(line)
-            self.clicked(line, event.x + self.left)
+            self.move_cursor(line)
+            self.handle_click(line, event.x + self.left)
         elif event.button == 3 and 0 <= event.x < self.inner.width and 0 <= line < self.count:
-            self.go(line)
-            self.post_message(self.MenuWanted())
+            self.move_cursor(line)
+            self.post_message(self.MenuRequest())
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Drags the scroll bar's thumb."""
@@ -227,10 +228,10 @@ class Pane(Painted, can_focus=True):
             self._drag(event.y)
 
     def _drag(self, y: int) -> None:
-        first, last = self._thumb()
+        first, last = self._find_thumb()
         room = self.inner.height - (last - first + 1)
         if self._dragged is not None and last >= first and room > 0:
-            self.scroll_lines((y - self._dragged) * (self.count - self.inner.height) // room)
+            self.set_top_line((y - self._dragged) * (self.count - self.inner.height) // room)
 
     def on_mouse_up(self) -> None:
         """Lets go of the scroll bar."""
@@ -254,7 +255,7 @@ class Pane(Painted, can_focus=True):
         if event.shift:
             self.shift(self.left + way * SIDEWAYS)
         else:
-            self.scroll_lines(self.top + way * WHEEL)
+            self.set_top_line(self.top + way * WHEEL)
 
     def on_mouse_scroll_right(self) -> None:
         """A wheel that moves sideways itself."""
@@ -269,7 +270,7 @@ class Pane(Painted, can_focus=True):
         self._measure(self.size)
         self._scroll(self.top)
         self._scroll_to_line(self.cursor)
-        self.anew()
+        self.invalidate()
 
     def on_focus(self) -> None:
         """The cursor looks different now."""
