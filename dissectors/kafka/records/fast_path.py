@@ -19,8 +19,8 @@ import numpy.typing as npt
 from dissectors.api import Context, Role
 from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, list_modules, list_modules_by_id
-from dissectors.kafka.records.batch_fast_path import BEHIND, Heads, columns_of
 from dissectors.kafka.records.batches import FAR
+from dissectors.kafka.records.batches.fast_path import BEHIND, Heads, columns_of
 from dissectors.kafka.records.values import BATCH, CHECKED_FROM, ENTRY, MAGIC_AT, MESSAGE_MINIMUM
 from dissectors.kafka.sensitive import SENSITIVE_MODULES, is_sensitive_message
 from dissectors.kafka.types import uuid_text

@@ -17,7 +17,7 @@ from dissectors.zookeeper.labels import load_names, load_numbers
 from dissectors.zookeeper.labels import session as session_name
 from dissectors.zookeeper.reports.fields import CLIENTS
 
-MOST = 100_000
+MOST_CONNECTIONS = 100_000
 """Connections, and sessions, that are remembered."""
 
 _MS = 1_000_000
@@ -34,12 +34,12 @@ class _Connection:
     closing: bool = False
 
 
-class Clients(Check):
+class ClientCheck(Check):
     """See the module."""
 
     def _begin(self) -> None:
-        self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST)
-        self.given: BoundedTable[int, tuple[int, int, str]] = BoundedTable(MOST)
+        self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST_CONNECTIONS)
+        self.given: BoundedTable[int, tuple[int, int, str]] = BoundedTable(MOST_CONNECTIONS)
         """By session when it was last given, on which connection, by which server."""
 
     def receive_request(self, event: MessageEvent) -> None:
@@ -96,6 +96,6 @@ class Clients(Check):
     )
 
 
-def checks() -> tuple[type[Clients], ...]:
+def list_client_checks() -> tuple[type[ClientCheck], ...]:
     """What is checked here."""
-    return (Clients,)
+    return (ClientCheck,)

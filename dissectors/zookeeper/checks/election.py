@@ -46,6 +46,6 @@ class Election(Check):
     )
 
 
-def checks() -> tuple[type[Election], ...]:
+def list_election_checks() -> tuple[type[Election], ...]:
     """What is checked here."""
     return (Election,)

@@ -40,7 +40,7 @@ class ZooKeeperElection(Dissector):
     catalog = lazy("dissectors.zookeeper.catalog.quorum:ELECTION")
     guide = lazy("dissectors.zookeeper.guide:ELECTION")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks.election:checks")
+    checks = lazy("dissectors.zookeeper.checks.election:list_election_checks")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """The first message leaves hardly a doubt, nor does a notification."""

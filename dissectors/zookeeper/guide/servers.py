@@ -51,7 +51,7 @@ def _transactions() -> Page:
 
 
 def _packet(packet: Packet) -> Page:
-    facts = list(_facts(packet))
+    facts = list(_list_packet_facts(packet))
     lines = [f"{packet.name} (packet type {packet.code})", *columns(facts)]
     data: dict[str, Any] = {"name": packet.name, "code": packet.code, **dict(facts)}
     layouts = []
@@ -61,7 +61,7 @@ def _packet(packet: Packet) -> Page:
     return Page(lines, data | {"layouts": layouts})
 
 
-def _facts(packet: Packet) -> Iterator[tuple[str, str]]:
+def _list_packet_facts(packet: Packet) -> Iterator[tuple[str, str]]:
     who, what = table("guide")["packets"][packet.name]
     yield "what", what
     yield "from", _WHO[who]

@@ -32,7 +32,7 @@ class ZooKeeperQuorum(Dissector):
     operations = lazy("dissectors.zookeeper.quorum.packets:packets")
     guide = lazy("dissectors.zookeeper.guide:QUORUM")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks.quorum:checks")
+    checks = lazy("dissectors.zookeeper.checks.quorum:list_quorum_checks")
     payloads = lazy("dissectors.zookeeper.payloads:QUORUM")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

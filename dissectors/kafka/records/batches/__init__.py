@@ -168,7 +168,7 @@ class Batch(NamedTuple):
 def read_batches(batches: Sequence[Batch]) -> Sequence[FlatRows | Table]:
     """The records of each batch of a message. Raises one of emit.FAILURES where any are broken."""
     if sum(batch.head.total for batch in batches) >= _WORTH_A_ROUND and "numpy" in sys.modules:
-        from dissectors.kafka.records.batch_fast_path import read_tables
+        from dissectors.kafka.records.batches.fast_path import read_tables
 
         try:
             return read_tables(
