@@ -58,40 +58,40 @@ class Payloads:
         """What adds the nodes of a payload; None where it stays bytes."""
         if len(data) > self.left:
             return None
-        read = _json(data) or _registered(data)
+        read = _detect_json(data) or _detect_registered(data)
         if read is not None:
             self.left -= len(data)
         return read
 
 
-def _json(data: bytes) -> Read | None:
+def _detect_json(data: bytes) -> Read | None:
     if data.lstrip(b" \t\r\n")[:1] not in (b"{", b"[") or not is_json(data):
         return None
     return lambda reader: read_json(reader, "json")
 
 
-def _registered(data: bytes) -> Read | None:
+def _detect_registered(data: bytes) -> Read | None:
     """A payload behind a schema's id."""
     number = int.from_bytes(data[1:_HEAD], signed=True)
     if len(data) <= _HEAD or data[0] or number < 1:
         return None
     payload = data[_HEAD:]
-    inner = _json(payload)
+    inner = _detect_json(payload)
     if inner is None:
         words = _WORD.search(payload) is not None
         if number >= _LARGEST_ID or _is_length(data) or (not words and _may_be_numbers(data, number)):
             return None
-        inner = _protobuf(payload, 1 if words else 2) or _rest
+        inner = _detect_protobuf(payload, 1 if words else 2) or _read_rest
 
-    def read(reader: Reader) -> None:
+    def add_nodes(reader: Reader) -> None:
         reader.leaf(_MAGIC, 0, reader.at + 1)
         reader.leaf(_SCHEMA_ID, number, reader.at + 4)
         inner(reader)
 
-    return read
+    return add_nodes
 
 
-def _rest(reader: Reader) -> None:
+def _read_rest(reader: Reader) -> None:
     reader.leaf(_AVRO, reader.data[reader.at : reader.end], reader.end)
 
 
@@ -105,7 +105,7 @@ def _may_be_numbers(data: bytes, number: int) -> bool:
     return len(data) % 4 == 0 or number & 0xFF == 0
 
 
-def _protobuf(data: bytes, least: int) -> Read | None:
+def _detect_protobuf(data: bytes, least: int) -> Read | None:
     """At least so many fields of Protocol Buffers behind the path of their message."""
     try:
         indexes, at = _message_indexes(data)
@@ -114,14 +114,14 @@ def _protobuf(data: bytes, least: int) -> Read | None:
     if not is_message(data, at, least):
         return None
 
-    def read(reader: Reader) -> None:
+    def add_nodes(reader: Reader) -> None:
         start = reader.at
         reader.leaf(_INDEXES, indexes, start + at)
         reader.enter(_PROTOBUF)
         read_bare(reader, reader.end)
         reader.leave()
 
-    return read
+    return add_nodes
 
 
 def _message_indexes(data: bytes) -> tuple[list[int], int]:

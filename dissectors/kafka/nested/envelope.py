@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Any
 
 from dissectors.field import FieldSpec
-from dissectors.kafka.nested.payload_detection import Fit, fit, leading
+from dissectors.kafka.nested.payload_detection import DetectedPayload, detect, read_leading_number
 from dissectors.kafka.nested.rules import INNER_KEY, INNER_VERSION, Hints
-from dissectors.kafka.nested.values import unfolding
-from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema
+from dissectors.kafka.nested.values import make_unfolding_decoder
+from dissectors.kafka.schemas import apis, body_schema, header_version, load_named_schema
 from dissectors.kafka.sensitive import is_sensitive_message
 from dissectors.slotted import replace, slotted
 from dissectors.wire.budget import Budget
@@ -41,7 +41,7 @@ _NAMES = {
 
 
 @slotted(eq=False)
-class Message:
+class EnvelopedMessage:
     """A message within a bytes field (fits.Content): the steps of its header, and below `fields` its body.
 
     asked: of a response what its request says of both, the code and the version.
@@ -67,7 +67,7 @@ class Message:
         return values if at == len(data) else None
 
     def _decode(self) -> Decode:
-        return unfolding(values_decoder(self.body), self.body, self.key, self.response, self.hints)
+        return make_unfolding_decoder(values_decoder(self.body), self.body, self.key, self.response, self.hints)
 
     def unfold(self, reader: Reader) -> None:
         """See fits.Content."""
@@ -83,25 +83,28 @@ class Message:
         unfold_bytes(reader.tree, reader.budget, fields, self.body.name, self.key, self.response, self.hints)
 
 
-def request_in(data: bytes, hints: Hints) -> Fit | None:
+def detect_request(data: bytes, hints: Hints) -> DetectedPayload | None:
     """The request in an Envelope."""
     depth = _depth(hints)
-    return fit(_message(leading(data), leading(data[2:]), False, depth, "", "") if depth else None, data)
+    return detect(
+        _message(read_leading_number(data), read_leading_number(data[2:]), False, depth, "", "") if depth else None,
+        data,
+    )
 
 
-def response_in(data: bytes, hints: Hints) -> Fit | None:
+def detect_response(data: bytes, hints: Hints) -> DetectedPayload | None:
     """The response in an answered Envelope, where the hints say what was asked."""
     depth, keys, versions = _depth(hints), hints.get(INNER_KEY), hints.get(INNER_VERSION)
     if not depth or not isinstance(keys, str) or not isinstance(versions, str):
         return None
     key, _, keys = keys.partition(SEPARATOR)
     version, _, versions = versions.partition(SEPARATOR)
-    return fit(_message(int(key), int(version), True, depth, keys, versions), data)
+    return detect(_message(int(key), int(version), True, depth, keys, versions), data)
 
 
 def may_hide_request(data: bytes) -> bool:
     """Whether a request that is not read may hold a secret."""
-    return is_sensitive_message(leading(data), False)
+    return is_sensitive_message(read_leading_number(data), False)
 
 
 def may_hide_response(hints: Hints) -> bool:
@@ -117,7 +120,7 @@ def _depth(hints: Hints) -> int:
 
 
 @lru_cache(maxsize=256)
-def _message(key: int, version: int, response: bool, depth: int, keys: str, versions: str) -> Message | None:
+def _message(key: int, version: int, response: bool, depth: int, keys: str, versions: str) -> EnvelopedMessage | None:
     """How to read it; `keys` and `versions` are told of the envelopes in it."""
     api = apis().get(key)
     if api is None or version not in api.versions:
@@ -125,29 +128,29 @@ def _message(key: int, version: int, response: bool, depth: int, keys: str, vers
     head = _head("ResponseHeader" if response else "RequestHeader", header_version(key, version, response))
     body = resolve(body_schema(key, response), version)
     told = {INNER_KEY: keys, INNER_VERSION: versions} if keys else {}
-    return Message(
+    return EnvelopedMessage(
         body.name,
         head,
         body,
         key,
         response,
         {DEPTH: str(depth), **told},
-        _asked(key, version) if response else (),
+        _make_request_leaves(key, version) if response else (),
     )
 
 
 def _head(name: str, version: int) -> Plan:
     """A header, with the names that a row has."""
-    head = resolve(named_schema(name), version)
-    return replace(head, steps=tuple(map(_renamed, head.steps)))
+    head = resolve(load_named_schema(name), version)
+    return replace(head, steps=tuple(map(_rename_step, head.steps)))
 
 
-def _asked(key: int, version: int) -> tuple[tuple[FieldSpec, int], ...]:
+def _make_request_leaves(key: int, version: int) -> tuple[tuple[FieldSpec, int], ...]:
     """Code and version of a request, as its header has them."""
     head = _head("RequestHeader", header_version(key, version, False))
     specs = {step.spec.name: step.spec for step in head.steps if isinstance(step, Leaf)}
     return (specs["code"], key), (specs["version"], version)
 
 
-def _renamed(step: Step) -> Step:
+def _rename_step(step: Step) -> Step:
     return replace(step, spec=replace(step.spec, name=_NAMES[step.spec.name])) if isinstance(step, Leaf) else step
