@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from dissectors.api import Role
-from dissectors.pulsar.labels import labels
+from dissectors.pulsar.labels import find_label
 from dissectors.pulsar.tables import table
 from dissectors.wire.protobuf import BYTES, Library, MessageType, ProtoField
 from dissectors.wire.specs import Layout, Wrapping
@@ -73,7 +73,7 @@ class Command:
 @cache
 def library() -> Library:
     """All messages and enums."""
-    return Library(table("messages")["messages"], table("enums"), labels)
+    return Library(table("messages")["messages"], table("enums"), find_label)
 
 
 @cache
@@ -96,7 +96,7 @@ def commands() -> Mapping[int, Command]:
             uncounted=Role[row["uncounted"].upper()] if "uncounted" in row else None,
             answered_by=frozenset(row.get("answeredBy", ())),
             sender=row["from"],
-            begin=b"\x08" + varint(code) + varint(code << 3 | BYTES),
+            begin=b"\x08" + encode_varint(code) + encode_varint(code << 3 | BYTES),
             wanted={places[each]: place for place, each in enumerate(wanted)},
             error=next((each for each in ("error", "error_code") if each in places), None),
             secret=message.delicate,
@@ -104,7 +104,7 @@ def commands() -> Mapping[int, Command]:
     return found
 
 
-def varint(value: int) -> bytes:
+def encode_varint(value: int) -> bytes:
     """An unsigned varint as bytes."""
     found = bytearray()
     while value > 0x7F:
@@ -120,13 +120,13 @@ def markers() -> Mapping[int, MessageType]:
 
 
 @lru_cache(maxsize=128)
-def frame_of(code: int | None) -> MessageType:
+def make_base_command(code: int | None) -> MessageType:
     """BaseCommand as the tree of a type's frames has it: the body's fields are the frame's, its type is not.
 
     None: of a type that is not in the tables.
     """
     layout = MessageType("BaseCommand")
-    for row in _base_command():
+    for row in _make_base_fields():
         if row.number == 1:
             row = replace(row, spec=Wrapping(row.name, "enum", row.spec.label))
         elif row.number == code:
@@ -136,7 +136,7 @@ def frame_of(code: int | None) -> MessageType:
 
 
 @cache
-def _base_command() -> tuple[ProtoField, ...]:
+def _make_base_fields() -> tuple[ProtoField, ...]:
     """The rows of BaseCommand, which the table of commands tells."""
     types = {"Type": {str(code): command.name for code, command in commands().items()}}
     rows = [{"number": 1, "name": "type", "type": "enum", "of": "Type", "label": "required"}]
@@ -145,5 +145,5 @@ def _base_command() -> tuple[ProtoField, ...]:
         for code, command in commands().items()
     ]
     bodies = {command.field: command.message for command in commands().values()}
-    base = Library({}, types, labels, bodies)
+    base = Library({}, types, find_label, bodies)
     return tuple(ProtoField.parse(row, base) for row in rows)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dissectors.fragment import Fragment
 from dissectors.pulsar.commands import MESSAGE, SEND, library
-from dissectors.pulsar.frame import metadata_at
-from dissectors.pulsar.header import command_of
+from dissectors.pulsar.frame import find_metadata
+from dissectors.pulsar.header import find_command
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf_values import decode
 
@@ -24,19 +24,19 @@ _COUNTED = {SEND: "producer_id", MESSAGE: "consumer_id"}
 def is_cut(prefix: bytes) -> bool:
     """Whether the metadata, which would say that a frame carries a chunk, goes on behind the prefix."""
     try:
-        return metadata_at(prefix)[1] > len(prefix)
+        return find_metadata(prefix)[1] > len(prefix)
     except FAILURES:
         return True
 
 
-def portion(prefix: bytes) -> Fragment | None:
+def find_fragment(prefix: bytes) -> Fragment | None:
     """See Fragments.portion; nothing of metadata that goes on behind the prefix."""
     try:
-        at, stop = metadata_at(prefix)
+        at, stop = find_metadata(prefix)
         if not any(prefix.find(mark, at, stop) >= 0 for mark in _CHUNK_ID):
             return None
         metadata = decode(prefix, at, stop, library().message("MessageMetadata"))
-        command, begin, end = command_of(prefix)
+        command, begin, end = find_command(prefix)
         if stop > len(prefix) or command is None:
             return None
         number = decode(prefix, begin, end, command.message)[_COUNTED[command.code]]

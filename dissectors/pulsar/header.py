@@ -28,7 +28,7 @@ _MOST_CODE = 0x7FFF_FFFF
 NO_ID = 0xFFFF_FFFF_FFFF_FFFF
 
 
-class Sighting(NamedTuple):
+class FrameHeader(NamedTuple):
     """What the first bytes of a frame tell: its command (None: not in the tables), and the fields that it wants."""
 
     header: MessageHeader
@@ -36,18 +36,18 @@ class Sighting(NamedTuple):
     wanted: list[Any]
 
 
-UNSEEN = Sighting(HEADLESS, None, [])
+NO_HEADER = FrameHeader(HEADLESS, None, [])
 
 
-def sight(prefix: bytes, from_client: bool, client: str | None = None) -> Sighting:
+def read_header(prefix: bytes, from_client: bool, client: str | None = None) -> FrameHeader:
     """Reads a frame's header. `client`: how the connection's client has called itself."""
-    command, begin, end = command_of(prefix)
+    command, begin, end = find_command(prefix)
     if command is None:
         if len(prefix) < COMMAND_AT + 2:
-            return UNSEEN
+            return NO_HEADER
         role, code = Role.REQUEST if from_client else Role.PUSH, begin if 0 <= begin <= _MOST_CODE else None
-        return Sighting(MessageHeader(role, code=code, client=client, state=State.UNDECODED), None, [])
-    wanted = _pick(prefix, begin, end, command.wanted)
+        return FrameHeader(MessageHeader(role, code=code, client=client, state=State.UNDECODED), None, [])
+    wanted = _read_wanted(prefix, begin, end, command.wanted)
     role, scope, number = command.roles[from_client], None, None
     if command.counts == "request":
         number = wanted[0]
@@ -60,16 +60,16 @@ def sight(prefix: bytes, from_client: bool, client: str | None = None) -> Sighti
     elif command.name == "CONNECT" or (client is None and command.name == "AUTH_RESPONSE"):
         client = wanted[0] if wanted[0] is None or wanted[0].isprintable() else None
     header = MessageHeader(role, command.name, command.code, None, number, client, State.COMPLETE, scope)
-    return Sighting(header, command, wanted)
+    return FrameHeader(header, command, wanted)
 
 
-def command_of(prefix: bytes) -> tuple[Command | None, int, int]:
+def find_command(prefix: bytes) -> tuple[Command | None, int, int]:
     """The command, and where its body begins and ends. Without a command of the tables: its type, or -1; and 0."""
     if len(prefix) < COMMAND_AT + 2:
         return None, -1, 0
     command = commands().get(prefix[9]) if prefix[8] == 8 else None
     if command is None or not prefix.startswith(command.begin, COMMAND_AT):
-        return _searched(prefix)
+        return _search_command(prefix)
     at = COMMAND_AT + len(command.begin)
     try:
         size, at = uvarint(prefix, at)
@@ -78,7 +78,7 @@ def command_of(prefix: bytes) -> tuple[Command | None, int, int]:
     return command, at, at + size
 
 
-def _searched(prefix: bytes) -> tuple[Command | None, int, int]:
+def _search_command(prefix: bytes) -> tuple[Command | None, int, int]:
     """The same of a command whose fields come in another order, or whose type is not in the tables."""
     at, end = COMMAND_AT, min(COMMAND_AT + int.from_bytes(prefix[4:8]), len(prefix))
     code, bodies = -1, {}
@@ -98,7 +98,7 @@ def _searched(prefix: bytes) -> tuple[Command | None, int, int]:
     return command, *bodies.get(code << 3 | BYTES, (end, end))
 
 
-def _pick(d: bytes, p: int, end: int, wanted: Mapping[int, int]) -> list[Any]:
+def _read_wanted(d: bytes, p: int, end: int, wanted: Mapping[int, int]) -> list[Any]:
     """The values of the wanted fields (numbers, or texts) by their places, None where these bytes do not hold them."""
     found: list[Any] = [None] * len(wanted)
     left = len(wanted)
@@ -133,6 +133,6 @@ def _pick(d: bytes, p: int, end: int, wanted: Mapping[int, int]) -> list[Any]:
     return found
 
 
-def sent_by(command: Command, from_client: bool) -> bool:
+def can_send(command: Command, from_client: bool) -> bool:
     """Whether this side sends such commands."""
     return command.sender == "both" or (command.sender == CLIENT) is from_client

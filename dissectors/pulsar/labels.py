@@ -12,7 +12,7 @@ from dissectors.wire.times import milliseconds, timestamp
 _TIMES: Mapping[str, Label] = {"timestamp": timestamp, "milliseconds": milliseconds}
 
 
-def labels(shown: str) -> Label:
+def find_label(shown: str) -> Label:
     """The label function that a field's row asks for: timestamp, milliseconds, or the names of an enum."""
     if shown in _TIMES:
         return _TIMES[shown]
@@ -26,7 +26,7 @@ def error_codes() -> Mapping[str, int]:
     return {name: int(number) for number, name in table("enums")["ServerError"].items()}
 
 
-def error_of(value: str | int) -> tuple[int, str]:
+def make_error(value: str | int) -> tuple[int, str]:
     """Number and name of an error as a message reports it; one that no release knows keeps its number."""
     if isinstance(value, int):
         return value, f"UNKNOWN_{value}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dissectors.pulsar.commands import MESSAGE, SEND, commands
 from dissectors.pulsar.frame import SIZES
-from dissectors.pulsar.header import COMMAND_AT, MAXIMUM, command_of, sent_by
+from dissectors.pulsar.header import COMMAND_AT, MAXIMUM, can_send, find_command
 from dissectors.pulsar.tables import table
 from dissectors.wire.varint import Unfit, uvarint
 
@@ -21,7 +21,7 @@ REORDERED = 40
 SHORT = 15
 
 
-def evidence(prefix: bytes, from_client: bool | None) -> int:
+def rate_evidence(prefix: bytes, from_client: bool | None) -> int:
     """How sure the first bytes of a frame make us that it is one that this side sends."""
     if len(prefix) < COMMAND_AT + 2:
         return 0
@@ -30,8 +30,8 @@ def evidence(prefix: bytes, from_client: bool | None) -> int:
         return 0
     command = commands().get(prefix[9]) if prefix[8] == 8 else None
     if command is None:
-        return _unusual(prefix, total, size, from_client)
-    if from_client is not None and not sent_by(command, from_client):
+        return _rate_unusual(prefix, total, size, from_client)
+    if from_client is not None and not can_send(command, from_client):
         return 0
     if size < total - 4 and command.code not in (SEND, MESSAGE):
         return 0
@@ -45,23 +45,23 @@ def evidence(prefix: bytes, from_client: bool | None) -> int:
     return FRAME if at + length == COMMAND_AT + size else 0
 
 
-def too_large(prefix: bytes, from_client: bool) -> str | None:
+def describe_too_large(prefix: bytes, from_client: bool) -> str | None:
     """What a frame is that says of itself that it is larger than any that is believed; None for anything else."""
     if len(prefix) < COMMAND_AT + 2:
         return None
     total, size = SIZES.unpack_from(prefix)
-    command, _, _ = command_of(prefix)
-    if not (total > MAXIMUM and 2 <= size <= total - 4) or command is None or not sent_by(command, from_client):
+    command, _, _ = find_command(prefix)
+    if not (total > MAXIMUM and 2 <= size <= total - 4) or command is None or not can_send(command, from_client):
         return None
     text: str = table("expert_info")["beyond"]
     return text.format(name=command.name, most=MAXIMUM >> 20)
 
 
-def _unusual(prefix: bytes, total: int, size: int, from_client: bool | None) -> int:
+def _rate_unusual(prefix: bytes, total: int, size: int, from_client: bool | None) -> int:
     """A command whose type is not in front, or in no table."""
     if size != total - 4 or len(prefix) < COMMAND_AT + size:
         return 0
-    command, code, _ = command_of(prefix[: COMMAND_AT + size])
+    command, code, _ = find_command(prefix[: COMMAND_AT + size])
     if command is None:
         return SHORT if code >= 0 else 0
-    return REORDERED if from_client is None or sent_by(command, from_client) else 0
+    return REORDERED if from_client is None or can_send(command, from_client) else 0

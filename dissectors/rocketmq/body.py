@@ -13,11 +13,11 @@ from typing import Any
 from dissectors.errors import DecodeError, Malformed
 from dissectors.field import Field, FieldSpec
 from dissectors.rocketmq.codes import operations
-from dissectors.rocketmq.json_values import json_body
+from dissectors.rocketmq.json_values import decode_json_body
 from dissectors.rocketmq.labels import COMPRESSED
 from dissectors.rocketmq.registration import ZLIB, read_registration
 from dissectors.rocketmq.secrets import HINT, SECRETS, is_sensitive
-from dissectors.rocketmq.stored import BATCH, MESSAGES, can_be_item, can_be_stored, inflated, uncompressed
+from dissectors.rocketmq.stored import BATCH, MESSAGES, add_uncompressed, can_be_item, can_be_stored, decompress_body
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 from dissectors.wire.json_strict import is_json
@@ -41,7 +41,7 @@ UNDECLARED = "undeclared"
 """That of an answer whose operation declares no body: JSON, where it is some, else bytes."""
 
 
-def body_kind(code: int | None, response: bool) -> str | None:
+def find_body_kind(code: int | None, response: bool) -> str | None:
     """How the body of an operation's request or answer is written; None for bytes."""
     operation = operations().get(code) if code is not None else None
     if operation is None:
@@ -49,7 +49,7 @@ def body_kind(code: int | None, response: bool) -> str | None:
     return (operation.response_body or UNDECLARED) if response else operation.request_body
 
 
-def as_sent(kind: str | None, header: Mapping[str, object], body: bytes) -> str | None:
+def resolve_body_kind(kind: str | None, header: Mapping[str, object], body: bytes) -> str | None:
     """The kind of a body behind its header: what calls itself a batch is one, whatever code sends it.
 
     Brokers ask the header alone (SendMessageProcessor.processRequest). What is undeclared tells itself.
@@ -62,7 +62,7 @@ def as_sent(kind: str | None, header: Mapping[str, object], body: bytes) -> str 
 # ---- values
 
 
-def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, object]) -> dict[str, Any]:
+def decode_body(message: bytes, at: int, kind: str | None, header: Mapping[str, object]) -> dict[str, Any]:
     """`body`, and what stands beside it, of the bytes from `at` on. Raises one of emit.FAILURES.
 
     header: by the header class, for its sysFlag.
@@ -70,20 +70,20 @@ def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, 
     if at == len(message):
         return {"body": None}
     data = message[at:]
-    kind = as_sent(kind, header, data)
+    kind = resolve_body_kind(kind, header, data)
     if kind == "messages":
         return {"body": {"messages": MESSAGES.decode(message, at, Budget())}}
     if kind == "batch":
         return {"body": {"messages": BATCH.decode(message, at, Budget())}}
     if kind == "json" or (kind == "registration" and data[:1] != ZLIB):
-        return {"body": json_body(data)}
+        return {"body": decode_json_body(data)}
     if kind == "text":
         text = data.decode()
         return {"body": Secret(text) if is_sensitive(text) else text}
     if kind == "payload":
         flag = header.get("sysFlag")
         if type(flag) is int and flag & COMPRESSED:
-            return {"body": data, "bodyUncompressed": inflated(flag, data, Budget(), at)}
+            return {"body": data, "bodyUncompressed": decompress_body(flag, data, Budget(), at)}
     elif kind is not None and kind != CHECKPOINT:
         raise Unfit
     elif HINT.search(data):
@@ -96,7 +96,7 @@ def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, 
 
 def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, object]) -> None:
     """Reads the body up to the reader's end; it goes to `stop`, should fewer bytes have been captured."""
-    kind = as_sent(kind, header, reader.data[reader.at : reader.end])
+    kind = resolve_body_kind(kind, header, reader.data[reader.at : reader.end])
     if kind == "payload":
         _read_payload(reader, header)
     elif kind == "text":
@@ -112,22 +112,22 @@ def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, 
     elif HINT.search(reader.data, reader.at, reader.end):
         reader.leaf(_SECRET_BYTES, Secret(reader.data[reader.at : reader.end]), reader.end)
     else:
-        _leaf(reader)
+        _add_leaf(reader)
 
 
-def _leaf(reader: Reader) -> Field:
+def _add_leaf(reader: Reader) -> Field:
     return reader.leaf(_BYTES, reader.data[reader.at : reader.end], reader.end)
 
 
-def _refused(reader: Reader, why: str) -> None:
+def _refuse_body(reader: Reader, why: str) -> None:
     at = reader.at
-    _leaf(reader)
+    _add_leaf(reader)
     reader.find(Malformed(_NAME, at, why))
 
 
 def _read_items(reader: Reader, fits: bool, read: Read, what: str) -> None:
     if not fits:
-        _refused(reader, f"is no {what}")
+        _refuse_body(reader, f"is no {what}")
         return
     reader.enter(_STRUCT)
     read(reader)
@@ -135,17 +135,17 @@ def _read_items(reader: Reader, fits: bool, read: Read, what: str) -> None:
 
 
 def _read_payload(reader: Reader, header: Mapping[str, object]) -> None:
-    _leaf(reader)
+    _add_leaf(reader)
     flag = header.get("sysFlag")
     if type(flag) is int and flag & COMPRESSED:
-        uncompressed(reader, flag)
+        add_uncompressed(reader, flag)
 
 
 def _read_text(reader: Reader) -> None:
     try:
         text = reader.data[reader.at : reader.end].decode()
     except UnicodeDecodeError:
-        _leaf(reader)
+        _add_leaf(reader)
         return
     if is_sensitive(text):
         reader.leaf(_SECRET_TEXT, Secret(text), reader.end)
@@ -158,7 +158,7 @@ def _read_json(reader: Reader) -> None:
     if reader.data[at : min(at + 1, reader.end)] in _JSON_BEGINS:
         read_json(reader, _NAME, SECRETS)
     else:
-        _refused(reader, "is no JSON")
+        _refuse_body(reader, "is no JSON")
 
 
 def _read_registration(reader: Reader) -> None:
@@ -166,7 +166,7 @@ def _read_registration(reader: Reader) -> None:
     try:
         plain = decompress("zlib", reader.data[at : reader.end], reader.budget, _NAME, at)
     except DecodeError as error:
-        _leaf(reader)
+        _add_leaf(reader)
         reader.find(error)
         return
     inner = reader.below(reader.leaf(_ZLIB, None, reader.end), f"{_NAME}, zlib", plain)

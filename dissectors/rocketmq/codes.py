@@ -16,7 +16,7 @@ from dissectors.rocketmq.tables import table
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class RequestCode:
     """One request code.
 
     request, response: the classes of the headers; request_body, response_body: how bodies are written, None for plain
@@ -35,10 +35,10 @@ class Operation:
 
 
 @cache
-def operations() -> Mapping[int, Operation]:
+def operations() -> Mapping[int, RequestCode]:
     """All request codes of all releases."""
     return {
-        int(code): Operation(
+        int(code): RequestCode(
             int(code),
             row["name"],
             row.get("request"),
@@ -53,51 +53,51 @@ def operations() -> Mapping[int, Operation]:
 
 
 @cache
-def wrapped_codes() -> Mapping[int, int]:
+def map_binary_codes() -> Mapping[int, int]:
     """Request codes that do not fit into an int16, by the one that a binary header has of them."""
     return {row["binary"]: int(code) for code, row in table("requests")["requests"].items() if "binary" in row}
 
 
-def unwrapped(code: int) -> int:
+def decode_binary_code(code: int) -> int:
     """The request code that a binary header means by an int16."""
-    return wrapped_codes().get(code, code)
+    return map_binary_codes().get(code, code)
 
 
-def operation_name(code: int) -> str | None:
+def find_operation_name(code: int) -> str | None:
     """The name of a request code."""
     operation = operations().get(code)
     return None if operation is None else operation.name
 
 
 @cache
-def _names(which: str) -> Mapping[int, str]:
+def _read_names(which: str) -> Mapping[int, str]:
     return {int(number): name for number, name in table("names")[which].items()}
 
 
 @cache
-def _versions() -> tuple[tuple[str, ...], int]:
+def _read_versions() -> tuple[tuple[str, ...], int]:
     names = tuple(table("names")["versions"])
     return names, names.index("V5_0_0_SNAPSHOT")
 
 
-def response_name(code: int, version: int | None = None) -> str | None:
+def find_response_name(code: int, version: int | None = None) -> str | None:
     """The name of a response code, as it was in the answerer's version."""
-    if version is not None and version < _versions()[1] and code in _names("responsesBefore5"):
-        return _names("responsesBefore5")[code]
-    return _names("responses").get(code)
+    if version is not None and version < _read_versions()[1] and code in _read_names("responsesBefore5"):
+        return _read_names("responsesBefore5")[code]
+    return _read_names("responses").get(code)
 
 
-def response_names() -> Collection[str]:
+def list_response_names() -> Collection[str]:
     """The names of all response codes, those before 5.0 among them."""
-    return {*_names("responses").values(), *_names("responsesBefore5").values()}
+    return {*_read_names("responses").values(), *_read_names("responsesBefore5").values()}
 
 
-def language(number: int) -> str | int:
+def find_language(number: int) -> str | int:
     """The name of a client's language by its number in a binary header; a number that is none of them stays."""
-    return _names("languages").get(number, number)
+    return _read_names("languages").get(number, number)
 
 
-def version_name(number: int) -> str | None:
+def find_version_name(number: int) -> str | None:
     """`V5_5_0`; the last name there is for all newer ones, as RocketMQ itself says it."""
-    names, _ = _versions()
+    names, _ = _read_versions()
     return names[min(number, len(names) - 1)] if number >= 0 else None

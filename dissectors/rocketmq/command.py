@@ -13,8 +13,8 @@ from __future__ import annotations
 from struct import Struct
 from typing import NamedTuple
 
-from dissectors.rocketmq.codes import language
-from dissectors.rocketmq.json_values import has_twice, json_value
+from dissectors.rocketmq.codes import find_language
+from dissectors.rocketmq.json_values import decode_json, has_duplicate_key
 from dissectors.wire.varint import Unfit
 
 MARK = Struct(">II")
@@ -32,7 +32,7 @@ _KEY = Struct(">h")
 _SIZE = Struct(">i")
 
 
-class Command(NamedTuple):
+class CommandHeader(NamedTuple):
     """A header as it stands on the wire; `code` is a request's or a response's. stop: the offset behind it."""
 
     code: int
@@ -46,7 +46,7 @@ class Command(NamedTuple):
     stop: int
 
 
-def read_command(message: bytes) -> Command:
+def decode_command(message: bytes) -> CommandHeader:
     """The header of a frame. Raises one of emit.FAILURES where it is not whole or in any way unusual."""
     _, mark = MARK.unpack_from(message)
     stop = HEAD + (mark & 0xFF_FFFF)
@@ -54,14 +54,14 @@ def read_command(message: bytes) -> Command:
         raise Unfit
     kind = mark >> 24
     if kind == JSON:
-        return _from_json(message[HEAD:stop], stop)
+        return _decode_json(message[HEAD:stop], stop)
     if kind == BINARY:
-        return _from_binary(message, stop)
+        return _decode_binary(message, stop)
     raise Unfit
 
 
-def _from_json(data: bytes, stop: int) -> Command:
-    found = json_value(data)
+def _decode_json(data: bytes, stop: int) -> CommandHeader:
+    found = decode_json(data)
     if type(found) is not dict:
         raise Unfit
     get = found.get
@@ -77,12 +77,14 @@ def _from_json(data: bytes, stop: int) -> Command:
         raise Unfit
     if min(code, version, opaque, flag) < _LOWEST or max(code, version, opaque, flag) > _HIGHEST:
         raise Unfit
-    if data.count(b":") != len(found) + len(ext) and has_twice(data):  # each key has a colon; other texts may, too
+    if data.count(b":") != len(found) + len(ext) and has_duplicate_key(
+        data
+    ):  # each key has a colon; other texts may, too
         raise Unfit
-    return Command(code, name, version, opaque, flag, remark, ext, "JSON", stop)
+    return CommandHeader(code, name, version, opaque, flag, remark, ext, "JSON", stop)
 
 
-def _from_binary(message: bytes, stop: int) -> Command:
+def _decode_binary(message: bytes, stop: int) -> CommandHeader:
     code, number, version, opaque, flag, size = FIXED.unpack_from(message, HEAD)
     at = HEAD + FIXED.size
     end = at + size
@@ -105,4 +107,4 @@ def _from_binary(message: bytes, stop: int) -> Command:
             raise Unfit
     if at != stop:
         raise Unfit
-    return Command(code, language(number), version, opaque, flag, remark, ext, "ROCKETMQ", stop)
+    return CommandHeader(code, find_language(number), version, opaque, flag, remark, ext, "ROCKETMQ", stop)

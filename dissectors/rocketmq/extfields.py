@@ -34,7 +34,7 @@ class HeaderField(NamedTuple):
     is_told: bool
 
 
-def _integer(bits: int) -> Callable[[str], int]:
+def _make_integer_parser(bits: int) -> Callable[[str], int]:
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
 
     def convert(text: str) -> int:
@@ -48,23 +48,23 @@ def _integer(bits: int) -> Callable[[str], int]:
     return convert
 
 
-def _boolean(text: str) -> bool:
+def _parse_boolean(text: str) -> bool:
     """As Java's Boolean.parseBoolean: whatever is not true is false."""
     return text == "true" or text.lower() == "true"
 
 
 _CONVERT: Mapping[str, Callable[[str], object] | None] = {
     "string": None,
-    "int": _integer(32),
-    "long": _integer(64),
-    "bool": _boolean,
+    "int": _make_integer_parser(32),
+    "long": _make_integer_parser(64),
+    "bool": _parse_boolean,
 }
 
 
 @cache
-def _class(name: str) -> Mapping[str, HeaderField]:
+def _load_class(name: str) -> Mapping[str, HeaderField]:
     row = table("headers")["headers"][name]
-    fields = dict(_class(row["extends"])) if "extends" in row else {}
+    fields = dict(_load_class(row["extends"])) if "extends" in row else {}
     names = row.get("names", {})
     for wire, kind in row["fields"].items():
         plain = names.get(wire, wire)
@@ -75,25 +75,25 @@ def _class(name: str) -> Mapping[str, HeaderField]:
 
 
 @cache
-def _required(name: str) -> frozenset[str]:
+def _collect_required(name: str) -> frozenset[str]:
     row = table("headers")["headers"][name]
     own = frozenset(row.get("required", ()))
-    return own | _required(row["extends"]) if "extends" in row else own
+    return own | _collect_required(row["extends"]) if "extends" in row else own
 
 
 @lru_cache(maxsize=1024)
-def required(code: int | None, response: bool) -> frozenset[str]:
+def find_required(code: int | None, response: bool) -> frozenset[str]:
     """The names on the wire without which Java refuses the class of header_class()."""
     operation = operations().get(code) if code is not None else None
     name = None if operation is None else operation.response if response else operation.request
-    return frozenset() if name is None else _required(name)
+    return frozenset() if name is None else _collect_required(name)
 
 
 @lru_cache(maxsize=1024)
-def header_class(code: int | None, response: bool) -> Mapping[str, HeaderField] | None:
+def find_header_class(code: int | None, response: bool) -> Mapping[str, HeaderField] | None:
     """The fields of the class for a request code and direction, by their names on the wire; None without one."""
     operation = operations().get(code) if code is not None else None
     if operation is None:
         return None
     name = operation.response if response else operation.request
-    return None if name is None else _class(name)
+    return None if name is None else _load_class(name)

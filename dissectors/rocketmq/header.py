@@ -15,9 +15,9 @@ from struct import Struct
 from typing import NamedTuple
 
 from dissectors.api import HEADLESS, MessageHeader, Role, State
-from dissectors.rocketmq.codes import language, operations, unwrapped, version_name
+from dissectors.rocketmq.codes import decode_binary_code, find_language, find_version_name, operations
 from dissectors.rocketmq.command import BINARY, CODE, FIXED, HEAD, JSON, MARK, OPAQUE
-from dissectors.rocketmq.json_values import json_value
+from dissectors.rocketmq.json_values import decode_json
 from dissectors.rocketmq.labels import ONEWAY, RESPONSE
 from dissectors.wire.varint import Unfit
 
@@ -31,7 +31,7 @@ _WORD = 32
 """Characters that a language's name may have."""
 
 
-class Beginning(NamedTuple):
+class HeaderBeginning(NamedTuple):
     """What a header says of itself, as far as it could be read; None for what could not."""
 
     code: int | None
@@ -42,7 +42,7 @@ class Beginning(NamedTuple):
     binary: bool
 
 
-def beginning(prefix: bytes) -> Beginning | None:
+def read_beginning(prefix: bytes) -> HeaderBeginning | None:
     """The members of a header that is whole in these bytes, or begins there; None where there is none."""
     if len(prefix) < HEAD:
         return None
@@ -52,37 +52,37 @@ def beginning(prefix: bytes) -> Beginning | None:
         if min(len(prefix), stop) < HEAD + FIXED.size - 4:
             return None
         code, number, version, opaque, flag = _BINARY.unpack_from(prefix, HEAD)
-        return Beginning(code, opaque, flag, language(number), version, True)
+        return HeaderBeginning(code, opaque, flag, find_language(number), version, True)
     if kind != JSON:
         return None
     try:
         if stop > len(prefix):
             raise Unfit
-        found = json_value(prefix[HEAD:stop])
+        found = decode_json(prefix[HEAD:stop])
     except Unfit:
-        return _lenient(prefix, min(stop, len(prefix)))
+        return _read_leniently(prefix, min(stop, len(prefix)))
     if type(found) is not dict:
         return None
     get = found.get
-    return _checked(get(CODE), get(OPAQUE), get("flag"), get("language"), get("version"))
+    return _make_beginning(get(CODE), get(OPAQUE), get("flag"), get("language"), get("version"))
 
 
-def _checked(code: object, opaque: object, flag: object, language: object, version: object) -> Beginning:
-    return Beginning(
-        _int32(code),
-        _int32(opaque),
-        _int32(flag),
+def _make_beginning(code: object, opaque: object, flag: object, language: object, version: object) -> HeaderBeginning:
+    return HeaderBeginning(
+        _check_int32(code),
+        _check_int32(opaque),
+        _check_int32(flag),
         language if type(language) is str and len(language) <= _WORD and language.isascii() else None,
-        _int32(version),
+        _check_int32(version),
         False,
     )
 
 
-def _int32(value: object) -> int | None:
+def _check_int32(value: object) -> int | None:
     return value if type(value) is int and _LOWEST <= value <= _HIGHEST else None
 
 
-def _lenient(prefix: bytes, stop: int) -> Beginning | None:
+def _read_leniently(prefix: bytes, stop: int) -> HeaderBeginning | None:
     """The same of JSON that is no strict one, or not all there: by the reader that knows what that may be."""
     from dissectors.rocketmq.command_fields import read_header, read_mark  # hardly any header needs it
     from dissectors.wire.budget import Budget
@@ -97,26 +97,26 @@ def _lenient(prefix: bytes, stop: int) -> Beginning | None:
     found = {node.spec.name: node.value for node in reader.tree.fields}
     if CODE not in found:
         return None
-    return _checked(found[CODE], *(found.get(name) for name in (OPAQUE, "flag", "language", "version")))
+    return _make_beginning(found[CODE], *(found.get(name) for name in (OPAQUE, "flag", "language", "version")))
 
 
-def message_header(prefix: bytes, from_client: bool) -> MessageHeader:
+def read_header(prefix: bytes, from_client: bool) -> MessageHeader:
     """Role, operation, opaque and client; of bytes without a readable header nothing but whose they are.
 
     A header that ends before its flag is taken for a request of a client or an answer of a server: a guess.
     """
     if len(prefix) < HEAD:
         return HEADLESS
-    found = beginning(prefix)
+    found = read_beginning(prefix)
     if found is None:
         return MessageHeader(Role.REQUEST if from_client else Role.RESPONSE, state=State.UNDECODED)
     flag = found.flag if found.flag is not None else 0 if from_client else RESPONSE
     if flag & RESPONSE:
         return MessageHeader(Role.RESPONSE, correlation=found.opaque)
     role = Role.ONEWAY if flag & ONEWAY else Role.REQUEST
-    code = unwrapped(found.code) if found.binary and found.code is not None else found.code
+    code = decode_binary_code(found.code) if found.binary and found.code is not None else found.code
     operation = operations().get(code) if code is not None else None
-    client = client_name(found.language, found.version)
+    client = format_client(found.language, found.version)
     if operation is None:
         return MessageHeader(role, None, code, None, found.opaque, client, State.UNDECODED)
     state = State.GUESSED if found.flag is None else State.COMPLETE
@@ -124,7 +124,7 @@ def message_header(prefix: bytes, from_client: bool) -> MessageHeader:
 
 
 @lru_cache(maxsize=256)
-def client_name(language: str | int | None, version: int | None) -> str | None:
+def format_client(language: str | int | None, version: int | None) -> str | None:
     """`JAVA V5_5_0`; None where it does not say both."""
-    name = None if version is None else version_name(version)
+    name = None if version is None else find_version_name(version)
     return None if language is None or name is None else f"{language} {name}"

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from dissectors.api import Body, Context, Role
 from dissectors.message import Path
 from dissectors.rocketmq.codes import operations
-from dissectors.rocketmq.extfields import header_class
+from dissectors.rocketmq.extfields import find_header_class
 from dissectors.rocketmq.stored import NAME_VALUE, PROPERTY
-from dissectors.rocketmq.structures import queue
+from dissectors.rocketmq.structures import format_queue
 from dissectors.rocketmq.summaries import SUMMARIES
 from dissectors.rocketmq.tables import table
 from dissectors.wire.info_line import Line, line_by_field
@@ -32,7 +32,7 @@ _REMARK = SUMMARIES.phrase("{remark%reason}")
 Values = Mapping[str, Any]
 
 
-class _Kind(NamedTuple):
+class _LineKind(NamedTuple):
     """What is the same in all lines about one operation and role.
 
     recalled, bodies: names of fields of the request's header and body. called: other names for fields. outcomes: words
@@ -48,13 +48,13 @@ class _Kind(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _kind(role: Role, code: int | None) -> _Kind:
+def _make_line_kind(role: Role, code: int | None) -> _LineKind:
     known, lines, answers = operations().get(-1 if code is None else code), table("summaries"), role is Role.RESPONSE
     name = "" if known is None else known.name
-    asked = header_class(code, False) if answers else None
+    asked = find_header_class(code, False) if answers else None
     there = {field.name for field in (asked or {}).values()}
     wanted = lines["brief"].get(name, lines["recalls"])
-    return _Kind(
+    return _LineKind(
         tuple(each for each in wanted if each in there),
         tuple(lines["bodies"].get(name, ())) if answers else (),
         lines["called"].get(name, {}),
@@ -65,20 +65,20 @@ def _kind(role: Role, code: int | None) -> _Kind:
 
 
 @cache
-def _line() -> Line:
+def _compile_line() -> Line:
     return line_by_field(SUMMARIES, table("summaries")["line"])
 
 
-def recalled(context: Context) -> frozenset[Path]:
+def list_request_fields(context: Context) -> frozenset[Path]:
     """The fields of a request that the line of its answer is made of."""
-    kind = _kind(context.role, context.code)
+    kind = _make_line_kind(context.role, context.code)
     return frozenset([*((_HEADER, name) for name in kind.recalled), *((_BODY, name) for name in kind.bodies)])
 
 
-def info_line(body: Body, context: Context) -> str:
+def format_info(body: Body, context: Context) -> str:
     """The line for a decoded command; empty for one that says nothing but its name."""
-    kind, values = _kind(context.role, context.code), body.values
-    struct = _struct(body, kind)
+    kind, values = _make_line_kind(context.role, context.code), body.values
+    struct = _make_struct(body, kind)
     head: list[str] = []
     if body.error is not None:
         code, name = body.error
@@ -88,19 +88,19 @@ def info_line(body: Body, context: Context) -> str:
             head = [name]
         if code in kind.stores:
             struct["stored"] = True
-    parts = _line()(struct, [])
+    parts = _compile_line()(struct, [])
     if "outcome" not in struct and (head or not parts):
         parts += filter(None, [_REMARK(values, [])])
     return ", ".join([" ".join([*head, *parts[:1]]), *parts[1:]] if head and _PLACE in struct else head + parts)
 
 
-def _struct(body: Body, kind: _Kind) -> dict[str, Any]:
+def _make_struct(body: Body, kind: _LineKind) -> dict[str, Any]:
     """All that a line may be made of, under names that mean one thing."""
     values = body.values
     content = values.get(_BODY)
     struct: dict[str, Any] = {}
     if body.request is not None:
-        struct |= _of_request(body.request, kind)
+        struct |= _collect_request_fields(body.request, kind)
     if isinstance(content, dict):
         struct |= content
     elif content is not None:
@@ -114,16 +114,16 @@ def _struct(body: Body, kind: _Kind) -> dict[str, Any]:
     if "properties" in struct:
         struct["properties"] = pairs_in(struct["properties"], NAME_VALUE, PROPERTY)
     if "messages" in struct and "topic" not in struct:
-        struct |= _of_single(struct["messages"])
+        struct |= _collect_single_message(struct["messages"])
     if "topic" in struct or "queueId" in struct:
         struct[_PLACE] = True
     if "asked mqSet" in struct:
-        struct["refused"] = _refused(struct)
+        struct["refused"] = _list_refused_queues(struct)
     struct["answers"] = kind.answers
     return struct
 
 
-def _of_request(request: Values, kind: _Kind) -> dict[str, Any]:
+def _collect_request_fields(request: Values, kind: _LineKind) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for part, names in ((_HEADER, kind.recalled), (_BODY, kind.bodies)):
         asked = request.get(part)
@@ -132,7 +132,7 @@ def _of_request(request: Values, kind: _Kind) -> dict[str, Any]:
     return found
 
 
-def _of_single(messages: Any) -> dict[str, Any]:
+def _collect_single_message(messages: Any) -> dict[str, Any]:
     """A single stored message and its properties: nothing else says what the command is about."""
     only = [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
     if len(only) != 1 or not isinstance(only[0].get("topic"), str):
@@ -140,8 +140,8 @@ def _of_single(messages: Any) -> dict[str, Any]:
     return {"single": only[0], "properties": only[0].get("properties")}
 
 
-def _refused(struct: Values) -> list[str]:
+def _list_refused_queues(struct: Values) -> list[str]:
     """The queues that a client wanted to lock and has not got."""
     asked, got = struct["asked mqSet"], struct.get("lockOKMQSet")
-    locked = [queue(each) for each in got] if isinstance(got, list) else []
-    return [name for name in map(queue, asked) if name not in locked] if isinstance(asked, list) else []
+    locked = [format_queue(each) for each in got] if isinstance(got, list) else []
+    return [name for name in map(format_queue, asked) if name not in locked] if isinstance(asked, list) else []

@@ -21,7 +21,7 @@ _DECODER = json.JSONDecoder(
 _SPACE = " \t\r\n"
 
 
-def json_value(data: bytes) -> object:
+def decode_json(data: bytes) -> object:
     """An object or an array; its secrets are not hidden. Raises Unfit for what is neither, or not strict."""
     try:
         text = data.decode()
@@ -32,34 +32,34 @@ def json_value(data: bytes) -> object:
         raise Unfit
     if type(value) is not dict and type(value) is not list:
         raise Unfit
-    if data.count(b"{") + data.count(b"[") > DEPTH and _too_deep(value):
+    if data.count(b"{") + data.count(b"[") > DEPTH and _is_too_deep(value):
         raise Unfit
     return value
 
 
-def has_twice(data: bytes) -> bool:
+def has_duplicate_key(data: bytes) -> bool:
     """Whether a key stands twice in an object; of JSON that json_value() could read, which keeps the last one alone."""
     found: list[bool] = []
 
-    def looked(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    def note_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
         kept = dict(pairs)
         found.append(len(kept) < len(pairs))
         return kept
 
-    json.loads(data, object_pairs_hook=looked, strict=False)
+    json.loads(data, object_pairs_hook=note_duplicates, strict=False)
     return any(found)
 
 
-def json_body(data: bytes) -> object:
+def decode_json_body(data: bytes) -> object:
     """The same for a body: Unfit where something in it may have to be hidden."""
-    from dissectors.rocketmq.secrets import may_hide  # headers alone need none
+    from dissectors.rocketmq.secrets import may_hide_secret  # headers alone need none
 
-    if may_hide(data):
+    if may_hide_secret(data):
         raise Unfit
-    return json_value(data)
+    return decode_json(data)
 
 
-def _too_deep(value: object) -> bool:
+def _is_too_deep(value: object) -> bool:
     level = [value]
     for _ in range(DEPTH):
         level = [

@@ -12,29 +12,29 @@ from dissectors.api import Context, Pick, Role
 from dissectors.message import Path
 from dissectors.report import REPORTED
 from dissectors.rocketmq.command_fields import HeaderClass
-from dissectors.rocketmq.extfields import header_class
-from dissectors.rocketmq.message import head_values, reported
+from dissectors.rocketmq.extfields import find_header_class
+from dissectors.rocketmq.message import decode_header, find_error
 from dissectors.wire.emit import FAILURES
 
 HEADER = "header"
 _TOLD = (HEADER, REPORTED[0])
 
 
-def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
+def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
     """See Dissector.projection."""
-    fields = header_class(context.code, context.role is Role.RESPONSE)
+    fields = find_header_class(context.code, context.role is Role.RESPONSE)
     if not all(path[0] in _TOLD for path in paths) or (fields is None and paths != {REPORTED}):
         return None
     known: HeaderClass = {} if fields is None else fields
     reports = REPORTED in paths
 
-    def picked(message: bytes) -> dict[str, Any] | None:
+    def project(message: bytes) -> dict[str, Any] | None:
         try:
-            command, header = head_values(message, known)
+            command, header = decode_header(message, known)
         except FAILURES:
             return None
         if not reports:
             return {HEADER: header}
-        return {HEADER: header, REPORTED[0]: reported(command.code, command.version, context)}
+        return {HEADER: header, REPORTED[0]: find_error(command.code, command.version, context)}
 
-    return picked
+    return project

@@ -13,7 +13,7 @@ from functools import partial
 
 from dissectors.errors import Malformed
 from dissectors.field import FieldSpec, Label
-from dissectors.rocketmq.labels import permission
+from dissectors.rocketmq.labels import format_permission
 from dissectors.rocketmq.secrets import SECRETS
 from dissectors.wire.json_text import read_json
 from dissectors.wire.primitive import Length
@@ -29,36 +29,36 @@ _COUNT = Layout("count", "int32")
 _WRAPPER = FieldSpec("topicConfigSerializeWrapper", "struct")
 _TOPICS = FieldSpec("topicConfigTable", "map")
 _MAPPINGS = Many("topicQueueMappingInfos", "array")
-_NUMBERS: Mapping[str, Label | None] = {"readQueueNums": None, "writeQueueNums": None, "perm": permission}
+_NUMBERS: Mapping[str, Label | None] = {"readQueueNums": None, "writeQueueNums": None, "perm": format_permission}
 
 
 def read_registration(reader: Reader) -> None:
     """Reads the uncompressed body into the node that is open."""
     reader.enter(_WRAPPER)
-    _sized(reader, "dataVersion", partial(read_json, name="dataVersion", secrets=SECRETS))
+    _read_sized(reader, "dataVersion", partial(read_json, name="dataVersion", secrets=SECRETS))
     reader.enter(_TOPICS)
-    for _ in range(_count(reader, "topicConfigTable")):
-        _sized(reader, "topic", _read_topic)
+    for _ in range(_read_count(reader, "topicConfigTable")):
+        _read_sized(reader, "topic", _read_topic)
     reader.leave()
     reader.leave()
-    _sized(reader, "filterServerList", partial(read_json, name="filterServerList", secrets=SECRETS))
+    _read_sized(reader, "filterServerList", partial(read_json, name="filterServerList", secrets=SECRETS))
     if reader.at < reader.end:
         reader.enter(_MAPPINGS)
-        for index in range(_count(reader, _MAPPINGS.name)):
-            _sized(reader, f"[{index}]", partial(read_json, name=f"[{index}]", secrets=SECRETS))
+        for index in range(_read_count(reader, _MAPPINGS.name)):
+            _read_sized(reader, f"[{index}]", partial(read_json, name=f"[{index}]", secrets=SECRETS))
         reader.leave()
     if reader.at < reader.end:
         raise Malformed(reader.path("body"), reader.at, f"has {reader.end - reader.at} bytes more than its parts")
 
 
-def _count(reader: Reader, name: str) -> int:
+def _read_count(reader: Reader, name: str) -> int:
     count, at = reader.number(_LENGTH, reader.at, name)
     reader.need(max(count, 0) * _LENGTH.size, at, f"{name} ({count} elements)")
     reader.leaf(_COUNT, count, at)
     return count
 
 
-def _sized(reader: Reader, name: str, read: Callable[[Reader], None]) -> None:
+def _read_sized(reader: Reader, name: str, read: Callable[[Reader], None]) -> None:
     size, at = reader.number(_LENGTH, reader.at, name)
     if size < 0:
         raise Malformed(reader.path(name), reader.at, f"has length {size}")
@@ -78,19 +78,21 @@ def _read_topic(reader: Reader) -> None:
     if len(words) <= len(_NUMBERS) or not all(word.isdigit() for word in words[: len(_NUMBERS)]):
         raise Malformed(reader.path("topic"), reader.at, "is no topic")
     reader.enter(FieldSpec(name.decode("utf-8", "backslashreplace"), "struct"))
-    _word(reader, FieldSpec("topicName", "string"), _plain(name), len(name))
+    _add_word(reader, FieldSpec("topicName", "string"), _decode_lenient(name), len(name))
     for (field, label), word in zip(_NUMBERS.items(), words, strict=False):
-        _word(reader, FieldSpec(field, "int", label), int(word), len(word))
-    _word(reader, FieldSpec("topicFilterType", "string"), _plain(words[len(_NUMBERS)]), len(words[len(_NUMBERS)]))
+        _add_word(reader, FieldSpec(field, "int", label), int(word), len(word))
+    _add_word(
+        reader, FieldSpec("topicFilterType", "string"), _decode_lenient(words[len(_NUMBERS)]), len(words[len(_NUMBERS)])
+    )
     if reader.at < reader.end:
         read_json(reader, "attributes", SECRETS)
     reader.leave()
 
 
-def _word(reader: Reader, spec: FieldSpec, value: object, length: int) -> None:
+def _add_word(reader: Reader, spec: FieldSpec, value: object, length: int) -> None:
     """A word and the space behind it."""
     reader.leaf(spec, value, min(reader.at + length + 1, reader.end))
 
 
-def _plain(raw: bytes) -> str:
+def _decode_lenient(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")

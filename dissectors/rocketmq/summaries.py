@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from dissectors.rocketmq.labels import CODECS, COMPRESSED, codec, delay
+from dissectors.rocketmq.labels import CODECS, COMPRESSED, find_codec, format_delay
 from dissectors.rocketmq.structures import FORMATTERS as OF_STRUCTURES
-from dissectors.rocketmq.structures import few
+from dissectors.rocketmq.structures import format_few
 from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.info_line import Line, line_by_field
@@ -35,16 +35,22 @@ _LINK = re.compile(r"\s*+(?:See|For more information)\b[^\n]*https?://.*", re.DO
 # ---- numbers
 
 
-def _again(level: int) -> str:
+def _format_retry(level: int) -> str:
     """When a message comes back that a consumer could not take."""
-    return f"again in {delay(level)}" if level > 0 else "again later each time" if level == 0 else "to the dead letters"
+    return (
+        f"again in {format_delay(level)}"
+        if level > 0
+        else "again later each time"
+        if level == 0
+        else "to the dead letters"
+    )
 
 
-def _codec(flag: int) -> str | None:
-    return (codec(flag) or f"codec {flag >> 8 & len(CODECS)}") if flag & COMPRESSED else None
+def _format_codec(flag: int) -> str | None:
+    return (find_codec(flag) or f"codec {flag >> 8 & len(CODECS)}") if flag & COMPRESSED else None
 
 
-def _raft(code: int) -> str | None:
+def _name_raft_code(code: int) -> str | None:
     name: str | None = table("summaries")["raft"].get(f"{code}")
     return name
 
@@ -52,31 +58,31 @@ def _raft(code: int) -> str | None:
 # ---- texts
 
 
-def _length(value: Any, _: str) -> str | None:
+def _format_length(value: Any, _: str) -> str | None:
     return length_text(value) if isinstance(value, (bytes, Secret)) else None
 
 
-def _unless(value: Any, usual: str) -> str | None:
+def _format_unless(value: Any, usual: str) -> str | None:
     return f"{value}" if isinstance(value, str) and value != usual else None
 
 
-def _settings(text: str) -> str | None:
+def _format_settings(text: str) -> str | None:
     """Of Java properties their names, for a value may be a secret; a line that is none has not many words."""
     names = [line.partition("=")[0].strip() for line in text.splitlines() if line.strip()]
-    return few(names) if 0 < len(names) <= SHOWN else count_text(len(names), "setting")
+    return format_few(names) if 0 < len(names) <= SHOWN else count_text(len(names), "setting")
 
 
-def _first(ids: str) -> str | None:
+def _format_first_id(ids: str) -> str | None:
     """The first of a batch's ids."""
     first, *more = ids.split(",")
     return f"{first}, {len(more)} more" if more else first or None
 
 
-def _peers(text: str) -> str:
+def _format_peers(text: str) -> str:
     return count_text(sum(1 for each in text.split(";") if each), "peer")
 
 
-def _number(say: Callable[[int], str | None]) -> Formatter:
+def _make_number_formatter(say: Callable[[int], str | None]) -> Formatter:
     """A verb about a text that is a number as Java writes one; more digits than a long has are none, and so is 0."""
 
     def verb(text: str) -> str | None:
@@ -86,17 +92,17 @@ def _number(say: Callable[[int], str | None]) -> Formatter:
     return of_plain(str, verb)
 
 
-def _moment(value: int) -> str:
+def _format_moment(value: int) -> str:
     return timestamp(value) or f"{value}"
 
 
-def _because(remark: str) -> str | None:
+def _format_cause(remark: str) -> str | None:
     """Why something else happened than what was asked for, if the remark says more than that."""
     known = table("summaries")["reasons"].get(remark)
     return f" ({known})" if known else None
 
 
-def _reason(remark: str) -> str | None:
+def _format_reason(remark: str) -> str | None:
     """Why an answer is no success: the remark, without what surrounds its one sentence."""
     lines, words = table("summaries"), remark.strip()
     if words in lines["usual"]:
@@ -110,38 +116,38 @@ def _reason(remark: str) -> str | None:
 
 
 @cache
-def _of_properties() -> Line:
+def _compile_properties() -> Line:
     return line_by_field(SUMMARIES, table("summaries")["properties"])
 
 
-def _properties(pairs: dict[str, Any]) -> str | None:
+def _format_properties(pairs: dict[str, Any]) -> str | None:
     """What is told of a message besides its content."""
-    return ", ".join(_of_properties()(pairs, [])) or None
+    return ", ".join(_compile_properties()(pairs, [])) or None
 
 
-def _topics(messages: list[Any]) -> str | None:
+def _format_topics(messages: list[Any]) -> str | None:
     structs = [each for each in messages if isinstance(each, dict)]
-    return few(dict.fromkeys(each["topic"] for each in structs if isinstance(each.get("topic"), str)))
+    return format_few(dict.fromkeys(each["topic"] for each in structs if isinstance(each.get("topic"), str)))
 
 
-def _first_offset(messages: list[Any]) -> int:
-    return min(_offsets(messages), default=0) if len(messages) > 1 else -1
+def _find_first_offset(messages: list[Any]) -> int:
+    return min(_list_offsets(messages), default=0) if len(messages) > 1 else -1
 
 
-def _last_offset(messages: list[Any]) -> int:
-    return max(_offsets(messages), default=0) if len(messages) > 1 else -1
+def _find_last_offset(messages: list[Any]) -> int:
+    return max(_list_offsets(messages), default=0) if len(messages) > 1 else -1
 
 
-def _only_offset(messages: list[Any]) -> int:
-    return min(_offsets(messages), default=0) if len(messages) == 1 else -1
+def _find_only_offset(messages: list[Any]) -> int:
+    return min(_list_offsets(messages), default=0) if len(messages) == 1 else -1
 
 
-def _offsets(messages: list[Any]) -> list[int]:
+def _list_offsets(messages: list[Any]) -> list[int]:
     found = [each.get("queueOffset") for each in messages if isinstance(each, dict)]
     return [offset for offset in found if isinstance(offset, int)]
 
 
-def _size(messages: list[Any]) -> int:
+def _sum_body_sizes(messages: list[Any]) -> int:
     """Bytes of bodies as they are on the wire."""
     bodies = [each.get("body") for each in messages if isinstance(each, dict)]
     return sum([len(body) for body in bodies if isinstance(body, bytes)])
@@ -149,33 +155,39 @@ def _size(messages: list[Any]) -> int:
 
 FORMATTERS: Mapping[str, Formatter] = {
     **OF_STRUCTURES,
-    "because": of_plain(str, _because),
-    "codec": of_plain(int, _codec),
-    "due": _number(_moment),
-    "first": of_plain(str, _first),
-    "length": _length,
-    "level": _number(delay),
-    "milliseconds": _number(duration_text),
-    "peers": of_plain(str, _peers),
-    "properties": of_plain(dict, _properties),
-    "raft": of_plain(int, _raft),
-    "reason": of_plain(str, _reason),
-    "seconds": _number(lambda number: duration_text(1000 * number)),
-    "settings": of_plain(str, _settings),
-    "topics": of_plain(list, _topics),
-    "unless": _unless,
+    "because": of_plain(str, _format_cause),
+    "codec": of_plain(int, _format_codec),
+    "due": _make_number_formatter(_format_moment),
+    "first": of_plain(str, _format_first_id),
+    "length": _format_length,
+    "level": _make_number_formatter(format_delay),
+    "milliseconds": _make_number_formatter(duration_text),
+    "peers": of_plain(str, _format_peers),
+    "properties": of_plain(dict, _format_properties),
+    "raft": of_plain(int, _name_raft_code),
+    "reason": of_plain(str, _format_reason),
+    "seconds": _make_number_formatter(lambda number: duration_text(1000 * number)),
+    "settings": of_plain(str, _format_settings),
+    "topics": of_plain(list, _format_topics),
+    "unless": _format_unless,
 }
 
 NUMBERS: Mapping[str, Callable[[int], str]] = {
-    "again": _again,
+    "again": _format_retry,
     "bytes": size_text,
     "ending": lambda number: _ENDS.get(number, f"{number}"),
-    "moment": _moment,
+    "moment": _format_moment,
     "number": lambda number: f"number {number}" if number else "master",
 }
 
 SUMMARIES = Summaries(
     formatters=FORMATTERS,
     numbers=NUMBERS,
-    counts={"count": len, "first": _first_offset, "last": _last_offset, "only": _only_offset, "size": _size},
+    counts={
+        "count": len,
+        "first": _find_first_offset,
+        "last": _find_last_offset,
+        "only": _find_only_offset,
+        "size": _sum_body_sizes,
+    },
 )

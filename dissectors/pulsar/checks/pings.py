@@ -9,13 +9,13 @@ from __future__ import annotations
 from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment, for_request
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck
-from dissectors.pulsar.reports.fields import on
+from dissectors.pulsar.reports.fields import subscribe_to
 
 LATE = 10 * SECOND
 """A third of the interval: an answer is a matter of milliseconds where nothing is wrong."""
 
 
-class Pings(PulsarCheck):
+class PingAnswers(PulsarCheck):
     """See the module."""
 
     def _begin(self) -> None:
@@ -52,4 +52,6 @@ class Pings(PulsarCheck):
         since = self.since.pop(end.stream)
         return (since and since.until(end)) or 0
 
-    on = on("PING", receive_ping, roles=(Role.REQUEST,)) | on("PONG", for_request(receive_pong), roles=(Role.RESPONSE,))
+    on = subscribe_to("PING", receive_ping, roles=(Role.REQUEST,)) | subscribe_to(
+        "PONG", for_request(receive_pong), roles=(Role.RESPONSE,)
+    )

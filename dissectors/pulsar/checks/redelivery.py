@@ -11,7 +11,7 @@ from __future__ import annotations
 from dissectors.correlator import SECOND, BoundedTable, MessageEvent, NumberedKey, Window, WindowTable
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck
-from dissectors.pulsar.reports.fields import Place, on, place_of, text
+from dissectors.pulsar.reports.fields import Place, read_place, read_text, subscribe_to
 from dissectors.slotted import field, slotted
 from dissectors.values import number, struct
 
@@ -27,12 +27,12 @@ POISON = (10, 100, 1000)
 MOST_PLACES = 10_000
 """Entries of a subscription that are told apart within that time."""
 
-_Subscription = tuple[str, str, str]
+_SubscriptionKey = tuple[str, str, str]
 """Server (a proxy shows each message twice), topic and name."""
 
 
 @slotted(frozen=False, eq=False)
-class _Window(Window):
+class _RedeliveryWindow(Window):
     """What a subscription was sent since `begun`: entries (count), those that came again, and by id whether it did.
 
     stormy: whether that was said; poison: how often a message had come of which it was said.
@@ -44,19 +44,19 @@ class _Window(Window):
     poison: int = 0
 
 
-class Redelivery(PulsarCheck):
+class MessageRedelivery(PulsarCheck):
     """See the module."""
 
     def _begin(self) -> None:
-        self.consumers: BoundedTable[NumberedKey, _Subscription] = BoundedTable()
-        self.windows: WindowTable[_Subscription, _Window] = WindowTable(_Window, WINDOW)
+        self.consumers: BoundedTable[NumberedKey, _SubscriptionKey] = BoundedTable()
+        self.windows: WindowTable[_SubscriptionKey, _RedeliveryWindow] = WindowTable(_RedeliveryWindow, WINDOW)
 
     def receive_subscribe(self, event: MessageEvent) -> None:
         """SUBSCRIBE."""
-        topic, subscription = (text(event.values, each) or "" for each in ("topic", "subscription"))
+        topic, subscription = (read_text(event.values, each) or "" for each in ("topic", "subscription"))
         self.consumers[event.stream, number(event.values, "consumer_id")] = event.server, topic, subscription
 
-    def find_subscription(self, event: MessageEvent) -> _Subscription:
+    def find_subscription(self, event: MessageEvent) -> _SubscriptionKey:
         """Whose a consumer is."""
         consumer = number(event.values, "consumer_id")
         found = self.consumers.get((event.stream, consumer))
@@ -68,7 +68,7 @@ class Redelivery(PulsarCheck):
 
     def receive_message(self, event: MessageEvent) -> None:
         """MESSAGE."""
-        place, times = place_of(struct(event.values, "message_id")), number(event.values, "redelivery_count")
+        place, times = read_place(struct(event.values, "message_id")), number(event.values, "redelivery_count")
         whose = self.find_subscription(event)
         if place is None:
             return
@@ -88,9 +88,9 @@ class Redelivery(PulsarCheck):
             self.find("storm", who=who, took=event.time - window.begun, **counts)
 
     on = (
-        on("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
-        | on("SEEK", receive_seek, "consumer_id", roles=(Role.REQUEST,))
-        | on(
+        subscribe_to("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
+        | subscribe_to("SEEK", receive_seek, "consumer_id", roles=(Role.REQUEST,))
+        | subscribe_to(
             *("MESSAGE", receive_message, "consumer_id", "redelivery_count"),
             *(("message_id", name) for name in ("ledgerId", "entryId")),
             roles=(Role.PUSH,),

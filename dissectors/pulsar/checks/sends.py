@@ -14,7 +14,7 @@ from collections import OrderedDict
 from dissectors.correlator import ConnectionEnd, MessageEvent, NumberedTable, for_request
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_producer
-from dissectors.pulsar.reports.fields import NO_NUMBER, on, text
+from dissectors.pulsar.reports.fields import NO_NUMBER, read_text, subscribe_to
 from dissectors.slotted import field, slotted
 from dissectors.values import number, struct
 
@@ -23,7 +23,7 @@ MOST_PENDING = 4096
 
 
 @slotted(frozen=False, eq=False)
-class _Producer:
+class _SendingProducer:
     """losses: its connection's when it was last heard of. highest: its highest sequence id, before: that before the
     latest one.
 
@@ -57,26 +57,26 @@ class _Producer:
         """What waits, in words."""
         first, last = min(self.pending), max(self.pending)
         sequences = f"sequence {first}" if first == last else f"sequences {first} to {last}"
-        return {"who": self.name, "count": _count(sum(self.pending.values())), "sequences": sequences}
+        return {"who": self.name, "count": _count_sends(sum(self.pending.values())), "sequences": sequences}
 
 
-class Sends(PulsarCheck):
+class SendReceipts(PulsarCheck):
     """See the module."""
 
     def _begin(self) -> None:
-        self.producers: NumberedTable[_Producer] = NumberedTable()
+        self.producers: NumberedTable[_SendingProducer] = NumberedTable()
 
     def receive_producer(self, event: MessageEvent) -> None:
         """PRODUCER."""
         key = event.stream, number(event.values, "producer_id")
-        self.producers[key] = _Producer(name_producer(key[1], text(event.values, "topic")), event.losses)
+        self.producers[key] = _SendingProducer(name_producer(key[1], read_text(event.values, "topic")), event.losses)
 
-    def find_producer(self, event: MessageEvent) -> _Producer:
+    def find_producer(self, event: MessageEvent) -> _SendingProducer:
         """Whose a message is; what waits is forgotten where bytes are missing."""
         key = event.stream, number(event.values, "producer_id")
         known = self.producers.get(key)
         if known is None:
-            known = self.producers[key] = _Producer(name_producer(key[1], None), event.losses)
+            known = self.producers[key] = _SendingProducer(name_producer(key[1], None), event.losses)
         if known.losses != event.losses:
             known.losses = event.losses
             known.pending.clear()
@@ -112,10 +112,10 @@ class Sends(PulsarCheck):
                 self.find("lost", ender=end.ender, **known.describe())
 
     on = (
-        on("PRODUCER", receive_producer, "producer_id", "topic", roles=(Role.REQUEST,))
-        | on("SEND", receive_send, "producer_id", "sequence_id", "highest_sequence_id", roles=(Role.REQUEST,))
-        | on("CLOSE_PRODUCER", receive_close, "producer_id", roles=(Role.REQUEST, Role.PUSH))
-        | on(
+        subscribe_to("PRODUCER", receive_producer, "producer_id", "topic", roles=(Role.REQUEST,))
+        | subscribe_to("SEND", receive_send, "producer_id", "sequence_id", "highest_sequence_id", roles=(Role.REQUEST,))
+        | subscribe_to("CLOSE_PRODUCER", receive_close, "producer_id", roles=(Role.REQUEST, Role.PUSH))
+        | subscribe_to(
             *("SEND_RECEIPT SEND_ERROR", for_request(receive_receipt), "producer_id"),
             *(("message_id", name) for name in ("ledgerId", "entryId")),
             roles=(Role.RESPONSE,),
@@ -123,5 +123,5 @@ class Sends(PulsarCheck):
     )
 
 
-def _count(sends: int) -> str:
+def _count_sends(sends: int) -> str:
     return "a SEND" if sends == 1 else f"{sends} SENDs"

@@ -7,7 +7,7 @@ from typing import Any
 
 from dissectors.guide import Page
 from dissectors.pulsar.commands import MESSAGE, SEND, markers
-from dissectors.pulsar.guide.layouts import NOTHING, layout_data, layout_lines
+from dissectors.pulsar.guide.layouts import NOTHING, format_layout, make_layout_data
 from dissectors.pulsar.tables import table
 from dissectors.wire.guide.text import columns
 
@@ -15,27 +15,27 @@ _HEAD = ("part", "type", "")
 _CARRY = (SEND, MESSAGE)
 
 
-def parts_of(code: int) -> list[Sequence[str]]:
+def list_parts(code: int) -> list[Sequence[str]]:
     """The parts of a command's frames, in order."""
     frame = table("guide")["frame"]
     entry = frame["entry"] if code == MESSAGE else ()
     return [*frame["simple"], *entry, *(frame["payload"] if code in _CARRY else ())]
 
 
-def frame_lines(code: int) -> list[str]:
+def format_frame(code: int) -> list[str]:
     """Those parts as lines, with what the payload needs to be read."""
-    lines = columns([_HEAD, *parts_of(code)])
+    lines = columns([_HEAD, *list_parts(code)])
     if code in _CARRY:
         lines += ["", "A frame may end behind the command. See frame, MessageMetadata, SingleMessageMetadata, markers."]
     return lines
 
 
-def frame_data(parts: Sequence[Sequence[str]]) -> list[dict[str, str]]:
+def make_frame_data(parts: Sequence[Sequence[str]]) -> list[dict[str, str]]:
     """The same as JSON knows it."""
     return [{"part": name, "type": kind} | ({"about": about} if about else {}) for name, kind, about in parts]
 
 
-def frame_page() -> Page:
+def make_frame_page() -> Page:
     """All there can be in a frame."""
     frame = table("guide")["frame"]
     titles = {
@@ -48,11 +48,11 @@ def frame_page() -> Page:
     for name, title in titles.items():
         lines += ["", title, *columns([_HEAD, *frame[name]])]
     lines += ["", *frame["says"]]
-    data = {name: frame_data(frame[name]) for name in titles}
+    data = {name: make_frame_data(frame[name]) for name in titles}
     return Page(lines, {"name": "frame", **data, "says": frame["says"]})
 
 
-def markers_page() -> Page:
+def make_markers_page() -> Page:
     """What brokers write among the messages of a topic: marker_type tells, and what the payload then is."""
     held = {number: message.name for number, message in markers().items()}
     kinds = {int(number): name for number, name in table("enums")["MarkerType"].items()}
@@ -60,21 +60,21 @@ def markers_page() -> Page:
     lines = ["markers: what brokers write among the messages of a topic, told by MessageMetadata.marker_type", ""]
     lines += columns([("type", "name", "payload"), *rows])
     for message in held.values():
-        lines += ["", message, *layout_lines(message)]
+        lines += ["", message, *format_layout(message)]
     found: list[dict[str, Any]] = []
     for number, name in kinds.items():
-        payload = {"payload": held[number], "fields": layout_data(held[number])} if number in held else {}
+        payload = {"payload": held[number], "fields": make_layout_data(held[number])} if number in held else {}
         found += [{"type": number, "name": name, **payload}] if number else []
     return Page(lines, {"markers": found})
 
 
-def types_page() -> Page:
+def make_types_page() -> Page:
     """How Protocol Buffers writes values."""
     rows = table("guide")["types"]
     return Page(columns([("what", "on the wire"), *rows.items()], ""), {"types": rows})
 
 
-def versions_page() -> Page:
+def make_versions_page() -> Page:
     """What each protocol version added; the lower one of CONNECT's and CONNECTED's is spoken."""
     rows = table("guide")["versions"]
     lines = columns([("version", "added"), *rows.items()], "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dissectors.field import Field, Tree
 from dissectors.pulsar.nested.schemas import SCHEMA_DATA, open_schema
-from dissectors.pulsar.nested.texts import text_of
+from dissectors.pulsar.nested.texts import format_text
 from dissectors.wire.texts import with_text
 
 
@@ -27,6 +27,6 @@ def _open_nodes(tree: Tree, nodes: list[Field], above: tuple[Field, ...]) -> Non
             open_schema(tree, node, nodes, above)
         elif node.children:
             _open_nodes(tree, node.children, (*above, node))
-        text = None if node.spec.label is not None else text_of(node, nodes)
+        text = None if node.spec.label is not None else format_text(node, nodes)
         if text is not None:
             node.spec = with_text(node.spec, text)

@@ -37,16 +37,16 @@ def open_schema(tree: Tree, node: Field, beside: list[Field], above: tuple[Field
     kind = next((each.value for each in beside if each.spec.name == "type"), None)
     if kind != _KEY_VALUE:
         if _is_definition(data):
-            _open(tree, node, above, _json)
-    elif (sizes := _sizes(data)) is not None:
-        _open(tree, node, above, partial(_both, sizes=sizes))
+            _open_leaf(tree, node, above, _read_definition)
+    elif (sizes := _read_sizes(data)) is not None:
+        _open_leaf(tree, node, above, partial(_read_key_value, sizes=sizes))
 
 
 def _is_definition(data: bytes) -> bool:
     return data.lstrip()[:1] in (b"{", b"[", b'"') and is_json(data)
 
 
-def _open(tree: Tree, node: Field, above: tuple[Field, ...], read: Read) -> None:
+def _open_leaf(tree: Tree, node: Field, above: tuple[Field, ...], read: Read) -> None:
     """Tag and length of the field become nodes of their own."""
     reader = Reader(tree, tree.sources[node.source], node.children, (*above, node), Budget())
     reader.at, reader.end = node.offset, node.offset + node.length
@@ -62,11 +62,11 @@ def _open(tree: Tree, node: Field, above: tuple[Field, ...], read: Read) -> None
     node.spec = Parted(spec.name, spec.type, spec.label, spec.secret)
 
 
-def _json(reader: Reader) -> None:
+def _read_definition(reader: Reader) -> None:
     read_json(reader, _DEFINITION.name)
 
 
-def _sizes(data: bytes) -> tuple[int, int] | None:
+def _read_sizes(data: bytes) -> tuple[int, int] | None:
     """How long both definitions are, -1 for none; None where they do not fill the data."""
     if len(data) < 2 * INT32.layout.size:
         return None
@@ -78,14 +78,14 @@ def _sizes(data: bytes) -> tuple[int, int] | None:
     return (first, second) if second >= -1 and behind + INT32.layout.size + max(second, 0) == len(data) else None
 
 
-def _both(reader: Reader, sizes: tuple[int, int]) -> None:
+def _read_key_value(reader: Reader, sizes: tuple[int, int]) -> None:
     end = reader.end
     for name, size in zip(("key", "value"), sizes, strict=True):
         reader.enter(FieldSpec(name, "struct"))
         reader.take(LENGTH["int32"], INT32)
         reader.end = reader.at + max(size, 0)
         if _is_definition(reader.data[reader.at : reader.end]):
-            _json(reader)
+            _read_definition(reader)
         elif size > 0:
             reader.leaf(_DEFINITION, reader.data[reader.at : reader.end], reader.end)
         reader.end = end

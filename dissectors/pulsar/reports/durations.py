@@ -10,7 +10,7 @@ from __future__ import annotations
 _BITS = 7
 
 
-class Durations:
+class DurationStatistics:
     """ns; longest: None without any."""
 
     __slots__ = ("_groups", "count", "longest")

@@ -12,7 +12,7 @@ from collections import Counter
 from dissectors.correlator import SECOND, MessageEvent, Window, WindowTable, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ANSWERS, on
+from dissectors.rocketmq.reports.fields import ANSWERS, subscribe_to
 from dissectors.slotted import field, slotted
 
 WINDOW = 60 * SECOND
@@ -32,7 +32,7 @@ _ASKED = (
 
 
 @slotted(frozen=False, eq=False)
-class _Window(Window):
+class _AnswerWindow(Window):
     """What a server answered since `begun`. is_said: whether that was too much already."""
 
     busy: int = 0
@@ -40,11 +40,11 @@ class _Window(Window):
     is_said: bool = False
 
 
-class Busy(RocketmqCheck):
+class BusyBrokers(RocketmqCheck):
     """See the module."""
 
     def _begin(self) -> None:
-        self.windows: WindowTable[str, _Window] = WindowTable(_Window, WINDOW)
+        self.windows: WindowTable[str, _AnswerWindow] = WindowTable(_AnswerWindow, WINDOW)
 
     def receive_request(self, event: MessageEvent) -> None:
         """Nothing is wanted of a request but that its answer comes."""
@@ -64,4 +64,6 @@ class Busy(RocketmqCheck):
             counts = {"busy": window.busy, "all": window.count, "took": event.time - window.begun}
             self.find("busy", server=event.server, errors=errors, **counts)
 
-    on = on(_ASKED, (Role.REQUEST,), receive_request) | on(_ASKED, ANSWERS, for_request(receive_answer))
+    on = subscribe_to(_ASKED, (Role.REQUEST,), receive_request) | subscribe_to(
+        _ASKED, ANSWERS, for_request(receive_answer)
+    )

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ANSWERS, header, on
+from dissectors.rocketmq.reports.fields import ANSWERS, read_header, subscribe_to
 from dissectors.values import number, text
 
 _MASTERS, _LEADER = "CONTROLLER_ELECT_MASTER CONTROLLER_GET_REPLICA_INFO", "CONTROLLER_GET_METADATA_INFO"
 
 
-class Masters(RocketmqCheck):
+class MasterChanges(RocketmqCheck):
     """See the module. Who is told of a change is the broker that asked, by its name."""
 
     def _begin(self) -> None:
@@ -26,11 +26,11 @@ class Masters(RocketmqCheck):
 
     def receive_question(self, event: MessageEvent) -> None:
         """A question, perhaps about a broker."""
-        self.await_answer(event, text(header(event.values), "brokerName") or "")
+        self.await_answer(event, text(read_header(event.values), "brokerName") or "")
 
     def receive_leader(self, _: str, event: MessageEvent) -> None:
         """The leader of the controllers."""
-        said = header(event.values)
+        said = read_header(event.values)
         group, address = text(said, "group") or "", text(said, "controllerLeaderAddress")
         if event.error is not None or address is None:
             return
@@ -41,7 +41,7 @@ class Masters(RocketmqCheck):
 
     def receive_master(self, broker: str, event: MessageEvent) -> None:
         """The master of a broker."""
-        said = header(event.values)
+        said = read_header(event.values)
         address, epoch = text(said, "masterAddress"), number(said, "masterEpoch", -1)
         before = self.masters.get(broker)
         if event.error is not None or not broker or address is None or epoch < 0 or (before and epoch <= before[0]):
@@ -52,9 +52,9 @@ class Masters(RocketmqCheck):
         self.masters[broker] = epoch, master
 
     on = (
-        on(f"{_MASTERS} {_LEADER}", (Role.REQUEST,), receive_question, "brokerName")
-        | on(
+        subscribe_to(f"{_MASTERS} {_LEADER}", (Role.REQUEST,), receive_question, "brokerName")
+        | subscribe_to(
             *(_MASTERS, ANSWERS, for_request(receive_master), "masterBrokerId", "masterAddress", "masterEpoch"),
         )
-        | on(_LEADER, ANSWERS, for_request(receive_leader), "controllerLeaderAddress", "group")
+        | subscribe_to(_LEADER, ANSWERS, for_request(receive_leader), "controllerLeaderAddress", "group")
     )

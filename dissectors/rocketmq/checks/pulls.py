@@ -14,7 +14,7 @@ from typing import NamedTuple
 from dissectors.correlator import SECOND, MessageEvent, Moment, Repeats, WindowTable, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ANSWERS, PULLS, header, on
+from dissectors.rocketmq.reports.fields import ANSWERS, PULLS, read_header, subscribe_to
 from dissectors.slotted import slotted
 from dissectors.values import number, text
 
@@ -40,13 +40,13 @@ _Queue = tuple[int, str, str, int]
 
 
 @slotted(frozen=False, eq=False)
-class _Moved(Repeats):
+class _MovedOffset(Repeats):
     """offset: the latest that was not there."""
 
     offset: int = -1
 
 
-class _Asked(NamedTuple):
+class _PullRequest(NamedTuple):
     """A pull. offset: where it begins."""
 
     queue: _Queue
@@ -55,23 +55,23 @@ class _Asked(NamedTuple):
     moment: Moment
 
 
-class Pulls(RocketmqCheck):
+class EmptyPulls(RocketmqCheck):
     """See the module."""
 
     def _begin(self) -> None:
         self.empty: WindowTable[_Queue, Repeats] = WindowTable(Repeats, WINDOW)
-        self.moved: WindowTable[_Queue, _Moved] = WindowTable(_Moved, 6 * WINDOW)
+        self.moved: WindowTable[_Queue, _MovedOffset] = WindowTable(_MovedOffset, 6 * WINDOW)
 
     def receive_pull(self, event: MessageEvent) -> None:
         """Which queue, from where, and whether the broker may wait."""
-        asked = header(event.values)
+        asked = read_header(event.values)
         group, topic = text(asked, "consumerGroup") or "", text(asked, "topic") or ""
         queue = event.stream, group, topic, number(asked, "queueId", -1)
         long = number(asked, "suspendTimeoutMillis") * 1_000_000 > AT_ONCE
         may_wait = bool(number(asked, "sysFlag") & SUSPEND) and long
-        self.await_answer(event, _Asked(queue, number(asked, "queueOffset", -1), may_wait, event.moment))
+        self.await_answer(event, _PullRequest(queue, number(asked, "queueOffset", -1), may_wait, event.moment))
 
-    def receive_answer(self, asked: _Asked, event: MessageEvent) -> None:
+    def receive_answer(self, asked: _PullRequest, event: MessageEvent) -> None:
         """What came of it."""
         code = None if event.error is None else event.error[0]
         if code == _MOVED:
@@ -82,9 +82,9 @@ class Pulls(RocketmqCheck):
             self.empty.pop(asked.queue)
             self.moved.pop(asked.queue)
 
-    def come_back(self, asked: _Asked, event: MessageEvent) -> None:
+    def come_back(self, asked: _PullRequest, event: MessageEvent) -> None:
         """There was nothing."""
-        went_on = number(header(event.values), "nextBeginOffset", asked.offset) != asked.offset
+        went_on = number(read_header(event.values), "nextBeginOffset", asked.offset) != asked.offset
         took = asked.moment.until(event)
         if went_on or took is None or took > AT_ONCE:
             return
@@ -92,22 +92,22 @@ class Pulls(RocketmqCheck):
         if repeats.add(STORM):
             sentence = "unsuspended" if asked.may_wait else "polling"
             took = event.time - repeats.begun
-            self.find(sentence, who=_who(asked.queue, event), count=repeats.count, took=took)
+            self.find(sentence, who=_name_puller(asked.queue, event), count=repeats.count, took=took)
 
-    def move(self, asked: _Asked, event: MessageEvent) -> None:
+    def move(self, asked: _PullRequest, event: MessageEvent) -> None:
         """The offset is not there."""
         moved = self.moved.find_at(asked.queue, event.time)
         if asked.offset != moved.offset:
-            moved = self.moved[asked.queue] = _Moved(event.time, offset=asked.offset)
+            moved = self.moved[asked.queue] = _MovedOffset(event.time, offset=asked.offset)
         if moved.add(MOVED):
             took = event.time - moved.begun
-            self.find("moved", who=_who(asked.queue, event), offset=asked.offset, count=moved.count, took=took)
+            self.find("moved", who=_name_puller(asked.queue, event), offset=asked.offset, count=moved.count, took=took)
 
-    on = on(
+    on = subscribe_to(
         *(PULLS, (Role.REQUEST,), receive_pull, "consumerGroup", "topic", "queueId", "queueOffset", "sysFlag"),
         "suspendTimeoutMillis",
-    ) | on(PULLS, ANSWERS, for_request(receive_answer), "nextBeginOffset")
+    ) | subscribe_to(PULLS, ANSWERS, for_request(receive_answer), "nextBeginOffset")
 
 
-def _who(queue: _Queue, event: MessageEvent) -> str:
+def _name_puller(queue: _Queue, event: MessageEvent) -> str:
     return f"{event.client}, group {queue[1]}, {queue[2]}[{queue[3]}]"

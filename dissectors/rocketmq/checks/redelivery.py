@@ -11,7 +11,7 @@ from __future__ import annotations
 from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Window, WindowTable
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ASKS, header, on
+from dissectors.rocketmq.reports.fields import ASKS, read_header, subscribe_to
 from dissectors.slotted import field, slotted
 from dissectors.values import number, text
 
@@ -35,30 +35,30 @@ _SENDS = "SEND_MESSAGE SEND_MESSAGE_V2 SEND_BATCH_MESSAGE"
 
 
 @slotted(frozen=False, eq=False)
-class _Window(Window):
+class _ReturnWindow(Window):
     """What a group sent back since `begun`. is_said: whether that was too much already."""
 
     different: set[str] = field(default_factory=set)
     is_said: bool = False
 
 
-class Redelivery(RocketmqCheck):
+class ReturnedMessages(RocketmqCheck):
     """See the module."""
 
     def _begin(self) -> None:
-        self.windows: WindowTable[tuple[str, str], _Window] = WindowTable(_Window, WINDOW)
+        self.windows: WindowTable[tuple[str, str], _ReturnWindow] = WindowTable(_ReturnWindow, WINDOW)
         self.times: BoundedTable[tuple[str, str, str], list[int]] = BoundedTable(make=lambda: [0, TIMES])
         """By message how often it was sent back, and at which count that is said."""
 
     def receive_send(self, event: MessageEvent) -> None:
         """A SEND, perhaps to where dead messages lie."""
-        topic = text(header(event.values), "topic") or ""
+        topic = text(read_header(event.values), "topic") or ""
         if topic.startswith(_DEAD):
             self.find("dead", group=topic.removeprefix(_DEAD), client=event.client)
 
     def receive_back(self, event: MessageEvent) -> None:
         """A message is sent back."""
-        said = header(event.values)
+        said = read_header(event.values)
         group = text(said, "group") or ""
         message = text(said, "originMsgId") or f"at {number(said, 'offset')}"
         times = self.times.find((event.server, group, message))
@@ -80,7 +80,7 @@ class Redelivery(RocketmqCheck):
             took, different = event.time - window.begun, len(window.different)
             self.find("storm", group=group, count=window.count, took=took, different=different)
 
-    on = on(
+    on = subscribe_to(
         *(_BACK, (Role.REQUEST,), receive_back, "group", "originMsgId", "offset", "maxReconsumeTimes"),
         "delayLevel",
-    ) | on(_SENDS, ASKS, receive_send, "topic")
+    ) | subscribe_to(_SENDS, ASKS, receive_send, "topic")

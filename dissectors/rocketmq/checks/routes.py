@@ -12,7 +12,7 @@ from __future__ import annotations
 from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Repeats, WindowTable, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, header, on
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, read_header, subscribe_to
 from dissectors.values import text
 
 TOPIC_NOT_EXIST, NOT_SUPPORTED = 17, 3
@@ -32,7 +32,7 @@ _ASK, _REGISTER, _UNREGISTER = "GET_ROUTEINFO_BY_TOPIC", "REGISTER_BROKER", "UNR
 _DELETE = "DELETE_TOPIC_IN_NAMESRV DELETE_TOPIC_IN_BROKER"
 
 
-class Routes(RocketmqCheck):
+class MissingRoutes(RocketmqCheck):
     """See the module."""
 
     def _begin(self) -> None:
@@ -44,13 +44,13 @@ class Routes(RocketmqCheck):
 
     def receive_question(self, event: MessageEvent) -> None:
         """A client asks for a topic."""
-        topic = text(header(event.values), "topic")
+        topic = text(read_header(event.values), "topic")
         if topic is not None:
             self.await_answer(event, topic)
 
     def receive_register(self, event: MessageEvent) -> None:
         """A broker registers."""
-        said = header(event.values)
+        said = read_header(event.values)
         name, address = text(said, "brokerName") or "a broker", text(said, "brokerAddr") or event.client
         self.await_answer(event, f"{name} at {address}")
 
@@ -60,7 +60,7 @@ class Routes(RocketmqCheck):
 
     def receive_delete(self, event: MessageEvent) -> None:
         """A topic is deleted."""
-        self.known.pop(text(header(event.values), "topic") or "")
+        self.known.pop(text(read_header(event.values), "topic") or "")
 
     def receive_route(self, topic: str, event: MessageEvent) -> None:
         """The answer to a client."""
@@ -84,10 +84,10 @@ class Routes(RocketmqCheck):
             self.find("refused", broker=broker, error=event.error[1])
 
     on = (
-        on(_ASK, (Role.REQUEST,), receive_question, "topic")
-        | on(_ASK, ANSWERS, for_request(receive_route))
-        | on(_REGISTER, (Role.REQUEST,), receive_register, "brokerName", "brokerAddr")
-        | on(_REGISTER, ANSWERS, for_request(receive_registered))
-        | on(_UNREGISTER, ASKS, receive_unregister)
-        | on(_DELETE, (Role.REQUEST,), receive_delete, "topic")
+        subscribe_to(_ASK, (Role.REQUEST,), receive_question, "topic")
+        | subscribe_to(_ASK, ANSWERS, for_request(receive_route))
+        | subscribe_to(_REGISTER, (Role.REQUEST,), receive_register, "brokerName", "brokerAddr")
+        | subscribe_to(_REGISTER, ANSWERS, for_request(receive_registered))
+        | subscribe_to(_UNREGISTER, ASKS, receive_unregister)
+        | subscribe_to(_DELETE, (Role.REQUEST,), receive_delete, "topic")
     )

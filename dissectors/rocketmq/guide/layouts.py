@@ -29,21 +29,21 @@ class _Row(NamedTuple):
     required: bool
 
 
-def above(name: str) -> list[str]:
+def list_superclasses(name: str) -> list[str]:
     """The classes that a class extends, the nearest first."""
     row = table("headers")["headers"][name]
-    return [row["extends"], *above(row["extends"])] if "extends" in row else []
+    return [row["extends"], *list_superclasses(row["extends"])] if "extends" in row else []
 
 
-def is_fast(name: str) -> bool:
+def has_fast_codec(name: str) -> bool:
     """Whether a class has code of its own for the binary header."""
     return bool(table("headers")["headers"][name].get("fast"))
 
 
-def _rows(name: str) -> Iterator[_Row]:
+def _iterate_rows(name: str) -> Iterator[_Row]:
     """A class's own fields, then those of the classes above that it has not itself."""
     told: set[str] = set()
-    for owner in (name, *above(name)):
+    for owner in (name, *list_superclasses(name)):
         row = table("headers")["headers"][owner]
         for wire, kind in row["fields"].items():
             if wire not in told:
@@ -52,28 +52,28 @@ def _rows(name: str) -> Iterator[_Row]:
                 yield _Row(wire, plain, kind, owner, wire in row.get("required", ()))
 
 
-def class_lines(name: str) -> list[str]:
+def format_class(name: str) -> list[str]:
     """The fields of a class below each other."""
-    rows = list(_rows(name))
+    rows = list(_iterate_rows(name))
     if not rows:
         return [NOTHING]
     if all(row.name == row.wire for row in rows):
-        return columns([("field", "type", ""), *((row.wire, row.type, _notes(name, row)) for row in rows)])
+        return columns([("field", "type", ""), *((row.wire, row.type, _format_notes(name, row)) for row in rows)])
     head = ("field", "name", "type", "")
-    return columns([head, *((row.wire, row.name, row.type, _notes(name, row)) for row in rows)])
+    return columns([head, *((row.wire, row.name, row.type, _format_notes(name, row)) for row in rows)])
 
 
-def _notes(name: str, row: _Row) -> str:
+def _format_notes(name: str, row: _Row) -> str:
     found = ["required"] if row.required else []
     if row.owner != name:
         found.append(f"of {row.owner}")
-    found += _abouts(row)
+    found += _list_notes(row)
     if row.wire in SECRETS:
         found.append("masked")
     return "; ".join(found)
 
 
-def _abouts(row: _Row) -> list[str]:
+def _list_notes(row: _Row) -> list[str]:
     """What there is to know of a field beside its type."""
     guide = table("guide")
     found = []
@@ -87,12 +87,12 @@ def _abouts(row: _Row) -> list[str]:
     return found
 
 
-def class_data(name: str) -> list[dict[str, Any]]:
+def make_class_data(name: str) -> list[dict[str, Any]]:
     """The same as JSON knows it: what is so is there, what is not so is left out."""
-    return [_row_data(name, row) for row in _rows(name)]
+    return [_make_row_data(name, row) for row in _iterate_rows(name)]
 
 
-def _row_data(name: str, row: _Row) -> dict[str, Any]:
+def _make_row_data(name: str, row: _Row) -> dict[str, Any]:
     found: dict[str, Any] = {"field": row.wire, "type": row.type}
     if row.name != row.wire:
         found["name"] = row.name
@@ -102,18 +102,18 @@ def _row_data(name: str, row: _Row) -> dict[str, Any]:
         found["of"] = row.owner
     if row.wire in SECRETS:
         found["secret"] = True
-    if _abouts(row):
-        found["about"] = "; ".join(_abouts(row))
+    if _list_notes(row):
+        found["about"] = "; ".join(_list_notes(row))
     return found
 
 
-def part_data(parts: Sequence[Sequence[str]]) -> list[dict[str, str]]:
+def make_part_data(parts: Sequence[Sequence[str]]) -> list[dict[str, str]]:
     """Parts of a layout, as JSON."""
     return [{"part": name, "type": kind} | ({"about": about} if about else {}) for name, kind, about in parts]
 
 
-def parts_page(name: str) -> Page:
+def make_parts_page(name: str) -> Page:
     """A layout of guide.json: its parts in order, and what they do not say."""
     layout: Mapping[str, Any] = table("guide")["pages"][name]
     lines = [name, *columns([_PARTS, *layout["parts"]]), "", *layout["says"]]
-    return Page(lines, {"name": name, "parts": part_data(layout["parts"]), "says": layout["says"]})
+    return Page(lines, {"name": name, "parts": make_part_data(layout["parts"]), "says": layout["says"]})

@@ -11,33 +11,33 @@ _PER_LINE = 6
 """Versions in a line: a release and its snapshot stand beside each other."""
 
 
-def response_page(name: str) -> Page:
+def make_response_page(name: str) -> Page:
     """One response code, by its name."""
-    code = codes_by_name()[name]
-    said, former = table("guide")["responses"].get(name, ""), _former(code)
+    code = map_response_codes()[name]
+    said, former = table("guide")["responses"].get(name, ""), _find_former_name(code)
     lines = [f"{name} (response code {code})"]
     lines += columns([row for row in (("what", said), ("formerly", former)) if row[1]])
     data = {"name": name, "code": code, "what": said, "formerly": former}
     return Page(lines, {key: value for key, value in data.items() if value != ""})
 
 
-def codes_by_name() -> dict[str, int]:
+def map_response_codes() -> dict[str, int]:
     """Response codes by what they are called now."""
     return {name: int(code) for code, name in table("names")["responses"].items()}
 
 
-def _former(code: int) -> str:
+def _find_former_name(code: int) -> str:
     return str(table("guide")["formerResponses"].get(str(code), ""))
 
 
-def responses_page() -> Page:
+def make_responses_page() -> Page:
     """All response codes; what one was called before where it has another name now."""
     rows = [
-        (f"{code}", name, table("guide")["responses"].get(name, ""), _former(code))
-        for name, code in codes_by_name().items()
+        (f"{code}", name, table("guide")["responses"].get(name, ""), _find_former_name(code))
+        for name, code in map_response_codes().items()
     ]
-    gone = {int(code) for code in table("guide")["formerResponses"]} - set(codes_by_name().values())
-    rows += [(f"{code}", "", "", _former(code)) for code in sorted(gone)]
+    gone = {int(code) for code in table("guide")["formerResponses"]} - set(map_response_codes().values())
+    rows += [(f"{code}", "", "", _find_former_name(code)) for code in sorted(gone)]
     page = listed(("code", "name", "what", "formerly"), rows, "responses")
     lines = [
         f"{code:>6}  {name}" + (f": {said}" if said else "") + (f" (formerly {former})" if former else "")
@@ -46,12 +46,12 @@ def responses_page() -> Page:
     return Page(lines, page.data)
 
 
-def languages_page() -> Page:
+def make_languages_page() -> Page:
     """Languages by their number in a binary header; JSON has the name."""
     return listed(("number", "name"), list(table("names")["languages"].items()), "languages")
 
 
-def versions_page() -> Page:
+def make_versions_page() -> Page:
     """Versions by their number, which each release raises by two."""
     names = table("names")["versions"]
     cells = [f"{number} {name}" for number, name in enumerate(names)]
@@ -59,7 +59,7 @@ def versions_page() -> Page:
     return Page(columns(rows, ""), {"versions": dict(enumerate(names))})
 
 
-def properties_page() -> Page:
+def make_properties_page() -> Page:
     """Properties of messages that RocketMQ itself gives a meaning."""
     guide, meanings = table("guide"), table("meanings")["properties"]
     rows = [
@@ -72,7 +72,7 @@ def properties_page() -> Page:
     return Page(lines, {"properties": data})
 
 
-def topics_page() -> Page:
+def make_topics_page() -> Page:
     """Topics of the system's own, and what the names of others begin with."""
     rows = [(name, said) for which in ("topics", "prefixes") for name, said in table("meanings")[which].items()]
     return listed(("topic", "what"), rows, "topics")

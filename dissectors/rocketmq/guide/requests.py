@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dissectors.guide import Page
-from dissectors.rocketmq.codes import Operation, operations, response_name, wrapped_codes
-from dissectors.rocketmq.guide.layouts import above, class_data, class_lines, is_fast
+from dissectors.rocketmq.codes import RequestCode, find_response_name, map_binary_codes, operations
+from dissectors.rocketmq.guide.layouts import format_class, has_fast_codec, list_superclasses, make_class_data
 from dissectors.rocketmq.tables import table
 from dissectors.wire.guide.text import INDENT, columns
 
@@ -15,7 +15,7 @@ _SIDES = ("request", "response")
 _UNKNOWN = f"{INDENT}none that is known"
 
 
-def page_names() -> dict[int, str]:
+def map_page_names() -> dict[int, str]:
     """What a page is called by its request code: the name, with the number behind it where another code has it too."""
     found: dict[int, str] = {}
     for code, operation in operations().items():
@@ -23,17 +23,17 @@ def page_names() -> dict[int, str]:
     return found
 
 
-def request_page(code: int) -> Page:
+def make_request_page(code: int) -> Page:
     """The page of a request code."""
     operation = operations()[code]
-    facts = dict(_facts(operation))
+    facts = dict(_list_facts(operation))
     lines = [f"{operation.name} (request code {code})", *columns(facts.items())]
     data: dict[str, Any] = {"name": operation.name, "code": code, **facts}
     for side in _SIDES:
-        header, body = getattr(operation, side), _body(operation, side)
-        lines += ["", _title(side, header), *(class_lines(header) if header else [_UNKNOWN])]
+        header, body = getattr(operation, side), _describe_body(operation, side)
+        lines += ["", _format_title(side, header), *(format_class(header) if header else [_UNKNOWN])]
         lines += ["", f"{side.capitalize()} body", f"{INDENT}{body}" if body else _UNKNOWN]
-        data[side] = {"header": header, "fields": class_data(header) if header else []} | (
+        data[side] = {"header": header, "fields": make_class_data(header) if header else []} | (
             {"body": body} if body else {}
         )
     lines += [
@@ -43,19 +43,19 @@ def request_page(code: int) -> Page:
     return Page(lines, data)
 
 
-def _title(side: str, header: str | None) -> str:
+def _format_title(side: str, header: str | None) -> str:
     title = f"{side.capitalize()} header"
-    return title if header is None else f"{title}: {header}{_kin(header)}"
+    return title if header is None else f"{title}: {header}{_format_superclasses(header)}"
 
 
-def _kin(header: str) -> str:
+def _format_superclasses(header: str) -> str:
     """What a class extends, as a part of its title."""
-    found = [f"extends {', '.join(above(header))}"] if above(header) else []
-    found += ["written by code of its own"] if is_fast(header) else []
+    found = [f"extends {', '.join(list_superclasses(header))}"] if list_superclasses(header) else []
+    found += ["written by code of its own"] if has_fast_codec(header) else []
     return f" ({', '.join(found)})" if found else ""
 
 
-def _body(operation: Operation, side: str) -> str | None:
+def _describe_body(operation: RequestCode, side: str) -> str | None:
     """How a body is written; None where there is none, or none of which anything is known."""
     guide = table("guide")
     kind = operation.request_body if side == "request" else operation.response_body
@@ -66,18 +66,18 @@ def _body(operation: Operation, side: str) -> str | None:
     return f"{said}: {name}" if name else said
 
 
-def _facts(operation: Operation) -> Iterator[tuple[str, str]]:
+def _list_facts(operation: RequestCode) -> Iterator[tuple[str, str]]:
     guide, code = table("guide"), operation.code
-    wrapped = {meant: binary for binary, meant in wrapped_codes().items()}
+    wrapped = {meant: binary for binary, meant in map_binary_codes().items()}
     if operation.name in guide["commands"] and code not in guide["raft"]:
         yield "what", guide["commands"][operation.name]
-    yield "asked of", _asked(operation)
+    yield "asked of", _describe_receiver(operation)
     if code in guide["oneway"]:
         yield "role", "request, or one-way: then nothing answers it"
     if operation.success:
         yield "success", f"response code {operation.success}, as DLedger says it between controllers"
     if str(code) in guide["empty"]:
-        yield "ordinary", f"{_named(guide['empty'][str(code)])}: nothing went wrong"
+        yield "ordinary", f"{_format_codes(guide['empty'][str(code)])}: nothing went wrong"
     if code in wrapped:
         yield "binary", f"{wrapped[code]} in a binary header, whose code has 16 bits; Java servers refuse it with 3"
     if str(code) in guide["former"]:
@@ -88,22 +88,28 @@ def _facts(operation: Operation) -> Iterator[tuple[str, str]]:
         yield "since", "later than 5.3"
 
 
-def _asked(operation: Operation) -> str:
+def _describe_receiver(operation: RequestCode) -> str:
     if operation.code in table("guide")["raft"]:
         return "a controller, by another one"
     return "a client, by its server" if operation.from_server else "a server"
 
 
-def _named(codes: list[int]) -> str:
-    return ", ".join(f"{code} {response_name(code)}" for code in codes)
+def _format_codes(codes: list[int]) -> str:
+    return ", ".join(f"{code} {find_response_name(code)}" for code in codes)
 
 
-def class_page(name: str) -> Page:
+def make_class_page(name: str) -> Page:
     """A header class, and the requests and answers that have it."""
     used = [f"{each.name} {side}" for each in operations().values() for side in _SIDES if getattr(each, side) == name]
-    below = [each for each in table("headers")["headers"] if name in above(each)]
-    lines = [f"{name}{_kin(name)}"]
+    below = [each for each in table("headers")["headers"] if name in list_superclasses(each)]
+    lines = [f"{name}{_format_superclasses(name)}"]
     lines += [f"{INDENT}used by  {', '.join(used)}"] if used else []
     lines += [f"{INDENT}extended by  {len(below)} classes"] if below else []
-    data = {"name": name, "extends": above(name), "usedBy": used, "extendedBy": below, "fields": class_data(name)}
-    return Page([*lines, "", *class_lines(name)], data)
+    data = {
+        "name": name,
+        "extends": list_superclasses(name),
+        "usedBy": used,
+        "extendedBy": below,
+        "fields": make_class_data(name),
+    }
+    return Page([*lines, "", *format_class(name)], data)

@@ -9,34 +9,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dissectors.rocketmq.ha.forms import HEAD, SLAVE_OFFSET, Frame, Kind, frame
+from dissectors.rocketmq.ha.forms import HEAD, SLAVE_OFFSET, HAFrame, HAProtocol, read_head
 
 _LONGEST_STEP = 1 << 30
 """Bytes between two reports of a slave; but for the first, which may be of an empty log."""
 
 
-class Link(NamedTuple):
+class FrameLink(NamedTuple):
     """A frame and where it begins; `follows`: whether it goes on where those before it were."""
 
     at: int
-    frame: Frame
+    frame: HAFrame
     follows: bool
 
 
-def links(data: bytes, from_slave: bool, kind: Kind) -> Iterator[Link]:
+def iterate_links(data: bytes, from_slave: bool, kind: HAProtocol) -> Iterator[FrameLink]:
     """The frames in bytes of one direction, up to what can be none; the last may be cut."""
     at, before = 0, None
     while at < len(data):
-        found = frame(data[at : at + HEAD], from_slave, kind, ended=True)
-        if not isinstance(found, Frame):
+        found = read_head(data[at : at + HEAD], from_slave, kind, ended=True)
+        if not isinstance(found, HAFrame):
             return
-        yield Link(at, found, before is None or follows(before, found))
+        yield FrameLink(at, found, before is None or can_follow(before, found))
         if found.is_transfer or found.form.operation == SLAVE_OFFSET:
             before = found
         at += found.size
 
 
-def follows(before: Frame, found: Frame) -> bool:
+def can_follow(before: HAFrame, found: HAFrame) -> bool:
     """Whether a frame may come behind the last one of the same side that said an offset."""
     if found.is_transfer:
         return found.offset == before.offset + before.data or before.offset < 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dissectors.errors import Truncated
 from dissectors.field import FieldSpec
-from dissectors.rocketmq.ha.forms import EPOCH, HANDSHAKE, Frame
+from dissectors.rocketmq.ha.forms import EPOCH, HANDSHAKE, HAFrame
 from dissectors.rocketmq.ha.log import read_log
 from dissectors.wire import INT32, INT64, leaves, read_leaves
 from dissectors.wire.reader import Reader
@@ -15,7 +15,7 @@ _ENTRY = leaves({"epoch": INT32, "startOffset": INT64})
 _ADDRESS = FieldSpec("address", "string")
 
 
-def read_frame(reader: Reader, found: Frame, from_slave: bool) -> None:
+def read_frame(reader: Reader, found: HAFrame, from_slave: bool) -> None:
     """Reads a frame that begins at the reader's place, as far as it was captured. Raises a DecodeError."""
     begin = reader.at
     read_leaves(reader, found.form.head)

@@ -21,14 +21,14 @@ from dissectors.wire.plan import Leaf
 from dissectors.wire.specs import Layout
 
 
-class Kind(IntEnum):
+class HAProtocol(IntEnum):
     """Which of the two protocols a connection speaks."""
 
     CLASSIC = 0
     CONTROLLED = 1
 
 
-class Form(NamedTuple):
+class HeadLayout(NamedTuple):
     """A frame's operation, and the fields of its head."""
 
     operation: str
@@ -36,10 +36,10 @@ class Form(NamedTuple):
     size: int
 
 
-class Frame(NamedTuple):
+class HAFrame(NamedTuple):
     """A frame as its head tells of it. offset: in the log. data: bytes of log, epochs or an address behind the head."""
 
-    form: Form
+    form: HeadLayout
     offset: int
     data: int
 
@@ -88,67 +88,67 @@ _STARTS = leaves({"epochStartOffset": INT64, "confirmOffset": INT64})
 _FLAGS = (*_STATE, *leaves({"syncFromLastFile": INT16, "asyncLearner": INT16}))
 _LENGTH = Leaf(Layout("length", "int32"), INT32)
 
-_CLASSIC_REPORT = Form(SLAVE_OFFSET, leaves({"offset": INT64}), 8)
-_CLASSIC = {name: Form(name, leaves({"offset": INT64, "size": INT32}), 12) for name in (TRANSFER, HEARTBEAT)}
-_CONTROLLED_REPORT = Form(SLAVE_OFFSET, (*_STATE, *leaves({"offset": INT64})), 12)
-_CONTROLLED = {name: Form(name, (*_EPOCHS, *_STARTS), HEAD) for name in (TRANSFER, HEARTBEAT)}
-_ADDRESS = Form(HANDSHAKE, (*_FLAGS, _LENGTH), 12)
-_ID = Form(HANDSHAKE, (*_FLAGS, *leaves({"brokerId": INT64})), 16)
-_ANSWER, _ANSWER_OF_5_0 = Form(HANDSHAKE, _EPOCHS, 20), Form(HANDSHAKE, (*_EPOCHS, *_STARTS), HEAD)
+_CLASSIC_REPORT = HeadLayout(SLAVE_OFFSET, leaves({"offset": INT64}), 8)
+_CLASSIC = {name: HeadLayout(name, leaves({"offset": INT64, "size": INT32}), 12) for name in (TRANSFER, HEARTBEAT)}
+_CONTROLLED_REPORT = HeadLayout(SLAVE_OFFSET, (*_STATE, *leaves({"offset": INT64})), 12)
+_CONTROLLED = {name: HeadLayout(name, (*_EPOCHS, *_STARTS), HEAD) for name in (TRANSFER, HEARTBEAT)}
+_ADDRESS = HeadLayout(HANDSHAKE, (*_FLAGS, _LENGTH), 12)
+_ID = HeadLayout(HANDSHAKE, (*_FLAGS, *leaves({"brokerId": INT64})), 16)
+_ANSWER, _ANSWER_OF_5_0 = HeadLayout(HANDSHAKE, _EPOCHS, 20), HeadLayout(HANDSHAKE, (*_EPOCHS, *_STARTS), HEAD)
 
 
-def frame(head: bytes, from_slave: bool, kind: Kind, ended: bool = False) -> Frame | int:
+def read_head(head: bytes, from_slave: bool, kind: HAProtocol, ended: bool = False) -> HAFrame | int:
     """The frame that begins with these bytes; 0 if none can, negative: so many bytes are needed to tell.
 
     ended: no more bytes will come.
     """
-    if kind is Kind.CLASSIC:
-        return _report(head) if from_slave else _transfer(head)
+    if kind is HAProtocol.CLASSIC:
+        return _read_report(head) if from_slave else _read_transfer(head)
     if len(head) < _WORD.size:
         return -_WORD.size
     state = _WORD.unpack_from(head)[0]
     if state not in (_GREETS, _TRANSFERS):
         return 0
     if from_slave:
-        return _greeting(head) if state == _GREETS else _controlled_report(head)
-    return _answer(head, ended) if state == _GREETS else _controlled_transfer(head)
+        return _read_greeting(head) if state == _GREETS else _read_controlled_report(head)
+    return _read_answer(head, ended) if state == _GREETS else _read_controlled_transfer(head)
 
 
-def _report(head: bytes) -> Frame | int:
+def _read_report(head: bytes) -> HAFrame | int:
     if len(head) < _OFFSET.size:
         return -_OFFSET.size
     offset = _OFFSET.unpack_from(head)[0]
-    return Frame(_CLASSIC_REPORT, offset, 0) if 0 <= offset < FARTHEST else 0
+    return HAFrame(_CLASSIC_REPORT, offset, 0) if 0 <= offset < FARTHEST else 0
 
 
-def _transfer(head: bytes) -> Frame | int:
+def _read_transfer(head: bytes) -> HAFrame | int:
     if len(head) < _SIZED.size:
         return -_SIZED.size
     offset, size = _SIZED.unpack_from(head)
     if not (0 <= offset < FARTHEST and 0 <= size <= MAXIMUM - _SIZED.size):
         return 0
-    return Frame(_CLASSIC[TRANSFER if size else HEARTBEAT], offset, size)
+    return HAFrame(_CLASSIC[TRANSFER if size else HEARTBEAT], offset, size)
 
 
-def _greeting(head: bytes) -> Frame | int:
+def _read_greeting(head: bytes) -> HAFrame | int:
     if len(head) < _GREETING.size:
         return -_GREETING.size
     _, last_file, learner, length = _GREETING.unpack_from(head)
     if last_file not in (0, 1) or learner not in (0, 1) or (length and length not in NAMES):
         return 0
     if length:
-        return Frame(_ADDRESS, 0, length)
-    return Frame(_ID, 0, 0) if len(head) >= _ID.size else -_ID.size
+        return HAFrame(_ADDRESS, 0, length)
+    return HAFrame(_ID, 0, 0) if len(head) >= _ID.size else -_ID.size
 
 
-def _controlled_report(head: bytes) -> Frame | int:
+def _read_controlled_report(head: bytes) -> HAFrame | int:
     if len(head) < _REPORT.size:
         return -_REPORT.size
     offset = _REPORT.unpack_from(head)[1]
-    return Frame(_CONTROLLED_REPORT, offset, 0) if _NONE <= offset < FARTHEST else 0
+    return HAFrame(_CONTROLLED_REPORT, offset, 0) if _NONE <= offset < FARTHEST else 0
 
 
-def _answer(head: bytes, ended: bool) -> Frame | int:
+def _read_answer(head: bytes, ended: bool) -> HAFrame | int:
     if len(head) < _MASTER.size:
         return -_MASTER.size
     _, size, offset, epoch = _MASTER.unpack_from(head)
@@ -159,10 +159,10 @@ def _answer(head: bytes, ended: bool) -> Frame | int:
     behind = head[_MASTER.size : _MASTER.size + _WORD.size]
     if len(behind) < _WORD.size and not ended:
         return -_MASTER.size - _WORD.size
-    return Frame(_ANSWER_OF_5_0 if behind == bytes(_WORD.size) else _ANSWER, offset, size)
+    return HAFrame(_ANSWER_OF_5_0 if behind == bytes(_WORD.size) else _ANSWER, offset, size)
 
 
-def _controlled_transfer(head: bytes) -> Frame | int:
+def _read_controlled_transfer(head: bytes) -> HAFrame | int:
     if len(head) < HEAD:
         return -HEAD
     _, size, offset, epoch = _MASTER.unpack_from(head)
@@ -171,27 +171,29 @@ def _controlled_transfer(head: bytes) -> Frame | int:
         return 0
     if not all(_NONE <= each < FARTHEST for each in (offset, start, confirmed)):
         return 0
-    return Frame(_CONTROLLED[TRANSFER if size else HEARTBEAT], offset, size)
+    return HAFrame(_CONTROLLED[TRANSFER if size else HEARTBEAT], offset, size)
 
 
-def kind_of(head: bytes, from_slave: bool, *, ended: bool = False, opening: bool = False) -> Kind | None:
+def recognise_protocol(
+    head: bytes, from_slave: bool, *, ended: bool = False, opening: bool = False
+) -> HAProtocol | None:
     """Which protocol a frame that begins so belongs to; None: more bytes are needed to tell.
 
     A classic offset may begin like a state: from 4 GiB on with 1, from 8 with 2. Then all else must fit, and behind a
     slave's report another state. ended: no more bytes will come. opening: it is the first frame, which is no report.
     """
     if len(head) < _WORD.size:
-        return Kind.CLASSIC if ended else None
+        return HAProtocol.CLASSIC if ended else None
     state = _WORD.unpack_from(head)[0]
     if state not in (_GREETS, _TRANSFERS) or (opening and state == _TRANSFERS):
-        return Kind.CLASSIC
-    found = frame(head, from_slave, Kind.CONTROLLED, ended)
-    if not isinstance(found, Frame):
-        return Kind.CLASSIC if found == 0 or ended else None
+        return HAProtocol.CLASSIC
+    found = read_head(head, from_slave, HAProtocol.CONTROLLED, ended)
+    if not isinstance(found, HAFrame):
+        return HAProtocol.CLASSIC if found == 0 or ended else None
     if not from_slave or state == _GREETS:
-        return Kind.CONTROLLED
+        return HAProtocol.CONTROLLED
     behind = head[_REPORT.size : _REPORT.size + _WORD.size]
     if len(behind) < _WORD.size and not ended:
         return None
     goes_on = any(_WORD.pack(each).startswith(behind) for each in (_GREETS, _TRANSFERS))
-    return Kind.CONTROLLED if goes_on else Kind.CLASSIC
+    return HAProtocol.CONTROLLED if goes_on else HAProtocol.CLASSIC

@@ -9,35 +9,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dissectors.api import Framer, Window
-from dissectors.rocketmq.ha.forms import HEAD, Frame, Kind, frame, kind_of
+from dissectors.rocketmq.ha.forms import HEAD, HAFrame, HAProtocol, read_head, recognise_protocol
 
 LOOK = 2 * HEAD
 """Bytes that do to tell the kind: a head, and what the next one begins with."""
 
 
 @dataclass(slots=True)
-class Frames(Framer):
+class HAFramer(Framer):
     """Of one direction, seen from its beginning if `opening`; `kind` None until its first frame."""
 
     from_slave: bool
     opening: bool
-    kind: Kind | None = None
+    kind: HAProtocol | None = None
 
     def length(self, message: Window, ended: bool) -> int | None:
         """Head and data."""
         head = message.read(0, min(len(message), LOOK))
         kind = self.kind
         if kind is None:
-            kind = kind_of(head, self.from_slave, ended=ended, opening=self.opening)
+            kind = recognise_protocol(head, self.from_slave, ended=ended, opening=self.opening)
         if kind is None:
             return -len(head) - 1
-        found = frame(head, self.from_slave, kind, ended)
-        if not isinstance(found, Frame):
+        found = read_head(head, self.from_slave, kind, ended)
+        if not isinstance(found, HAFrame):
             return found
         self.kind = kind
         return found.size
 
     def across(self, message: Window, lost: range, ended: bool) -> int:
         """As long as its head says, if that is there."""
-        found = frame(message.read(0, min(lost.start, HEAD)), self.from_slave, self.kind or Kind.CLASSIC)
-        return found.size if isinstance(found, Frame) else 0
+        found = read_head(message.read(0, min(lost.start, HEAD)), self.from_slave, self.kind or HAProtocol.CLASSIC)
+        return found.size if isinstance(found, HAFrame) else 0

@@ -11,7 +11,16 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dissectors.api import HEADLESS, Context, MessageHeader, Role
-from dissectors.rocketmq.ha.forms import HANDSHAKE, HEARTBEAT, SLAVE_OFFSET, TRANSFER, Frame, Kind, frame, kind_of
+from dissectors.rocketmq.ha.forms import (
+    HANDSHAKE,
+    HEARTBEAT,
+    SLAVE_OFFSET,
+    TRANSFER,
+    HAFrame,
+    HAProtocol,
+    read_head,
+    recognise_protocol,
+)
 
 KIND = "kind"
 """The key of Context.extra that names a Kind other than the classic one."""
@@ -29,30 +38,30 @@ HEADERS: Mapping[tuple[str, bool] | None, MessageHeader] = {
 _OF_SLAVE = frozenset({Role.REQUEST, Role.ONEWAY})
 
 
-class Sight(NamedTuple):
+class FrameView(NamedTuple):
     """A frame, and the protocol that it is one of."""
 
-    kind: Kind
-    frame: Frame
+    kind: HAProtocol
+    frame: HAFrame
 
 
-def sight(prefix: bytes, from_slave: bool, kind: Kind | None) -> Sight | None:
+def find_frame(prefix: bytes, from_slave: bool, kind: HAProtocol | None) -> FrameView | None:
     """The frame that these bytes are, or begin; kind: what is known of the connection. None: there is none."""
-    first = kind_of(prefix, from_slave, ended=True) if kind is None else kind
-    kinds = [first, *(each for each in Kind if each is not first)] if first is not None else list(Kind)
+    first = recognise_protocol(prefix, from_slave, ended=True) if kind is None else kind
+    kinds = [first, *(each for each in HAProtocol if each is not first)] if first is not None else list(HAProtocol)
     for each in kinds:
-        found = frame(prefix, from_slave, each, ended=True)
-        if isinstance(found, Frame) and (not from_slave or found.size == len(prefix) or each is kind):
-            return Sight(each, found)
+        found = read_head(prefix, from_slave, each, ended=True)
+        if isinstance(found, HAFrame) and (not from_slave or found.size == len(prefix) or each is kind):
+            return FrameView(each, found)
     return None
 
 
-def of_slave(context: Context) -> bool:
+def is_from_slave(context: Context) -> bool:
     """Whether a slave sent a frame of such a context."""
     return context.role in _OF_SLAVE
 
 
-def kind_in(context: Context) -> Kind:
+def find_protocol(context: Context) -> HAProtocol:
     """What its connection speaks."""
     name = (context.extra or {}).get(KIND)
-    return Kind.CLASSIC if name is None else Kind[name]
+    return HAProtocol.CLASSIC if name is None else HAProtocol[name]

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dissectors.rocketmq.ha.chain import Link, links
-from dissectors.rocketmq.ha.forms import Kind, kind_of
+from dissectors.rocketmq.ha.chain import FrameLink, iterate_links
+from dissectors.rocketmq.ha.forms import HAProtocol, recognise_protocol
 from dissectors.rocketmq.ha.framer import LOOK
-from dissectors.rocketmq.ha.log import CONTINUED, spans
+from dissectors.rocketmq.ha.log import CONTINUED, iterate_spans
 
 
-class Seen(NamedTuple):
+class RecognisedRun(NamedTuple):
     """Bytes of one direction: which protocol they would be, and whether nothing else can look so."""
 
-    kind: Kind
+    kind: HAProtocol
     certain: bool
 
 
@@ -28,32 +28,32 @@ _FRAMES = 16
 _CHAINED = 3
 
 
-def seen(data: bytes, from_slave: bool) -> Seen | None:
+def recognise_run(data: bytes, from_slave: bool) -> RecognisedRun | None:
     """What bytes are, if frames of one protocol fill them or come one behind the other; None: they are none.
 
     Certain is a master's whole message where it says it stands, or a few frames of which each goes on where it should.
     """
-    kind = kind_of(data[:LOOK], from_slave, ended=True)
+    kind = recognise_protocol(data[:LOOK], from_slave, ended=True)
     if kind is None:
         return None
     count, stop, proof = 0, 0, 0
-    for link in links(data, from_slave, kind):
+    for link in iterate_links(data, from_slave, kind):
         if count == _FRAMES:
             break
         if not link.follows:
             return None
         count, stop = count + 1, link.at + link.frame.size
-        proof += _weight(data, link)
+        proof += _weigh_link(data, link)
     if not count or (stop < len(data) and count < _FRAMES):
         return None
-    return Seen(kind, not from_slave and proof >= _CHAINED)
+    return RecognisedRun(kind, not from_slave and proof >= _CHAINED)
 
 
-def _weight(data: bytes, link: Link) -> int:
+def _weigh_link(data: bytes, link: FrameLink) -> int:
     """How much a frame proves: offsets in a row a little, a message at its own place all that is needed."""
     found, begin = link.frame, link.at + link.frame.form.size
     if not found.is_transfer or not found.data:
         return int(found.is_transfer and found.offset > 0 and link.at > 0)
     end = min(begin + found.data, len(data))
-    whole = any(span.messages for span in spans(data, begin, end, found.offset) if span.spec is not CONTINUED)
+    whole = any(span.messages for span in iterate_spans(data, begin, end, found.offset) if span.spec is not CONTINUED)
     return _CHAINED if whole else int(link.at > 0)

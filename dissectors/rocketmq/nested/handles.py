@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dissectors.rocketmq.nested.ids import unique_text
-from dissectors.rocketmq.nested.spelling import Spelling
-from dissectors.rocketmq.nested.topics import topic_text
+from dissectors.rocketmq.nested.ids import format_unique_id
+from dissectors.rocketmq.nested.spelling import SpelledText
+from dissectors.rocketmq.nested.topics import format_topic
 from dissectors.wire.amounts import duration_text
 from dissectors.wire.parts import Part, struct
 from dissectors.wire.times import milliseconds, timestamp
@@ -38,21 +38,21 @@ class _Word(NamedTuple):
     label: Label | None = None
 
 
-def _kind_of_topic(value: Any) -> str | None:
+def _format_topic_kind(value: Any) -> str | None:
     return {0: "the topic itself", 1: "retry topic", 2: "retry topic, second form"}.get(value)
 
 
-def _revive(value: Any) -> str | None:
+def _format_revive(value: Any) -> str | None:
     return "consumed in order" if value == _ORDERLY else None
 
 
-_TOPIC_KIND = _Word("topicType", "int", _kind_of_topic)
+_TOPIC_KIND = _Word("topicType", "int", _format_topic_kind)
 _QUEUE = _Word("queueId", "int")
 _HANDLE = (
     _Word("ckQueueOffset", "long"),
     _Word("popTime", "long", timestamp),
     _Word("invisibleTime", "long", milliseconds),
-    _Word("reviveQid", "int", _revive),
+    _Word("reviveQid", "int", _format_revive),
     _TOPIC_KIND,
     _Word("brokerName", "string"),
     _QUEUE,
@@ -60,10 +60,10 @@ _HANDLE = (
 )
 _RECALL = (
     _Word("version", "string"),
-    _Word("topic", "string", topic_text),
+    _Word("topic", "string", format_topic),
     _Word("brokerName", "string"),
     _Word("timestamp", "long", timestamp),
-    _Word("messageId", "string", unique_text),
+    _Word("messageId", "string", format_unique_id),
 )
 _LISTS: Mapping[str, Sequence[_Word]] = {
     "startOffsetInfo": (_TOPIC_KIND, _QUEUE, _Word("startOffset", "long")),
@@ -75,42 +75,42 @@ _LISTS: Mapping[str, Sequence[_Word]] = {
 LISTS = frozenset(_LISTS)
 
 
-def handle(spelling: Spelling) -> tuple[Part, ...]:
+def read_handle(spelling: SpelledText) -> tuple[Part, ...]:
     """The parts of a receipt handle; none of what is no such thing."""
-    return _words(spelling, 0, len(spelling.text), _HANDLE, len(_HANDLE) - 1)
+    return _read_words(spelling, 0, len(spelling.text), _HANDLE, len(_HANDLE) - 1)
 
 
-def recall(spelling: Spelling) -> tuple[Part, ...]:
+def read_recall(spelling: SpelledText) -> tuple[Part, ...]:
     """The parts of what a recall handle is the base64 of."""
-    return _words(spelling, 0, len(spelling.text), _RECALL, len(_RECALL))
+    return _read_words(spelling, 0, len(spelling.text), _RECALL, len(_RECALL))
 
 
-def offsets(spelling: Spelling, name: str) -> tuple[Part, ...]:
+def read_offsets(spelling: SpelledText, name: str) -> tuple[Part, ...]:
     """The entries of one of the lists in an answer to POP; none if one of them is not as it should be."""
     found = []
-    for index, (start, stop) in enumerate(_pieces(spelling.text, ";", 0, len(spelling.text))):
-        parts = _words(spelling, start, stop, _LISTS[name], 3)
+    for index, (start, stop) in enumerate(_iterate_pieces(spelling.text, ";", 0, len(spelling.text))):
+        parts = _read_words(spelling, start, stop, _LISTS[name], 3)
         if not parts or index == _MOST:
             return ()
         found.append(struct(f"[{index}]", parts))
     return tuple(found)
 
 
-def handle_text(text: str) -> str | None:
+def format_handle(text: str) -> str | None:
     """A receipt handle in one line."""
     words = text.split(" ")
-    if len(words) not in (len(_HANDLE) - 1, len(_HANDLE)) or not all(map(_fits, _HANDLE, words)):
+    if len(words) not in (len(_HANDLE) - 1, len(_HANDLE)) or not all(map(_is_word, _HANDLE, words)):
         return None
     said = [f"popped {timestamp(int(words[1]))}", f"invisible for {duration_text(int(words[2]))}"]
     said.append(f"{words[5]}, queue {words[6]}" + (f", offset {words[7]}" if len(words) == len(_HANDLE) else ""))
     return ", ".join(said)
 
 
-def _fits(word: _Word, text: str) -> bool:
+def _is_word(word: _Word, text: str) -> bool:
     return word.kind == "string" or _INTEGER.fullmatch(text) is not None
 
 
-def _pieces(text: str, separator: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _iterate_pieces(text: str, separator: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Where the pieces between separators begin and end; the separator belongs to the piece before it."""
     at = start
     while at < stop:
@@ -120,19 +120,23 @@ def _pieces(text: str, separator: str, start: int, stop: int) -> Iterator[tuple[
         at = end
 
 
-def _words(spelling: Spelling, start: int, stop: int, words: Sequence[_Word], least: int) -> tuple[Part, ...]:
+def _read_words(spelling: SpelledText, start: int, stop: int, words: Sequence[_Word], least: int) -> tuple[Part, ...]:
     """Parts for the words of a text, of which there are at least `least`; a separator belongs to what is before it."""
     if stop - start > _LONGEST:
         return ()
-    places = list(_pieces(spelling.text, " ", start, stop))
+    places = list(_iterate_pieces(spelling.text, " ", start, stop))
     if not least <= len(places) <= len(words):
         return ()
     found = []
     for word, (at, end) in zip(words, places, strict=False):
         text = spelling.text[at:end].rstrip(" ;")
-        if not _fits(word, text):
+        if not _is_word(word, text):
             return ()
         value: Any = text if word.kind == "string" else int(text)
-        part = spelling.part(word.name, at, end, word.kind, value)
-        found.append(part if word.label is None else spelling.said(word.name, at, end, word.kind, value, word.label))
+        part = spelling.make_part(word.name, at, end, word.kind, value)
+        found.append(
+            part
+            if word.label is None
+            else spelling.make_labelled_part(word.name, at, end, word.kind, value, word.label)
+        )
     return tuple(found)

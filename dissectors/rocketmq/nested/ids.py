@@ -32,26 +32,26 @@ _SINCE = 1_609_459_200
 _DAY = 86_400_000
 
 
-def id_text(text: str) -> str | None:
+def format_id(text: str) -> str | None:
     """What an id of either kind says."""
-    raw = _bytes(text)
+    raw = _parse_hex(text)
     if raw is None:
         return None
     if len(raw) == _OF_GRPC.size:
-        return _of_grpc(raw)
+        return _format_grpc_id(raw)
     port, offset = _STORED.unpack(raw[-_STORED.size :])
     if 0 < port <= 0xFFFF and offset >= 0:
-        return f"stored at {_host(raw[: -_STORED.size], port)}, offset {offset} of its commit log"
-    return unique_text(text)
+        return f"stored at {_format_host(raw[: -_STORED.size], port)}, offset {offset} of its commit log"
+    return format_unique_id(text)
 
 
-def unique_text(text: str) -> str | None:
+def format_unique_id(text: str) -> str | None:
     """What an id says that a client made."""
-    raw = _bytes(text)
+    raw = _parse_hex(text)
     if raw is None:
         return None
     if len(raw) == _OF_GRPC.size:
-        return _of_grpc(raw)
+        return _format_grpc_id(raw)
     process, _, span, number = _MADE.unpack(raw[-_MADE.size :])
     days, rest = divmod(span, _DAY)
     clock = str(timedelta(milliseconds=rest, microseconds=1))[:-3]
@@ -59,23 +59,23 @@ def unique_text(text: str) -> str | None:
     return f"made at {address}, process {process}, day {days + 1} of its month, {clock}, number {number}"
 
 
-def _of_grpc(raw: bytes) -> str | None:
+def _format_grpc_id(raw: bytes) -> str | None:
     version, address, process, seconds, number = _OF_GRPC.unpack(raw)
     if version != 1:
         return None
     return f"made at {address.hex(':')}, process {process}, {timestamp((_SINCE + seconds) * 1000)}, number {number}"
 
 
-def _bytes(text: str) -> bytes | None:
+def _parse_hex(text: str) -> bytes | None:
     return bytes.fromhex(text) if _HEX.fullmatch(text) else None
 
 
-def _host(raw: bytes, port: int) -> str:
+def _format_host(raw: bytes, port: int) -> str:
     address = ip_address(raw)
     return f"{address}:{port}" if address.version == 4 else f"[{address}]:{port}"
 
 
-def recalled(handle: str) -> str | None:
+def decode_recall_handle(handle: str) -> str | None:
     """The words of a recall handle."""
     try:
         words = urlsafe_b64decode(handle + "=" * (-len(handle) % 4)).decode()

@@ -21,7 +21,7 @@ _SPELT = re.compile(
 """One character in JSON."""
 
 
-class Spelling:
+class SpelledText:
     """`text`, and the bytes that it takes: from `places[i]` on stands character i."""
 
     __slots__ = ("places", "text")
@@ -31,26 +31,28 @@ class Spelling:
         self.text = text
         self.places = places
 
-    def part(self, name: str, start: int, stop: int, kind: str, value: object, head: int = 0) -> Part:
+    def make_part(self, name: str, start: int, stop: int, kind: str, value: object, head: int = 0) -> Part:
         """A part of the characters from `start` to `stop`, the first `head` of them before its value."""
         first, content = self.places(start), self.places(start + head)
         return Part(FieldSpec(name, kind), value, first, self.places(stop), content - first)
 
-    def said(self, name: str, start: int, stop: int, kind: str, value: object, label: Label, head: int = 0) -> Part:
+    def make_labelled_part(
+        self, name: str, start: int, stop: int, kind: str, value: object, label: Label, head: int = 0
+    ) -> Part:
         """The same, with what people read beside it."""
         first, content = self.places(start), self.places(start + head)
         return Part(FieldSpec(name, kind, label), value, first, self.places(stop), content - first)
 
 
-def plain(text: str) -> Spelling:
+def spell_utf8(text: str) -> SpelledText:
     """A text in UTF-8."""
     if text.isascii():
-        return Spelling(text, int)
+        return SpelledText(text, int)
     sizes = [0, *accumulate(len(character.encode()) for character in text)]
-    return Spelling(text, sizes.__getitem__)
+    return SpelledText(text, sizes.__getitem__)
 
 
-def quoted(raw: bytes, text: str) -> Spelling | None:
+def spell_json(raw: bytes, text: str) -> SpelledText | None:
     """A text in JSON: its token with both quotes, and what belongs to it behind. None where that can't be told."""
     end = raw.rfind(raw[:1])
     sizes = [found.end() - found.start() for found in _SPELT.finditer(raw, 1, max(end, 1))]
@@ -58,4 +60,4 @@ def quoted(raw: bytes, text: str) -> Spelling | None:
         return None
     places = [*accumulate(sizes, initial=1)]
     places[0], places[-1] = 0, len(raw)
-    return Spelling(text, places.__getitem__)
+    return SpelledText(text, places.__getitem__)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.rocketmq.labels import delay
+from dissectors.rocketmq.labels import format_delay
 from dissectors.rocketmq.tables import table
 
 SCHEDULED = frozenset({"SCHEDULE_TOPIC_XXXX", "SCHEDULE_TOPIC_XXXX_V2"})
 
 
-def topic_text(topic: Any) -> str | None:
+def format_topic(topic: Any) -> str | None:
     """What a topic is for, if it is one of the system's."""
     if not isinstance(topic, str):
         return None
@@ -30,7 +30,7 @@ def topic_text(topic: Any) -> str | None:
     return f"{prefixes[prefix]} {group}" + (f", popped from {popped}" if plus else "")
 
 
-def delay_text(level: Any) -> str | None:
+def format_default_delay(level: Any) -> str | None:
     """How long a delay level lasts by default."""
-    lasts = delay(level) if isinstance(level, int) else None
+    lasts = format_delay(level) if isinstance(level, int) else None
     return None if lasts is None else f"{lasts} by default"

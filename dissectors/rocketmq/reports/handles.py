@@ -14,7 +14,7 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dissectors.rocketmq.reports.ids import retry_topic
+from dissectors.rocketmq.reports.ids import resolve_retry_topic
 from dissectors.values import number, structs, text
 
 _WORDS = 8
@@ -23,7 +23,7 @@ _MOST_BITS = 4096
 """Offsets of one pop that are told."""
 
 
-class Handle(NamedTuple):
+class ReceiptHandle(NamedTuple):
     """One message of a pop; times in ms. kind: 0, 1 or 2, whether its topic is one of retries."""
 
     start: int
@@ -41,7 +41,7 @@ class Handle(NamedTuple):
         return " ".join(map(str, self))
 
 
-def handle_of(value: str | None) -> Handle | None:
+def parse_handle(value: str | None) -> ReceiptHandle | None:
     """What a handle means; None for what is none."""
     words = (value or "").split(" ", _WORDS)
     if len(words) != _WORDS:
@@ -50,10 +50,10 @@ def handle_of(value: str | None) -> Handle | None:
     if not all(each.isascii() and each.isdigit() and len(each) <= _MOST_DIGITS for each in numbers):
         return None
     start, time, invisible, revive, queue, offset = map(int, numbers)
-    return Handle(start, time, invisible, revive, words[4], words[5], queue, offset)
+    return ReceiptHandle(start, time, invisible, revive, words[4], words[5], queue, offset)
 
 
-class Receipt(NamedTuple):
+class AckReceipt(NamedTuple):
     """What an acknowledgement names: a message in a group's queue. time: of the pop, as handles have it."""
 
     group: str | None
@@ -63,24 +63,26 @@ class Receipt(NamedTuple):
     time: int | None
 
 
-def receipt(header: Mapping[str, Any]) -> Receipt:
+def read_receipt(header: Mapping[str, Any]) -> AckReceipt:
     """Of ACK_MESSAGE and CHANGE_MESSAGE_INVISIBLETIME, by their headers."""
-    group, handle = text(header, "consumerGroup"), handle_of(text(header, "extraInfo"))
-    topic = retry_topic(text(header, "topic"), group, handle.kind if handle else "0")
-    return Receipt(group, topic, number(header, "queueId"), number(header, "offset"), handle.time if handle else None)
+    group, handle = text(header, "consumerGroup"), parse_handle(text(header, "extraInfo"))
+    topic = resolve_retry_topic(text(header, "topic"), group, handle.kind if handle else "0")
+    return AckReceipt(
+        group, topic, number(header, "queueId"), number(header, "offset"), handle.time if handle else None
+    )
 
 
-def receipts(body: Mapping[str, Any]) -> Iterator[Receipt]:
+def read_batch_receipts(body: Mapping[str, Any]) -> Iterator[AckReceipt]:
     """Of BATCH_ACK_MESSAGE, by its body."""
     for each in structs(body.get("acks")):
         group, retry = text(each, "c"), text(each, "r") or "0"
-        topic = retry_topic(text(each, "t"), group, retry)
+        topic = resolve_retry_topic(text(each, "t"), group, retry)
         queue, start, time = number(each, "q"), number(each, "so"), number(each, "pt")
-        for bit in _bits(each.get("b")):
-            yield Receipt(group, topic, queue, start + bit, time)
+        for bit in _iterate_bits(each.get("b")):
+            yield AckReceipt(group, topic, queue, start + bit, time)
 
 
-def _bits(value: object) -> Iterator[int]:
+def _iterate_bits(value: object) -> Iterator[int]:
     if not isinstance(value, str) or len(value) > _MOST_BITS:
         return
     try:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
-from dissectors.rocketmq.stored import properties_in
+from dissectors.rocketmq.stored import parse_properties
 from dissectors.values import text
 
 RETRY = "%RETRY%"
@@ -30,7 +30,7 @@ _MOST_DIGITS = 18
 _POP_RETRY = {"1": "_", "2": "+"}
 
 
-def place_of(id_: str) -> Place | None:
+def parse_offset_id(id_: str) -> Place | None:
     """What an offset id means; None for what is none."""
     if len(id_) not in _LENGTHS:
         return None
@@ -40,23 +40,23 @@ def place_of(id_: str) -> Place | None:
         return None
     if len(raw) * 2 != len(id_):  # fromhex passes over spaces
         return None
-    return _host(raw[:-_PORT]), int.from_bytes(raw[-_PORT:], signed=True), 0
+    return _format_host(raw[:-_PORT]), int.from_bytes(raw[-_PORT:], signed=True), 0
 
 
-def places_of(ids: str | None) -> list[Place]:
+def parse_offset_ids(ids: str | None) -> list[Place]:
     """The same of several behind commas, as the answer to a batch has them."""
-    found = [place_of(each) for each in (ids or "").split(",", MOST_IDS)[:MOST_IDS]]
+    found = [parse_offset_id(each) for each in (ids or "").split(",", MOST_IDS)[:MOST_IDS]]
     return [each for each in found if each is not None]
 
 
 @lru_cache(maxsize=1024)
-def _host(raw: bytes) -> str:
+def _format_host(raw: bytes) -> str:
     """As stored messages say theirs: `127.0.0.1:10911`, `[::1]:10911`."""
     address, port = ip_address(raw[:-4]), int.from_bytes(raw[-4:], signed=True)
     return f"{address}:{port}" if address.version == 4 else f"[{address}]:{port}"
 
 
-def id_of(place: Place) -> str | None:
+def format_offset_id(place: Place) -> str | None:
     """The offset id of a place; None where its host is no address."""
     host, _, port = place[0].rpartition(":")
     try:
@@ -66,14 +66,14 @@ def id_of(place: Place) -> str | None:
         return None
 
 
-def properties(raw: object) -> Mapping[str, Any]:
+def read_properties(raw: object) -> Mapping[str, Any]:
     """The properties of a message, of a header's text or as they were decoded."""
     if isinstance(raw, dict):
         return raw
-    return properties_in(raw) if isinstance(raw, str) else {}
+    return parse_properties(raw) if isinstance(raw, str) else {}
 
 
-def count(values: Mapping[str, Any], name: str) -> int | None:
+def read_count(values: Mapping[str, Any], name: str) -> int | None:
     """A property that is a number, not negative; None for none."""
     found = text(values, name)
     if found is None or len(found) > _MOST_DIGITS or not (found.isascii() and found.isdigit()):
@@ -81,7 +81,7 @@ def count(values: Mapping[str, Any], name: str) -> int | None:
     return int(found)
 
 
-def retry_topic(topic: str | None, group: str | None, kind: str) -> str | None:
+def resolve_retry_topic(topic: str | None, group: str | None, kind: str) -> str | None:
     """The topic that a receipt handle means, which says by 0, 1 or 2 whether it is one of retries."""
     separator = _POP_RETRY.get(kind)
     if topic is None or group is None or separator is None or topic.startswith(RETRY):
@@ -89,7 +89,7 @@ def retry_topic(topic: str | None, group: str | None, kind: str) -> str | None:
     return f"{RETRY}{group}{separator}{topic}"
 
 
-def real_topic(topic: str | None, group: str | None, said: Mapping[str, Any]) -> str | None:
+def resolve_real_topic(topic: str | None, group: str | None, said: Mapping[str, Any]) -> str | None:
     """The topic that a message was sent to, of one that may be a retry's."""
     if topic is None or not topic.startswith(RETRY):
         return topic

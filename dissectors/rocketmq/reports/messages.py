@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from dissectors.correlator import BoundedTable
 from dissectors.report import Row, column
-from dissectors.rocketmq.reports.ids import Place, id_of
+from dissectors.rocketmq.reports.ids import Place, format_offset_id
 from dissectors.slotted import field, slotted
 from dissectors.values import elapsed
 
@@ -29,15 +29,15 @@ UNANSWERED, STORED, REFUSED, HALF, ROLLED_BACK, RECALLED = (
 )  # fmt: skip
 DELIVERED, RETURNED, DEAD, ACKED = "delivered", "returned", "dead", "acked"
 
-Key = str | Place
+MessageKey = str | Place
 """UNIQ_KEY, or where it lies."""
 
-Reader = tuple[str | None, str | None]
+GroupReader = tuple[str | None, str | None]
 """A group; and the client where each of the group gets all messages."""
 
 
 @slotted(frozen=False, eq=False)
-class Message(Row):
+class TrackedMessage(Row):
     """key: its UNIQ_KEY; place: where it lies; names: what it is found by. queue, offset: where consumers find it.
 
     stream, client, language, group: who sends it; send, sent: row and time of the first SEND; answered: when it was
@@ -66,17 +66,17 @@ class Message(Row):
     attempts: int = 0
     due: int | None = None
     half: bool = False
-    names: list[Key] = field(default_factory=list)
-    to: dict[Reader, Delivery] = field(default_factory=dict)
+    names: list[MessageKey] = field(default_factory=list)
+    to: dict[GroupReader, MessageDelivery] = field(default_factory=dict)
 
     @property
     def offset_id(self) -> str | None:
         """What a broker calls it."""
-        return None if self.place is None else id_of(self.place)
+        return None if self.place is None else format_offset_id(self.place)
 
 
 @slotted(frozen=False, eq=False)
-class Delivery(Row):
+class MessageDelivery(Row):
     """Of a message to one group; or of one that was delivered to none, which has no time.
 
     stream: of the consumer that got it last; at: its queue and offset. time: of the first one. again: how often it came
@@ -84,7 +84,7 @@ class Delivery(Row):
     acked: since when nothing of it is left.
     """
 
-    subject: Message = field(default=None)
+    subject: TrackedMessage = field(default=None)
     topic: str | None = column(
         "text", "as it was sent to; of a message that comes again not the topic of retries", of="subject.topic"
     )
@@ -169,23 +169,23 @@ class Delivery(Row):
         return DELIVERED if self.open or self.acked is None else ACKED
 
 
-class Messages:
+class MessageTracker:
     """All messages, by what they are called. evict: takes the oldest, where there are too many."""
 
-    def __init__(self, evict: Callable[[Message], object]) -> None:
-        self._known: BoundedTable[int, Message] = BoundedTable(LIMIT, evict=self._evict)
+    def __init__(self, evict: Callable[[TrackedMessage], object]) -> None:
+        self._known: BoundedTable[int, TrackedMessage] = BoundedTable(LIMIT, evict=self._evict)
         self._evicted = evict
-        self._at: dict[Key, Message] = {}
+        self._at: dict[MessageKey, TrackedMessage] = {}
 
-    def all(self) -> Iterable[Message]:
+    def list_messages(self) -> Iterable[TrackedMessage]:
         """Those that are not forgotten."""
         return self._known.values()
 
-    def find(self, *names: Key | None) -> Message | None:
+    def find(self, *names: MessageKey | None) -> TrackedMessage | None:
         """The message of the first of these names that is known; of several of that name the latest."""
         return next((self._at[name] for name in names if name is not None and name in self._at), None)
 
-    def add(self, message: Message, *names: Key | None) -> None:
+    def add(self, message: TrackedMessage, *names: MessageKey | None) -> None:
         """A message, and what it is called."""
         for name in names:
             if name is not None and self._at.get(name) is not message:
@@ -198,11 +198,11 @@ class Messages:
         if id(message) not in self._known:
             self._known[id(message)] = message
 
-    def _evict(self, message: Message) -> None:
+    def _evict(self, message: TrackedMessage) -> None:
         for name in message.names:
             self._forget(name, message)
         self._evicted(message)
 
-    def _forget(self, name: Key, message: Message) -> None:
+    def _forget(self, name: MessageKey, message: TrackedMessage) -> None:
         if self._at.get(name) is message:
             del self._at[name]

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dissectors.correlator import MessageEvent
-from dissectors.rocketmq.reports.handles import handle_of
-from dissectors.rocketmq.reports.ids import Place, properties, retry_topic
+from dissectors.rocketmq.reports.handles import parse_handle
+from dissectors.rocketmq.reports.ids import Place, read_properties, resolve_retry_topic
 from dissectors.slotted import slotted
 from dissectors.values import number, struct, structs, text
 
 
 @slotted
-class Found:
+class ReceivedMessage:
     """topic, queue, offset: where the group finds it; said: its properties; count: reconsumeTimes."""
 
     topic: str | None
@@ -28,19 +28,24 @@ class Found:
     count: int
 
 
-def messages_in(event: MessageEvent, group: str | None) -> Iterator[Found]:
+def iterate_messages(event: MessageEvent, group: str | None) -> Iterator[ReceivedMessage]:
     """The messages of an answer; those of an inner batch one by one."""
     for each in structs(struct(event.values, "body").get("messages")):
-        said, host = properties(each.get("properties")), text(each, "storeHost") or ""
+        said, host = read_properties(each.get("properties")), text(each, "storeHost") or ""
         at, topic, queue = number(each, "commitLogOffset"), text(each, "topic"), number(each, "queueId")
         offset, count = number(each, "queueOffset"), number(each, "reconsumeTimes")
-        handle = handle_of(text(said, "POP_CK"))
+        handle = parse_handle(text(said, "POP_CK"))
         if handle is not None and handle.kind != "0":
-            topic, queue, offset = retry_topic(topic, group, handle.kind), handle.queue, handle.offset
+            topic, queue, offset = resolve_retry_topic(topic, group, handle.kind), handle.queue, handle.offset
         inner = structs(each.get("messages"))
         if not inner:
-            yield Found(topic, queue, offset, (host, at, 0), said, count)
+            yield ReceivedMessage(topic, queue, offset, (host, at, 0), said, count)
         for index, item in enumerate(inner):
-            yield Found(
-                topic, queue, number(item, "queueOffset"), (host, at, index), properties(item.get("properties")), count
+            yield ReceivedMessage(
+                topic,
+                queue,
+                number(item, "queueOffset"),
+                (host, at, index),
+                read_properties(item.get("properties")),
+                count,
             )

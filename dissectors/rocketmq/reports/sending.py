@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dissectors.correlator import MessageEvent
-from dissectors.rocketmq.reports.fields import header
-from dissectors.rocketmq.reports.ids import MOST_IDS, RETRY, count, properties
+from dissectors.rocketmq.reports.fields import read_header
+from dissectors.rocketmq.reports.ids import MOST_IDS, RETRY, read_count, read_properties
 from dissectors.values import number, struct, structs, text
 
 SINGLE_SENDS, BATCH_SEND = "SEND_MESSAGE SEND_MESSAGE_V2", "SEND_BATCH_MESSAGE"
@@ -35,7 +35,7 @@ _TIMES = frozenset({"TIMER_DELIVER_MS", "TIMER_OUT_MS", "TIMER_DELAY_MS", "TIMER
 _LATEST = (1 << 63) - 1
 
 
-class Sent(NamedTuple):
+class SendRequest(NamedTuple):
     """A request that sends. each: the properties of every message; batch: how many these are, None for a single one."""
 
     topic: str | None
@@ -53,24 +53,24 @@ class Sent(NamedTuple):
         return topic[len(RETRY) :] if topic.startswith(RETRY) else None
 
 
-def is_half(said: Mapping[str, Any]) -> bool:
+def is_half_message(said: Mapping[str, Any]) -> bool:
     """Whether the header of a SEND is of a half message: by its flag, and in the properties, which old brokers read."""
     properties = said.get("properties")
     return number(said, "sysFlag") & PHASE == PREPARED or (isinstance(properties, str) and _HALF in properties)
 
 
-def read_send(event: MessageEvent) -> Sent:
+def read_send(event: MessageEvent) -> SendRequest:
     """What a SEND says; of a batch at most MOST_IDS messages."""
-    said = header(event.values)
-    own = properties(said.get("properties"))
+    said = read_header(event.values)
+    own = read_properties(said.get("properties"))
     batch: list[Mapping[str, Any]] = []
     if event.operation == BATCH_SEND:
         items = structs(struct(event.values, "body").get("messages"))[:MOST_IDS]
-        batch = [properties(item.get("properties")) for item in items]
-    return Sent(
+        batch = [read_properties(item.get("properties")) for item in items]
+    return SendRequest(
         text(said, "topic"),
         text(said, "producerGroup"),
-        is_half(said),
+        is_half_message(said),
         number(said, "reconsumeTimes"),
         number(said, "maxReconsumeTimes", -1),
         batch or [own],
@@ -78,20 +78,22 @@ def read_send(event: MessageEvent) -> Sent:
     )
 
 
-def due(said: Mapping[str, Any], sent: int | None) -> int | None:
+def estimate_due(said: Mapping[str, Any], sent: int | None) -> int | None:
     """When a message shall be delivered, ns since 1970, by its properties and when it was sent; None for at once.
 
     An estimate, but for TIMER_DELIVER_MS, and TIMER_OUT_MS, which a broker adds.
     """
     if _TIMES.isdisjoint(said):
         return None
-    until = count(said, "TIMER_DELIVER_MS") or count(said, "TIMER_OUT_MS")
+    until = read_count(said, "TIMER_DELIVER_MS") or read_count(said, "TIMER_OUT_MS")
     if until is not None:
         found = until * MS
     elif sent is None:
         return None
     else:
-        milliseconds, seconds, level = (count(said, name) for name in ("TIMER_DELAY_MS", "TIMER_DELAY_SEC", "DELAY"))
+        milliseconds, seconds, level = (
+            read_count(said, name) for name in ("TIMER_DELAY_MS", "TIMER_DELAY_SEC", "DELAY")
+        )
         if milliseconds is None and seconds is None and not level:
             return None
         if level and seconds is None:
