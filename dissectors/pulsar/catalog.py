@@ -10,8 +10,7 @@ from functools import cache, partial
 
 from dissectors.api import Role
 from dissectors.catalog import Catalog, FieldAlias, Layout, Member, merged
-from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, markers
-from dissectors.pulsar.labels import error_codes
+from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, error_codes, library, markers
 from dissectors.pulsar.tables import table
 from dissectors.wire.field_aliases import load_field_aliases
 from dissectors.wire.members import of_message

@@ -33,7 +33,7 @@ from typing import TypeAlias
 from dissectors.api import Conversation, Outcome, Role, State
 from dissectors.pairing import MOST_WAITING, Key, Unanswered, Waiting
 from dissectors.pulsar.commands import Command, commands
-from dissectors.pulsar.fragments import find_fragment, is_cut
+from dissectors.pulsar.frame import find_fragment, is_cut
 from dissectors.pulsar.header import COMMAND_AT, FrameHeader, read_header
 
 SOURCE_POSITION = b"__MSG_PROP_REPL_SOURCE_POSITION"

@@ -13,13 +13,11 @@ from typing import Any
 
 from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Values, lazy
 from dissectors.field import Tree
-from dissectors.pulsar.commands import Command, commands
+from dissectors.pulsar.commands import Command, commands, make_error
 from dissectors.pulsar.expert_info import collect_findings
 from dissectors.pulsar.frame import TYPE_AT, decode_frame
-from dissectors.pulsar.header import MAXIMUM, PREFIX, find_command, read_header
-from dissectors.pulsar.info import format_info, list_request_fields
-from dissectors.pulsar.labels import make_error
-from dissectors.pulsar.probe import describe_too_large, rate_evidence
+from dissectors.pulsar.header import MAXIMUM, PREFIX, describe_too_large, find_command, rate_evidence, read_header
+from dissectors.pulsar.summaries import format_info, list_request_fields
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import folded
 from dissectors.wire.sections import PlainSections, Sections, symbolic
@@ -49,7 +47,7 @@ class Pulsar(Dissector):
     refused = staticmethod(describe_too_large)
     projection = lazy("dissectors.pulsar.projection:make_projection")
     template = staticmethod(partial(symbolic, decode_frame, make_body))
-    fragments = lazy("dissectors.pulsar.chunks:FRAGMENTS")
+    fragments = lazy("dissectors.pulsar.reassembly:FRAGMENTS")
     request_fields = staticmethod(list_request_fields)
     catalog = lazy("dissectors.pulsar.catalog:CATALOG")
     operations = lazy("dissectors.pulsar.commands:commands")
@@ -84,10 +82,10 @@ class Pulsar(Dissector):
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Sizes, command, metadata and payload with their places."""
-        from dissectors.pulsar.chunks import (
+        from dissectors.pulsar.nested import open_tree
+        from dissectors.pulsar.reassembly import (
             read_with_findings,  # values need neither, but for what is out of the ordinary
         )
-        from dissectors.pulsar.nested import open_tree
 
         return open_tree(read_with_findings(message, context))
 

@@ -16,16 +16,15 @@ from functools import cache
 from struct import Struct
 from typing import Any
 
+from dissectors.fragment import Fragment
 from dissectors.pulsar.commands import MESSAGE, SEND, commands, library, markers
-from dissectors.pulsar.header import COMMAND_AT
+from dissectors.pulsar.header import COMMAND_AT, SIZES, find_command
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
+from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf_values import decode
 from dissectors.wire.sections import FIELD, Read, Sections
 from dissectors.wire.varint import Unfit, uvarint
-
-SIZES = Struct(">II")
-"""What a frame begins with: its size, and the command's."""
 
 CHECKSUM = 0x0E01
 BROKER_METADATA = 0x0E02
@@ -175,3 +174,38 @@ def _decode_batch(d: bytes, count: int, budget: Budget) -> list[dict[str, Any]]:
     if p != end:
         raise Unfit
     return found
+
+
+FRAGMENTED = frozenset((SEND, MESSAGE))
+
+_CHUNK_ID = (b"\xe8\x01", b"\xe8\x81")
+"""What the field begins with that only chunks have; the second is a longer way to write the same."""
+
+_COUNTED = {SEND: "producer_id", MESSAGE: "consumer_id"}
+
+
+def is_cut(prefix: bytes) -> bool:
+    """Whether the metadata, which would say that a frame carries a chunk, goes on behind the prefix."""
+    try:
+        return find_metadata(prefix)[1] > len(prefix)
+    except FAILURES:
+        return True
+
+
+def find_fragment(prefix: bytes) -> Fragment | None:
+    """See Fragments.portion; nothing of metadata that goes on behind the prefix."""
+    try:
+        at, stop = find_metadata(prefix)
+        if not any(prefix.find(mark, at, stop) >= 0 for mark in _CHUNK_ID):
+            return None
+        metadata = decode(prefix, at, stop, library().message("MessageMetadata"))
+        command, begin, end = find_command(prefix)
+        if stop > len(prefix) or command is None:
+            return None
+        number = decode(prefix, begin, end, command.message)[_COUNTED[command.code]]
+    except (*FAILURES, KeyError):
+        return None
+    place, uuid = metadata.get("chunk_id", -1), metadata.get("uuid")
+    if uuid is None or place < 0:
+        return None
+    return Fragment((number, uuid), place, metadata.get("num_chunks_from_msg", 0))

@@ -13,8 +13,8 @@ from dissectors.errors import DecodeError, Malformed, Truncated
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, make_base_command, markers
-from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM, CODECS, SIZES, describe_wrapping, is_opaque
-from dissectors.pulsar.header import find_command
+from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM, CODECS, describe_wrapping, is_opaque
+from dissectors.pulsar.header import SIZES, find_command
 from dissectors.wire.codecs import decompress
 from dissectors.wire.embedded import Holder
 from dissectors.wire.hiding import hide_rest, hide_unread

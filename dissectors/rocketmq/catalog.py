@@ -12,8 +12,7 @@ from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member
 from dissectors.field import FieldSpec
 from dissectors.rocketmq.body import CHECKPOINT, UNDECLARED, find_body_kind
-from dissectors.rocketmq.codes import list_response_names, operations
-from dissectors.rocketmq.extfields import find_header_class
+from dissectors.rocketmq.codes import find_header_class, list_response_names, operations
 from dissectors.rocketmq.message import KEYS
 from dissectors.rocketmq.stored import CRC_VALID, ITEM, QUEUE_OFFSET, UNCOMPRESSED, make_message_plan
 from dissectors.rocketmq.tables import table

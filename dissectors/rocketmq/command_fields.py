@@ -12,6 +12,7 @@ from functools import lru_cache
 from dissectors.errors import Malformed
 from dissectors.field import FieldSpec, Label
 from dissectors.rocketmq.codes import (
+    HeaderField,
     decode_binary_code,
     find_language,
     find_operation_name,
@@ -19,7 +20,6 @@ from dissectors.rocketmq.codes import (
     find_version_name,
 )
 from dissectors.rocketmq.command import BINARY, CODE, EXT, HEAD, JSON, OPAQUE, SERIALIZE
-from dissectors.rocketmq.extfields import HeaderField
 from dissectors.rocketmq.labels import format_command_flag
 from dissectors.rocketmq.secrets import SECRETS, may_hide_secret, mentions_secret
 from dissectors.rocketmq.tables import table

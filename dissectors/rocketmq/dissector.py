@@ -11,8 +11,7 @@ from __future__ import annotations
 from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader, Role, lazy
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
-from dissectors.rocketmq.header import MAXIMUM, PREFIX, read_header
-from dissectors.rocketmq.probe import describe_too_large, rate_evidence, rate_side
+from dissectors.rocketmq.header import MAXIMUM, PREFIX, describe_too_large, rate_evidence, rate_side, read_header
 
 _PLAUSIBLE = 50
 
@@ -37,9 +36,9 @@ class RocketMQ(Dissector):
     fast_path = "dissectors.rocketmq.fast_path"
     refused = staticmethod(describe_too_large)
     raw = lazy("dissectors.rocketmq.raw:RAW")
-    projection = lazy("dissectors.rocketmq.projection:make_projection")
+    projection = lazy("dissectors.rocketmq.message:make_projection")
     template = lazy("dissectors.rocketmq.template:make_template")
-    request_fields = lazy("dissectors.rocketmq.info:list_request_fields")
+    request_fields = lazy("dissectors.rocketmq.summaries:list_request_fields")
     catalog = lazy("dissectors.rocketmq.catalog:CATALOG")
     operations = lazy("dissectors.rocketmq.codes:operations")
     guide = lazy("dissectors.rocketmq.guide:GUIDE")
@@ -76,6 +75,6 @@ class RocketMQ(Dissector):
 
     def info(self, body: Body, context: Context) -> str:
         """Topics, groups, counts and errors, briefly."""
-        from dissectors.rocketmq.info import format_info
+        from dissectors.rocketmq.summaries import format_info
 
         return format_info(body, context)

@@ -16,8 +16,7 @@ from typing import Any
 
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
-from dissectors.rocketmq.codes import map_binary_codes, operations
-from dissectors.rocketmq.extfields import find_required
+from dissectors.rocketmq.codes import find_required, map_binary_codes, operations
 from dissectors.rocketmq.tables import table
 from dissectors.wire.expert_info import ExpertInfo, ExpertInfoTable, compile_expert_info, compile_first
 from dissectors.wire.summary import Summaries, of_plain

@@ -10,17 +10,18 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from dissectors.api import Body, Context, Role
+from dissectors.api import Body, Context, Pick, Role
 from dissectors.errors import Malformed
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding, Severity
+from dissectors.message import Path
+from dissectors.report import REPORTED
 from dissectors.rocketmq.body import decode_body, find_body_kind, read_body
-from dissectors.rocketmq.codes import find_response_name, operations
+from dissectors.rocketmq.codes import find_header_class, find_response_name, operations
 from dissectors.rocketmq.command import CODE, EXT, HEAD, MARK, SERIALIZE, CommandHeader, decode_command
 from dissectors.rocketmq.command_fields import HEADER, HeaderClass, read_header, read_mark
 from dissectors.rocketmq.expert_info import find_expert_info
-from dissectors.rocketmq.extfields import find_header_class
-from dissectors.rocketmq.probe import report_oversized
+from dissectors.rocketmq.header import report_oversized
 from dissectors.rocketmq.secrets import SECRETS, hide_broken
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.expert_info import ExpertInfoTable
@@ -175,3 +176,27 @@ def fold_tree(tree: Tree, context: Context) -> Body:
         found["header"] = _collect_typed(header, fields)
     found["body"] = values.pop("body", None)
     return Body(found | values, _find_node_error(header, found, context), findings)
+
+
+_HEADER_VALUES = "header"
+_TOLD = (_HEADER_VALUES, REPORTED[0])
+
+
+def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
+    """See Dissector.projection."""
+    fields = find_header_class(context.code, context.role is Role.RESPONSE)
+    if not all(path[0] in _TOLD for path in paths) or (fields is None and paths != {REPORTED}):
+        return None
+    known: HeaderClass = {} if fields is None else fields
+    reports = REPORTED in paths
+
+    def project(message: bytes) -> dict[str, Any] | None:
+        try:
+            command, header = decode_header(message, known)
+        except FAILURES:
+            return None
+        if not reports:
+            return {_HEADER_VALUES: header}
+        return {_HEADER_VALUES: header, REPORTED[0]: find_error(command.code, command.version, context)}
+
+    return project

@@ -15,8 +15,7 @@ from dissectors.api import Role
 from dissectors.message import Values
 from dissectors.payload import Asked, Carriers, Payload, Payloads, Place, Record, number
 from dissectors.rocketmq.body import find_body_kind
-from dissectors.rocketmq.codes import operations
-from dissectors.rocketmq.extfields import find_header_class
+from dissectors.rocketmq.codes import find_header_class, operations
 from dissectors.rocketmq.stored import parse_properties
 from dissectors.wire.inner import content
 

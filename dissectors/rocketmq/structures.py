@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from dissectors.rocketmq.json_values import decode_json
+from dissectors.rocketmq.command import decode_json
 from dissectors.rocketmq.labels import format_permission
 from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import count_text

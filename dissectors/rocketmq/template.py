@@ -17,10 +17,9 @@ from typing import Any
 
 from dissectors.api import Body, Context, Role
 from dissectors.rocketmq.body import find_body_kind, resolve_body_kind
-from dissectors.rocketmq.codes import find_language
+from dissectors.rocketmq.codes import HeaderField, find_header_class, find_language
 from dissectors.rocketmq.command import BINARY, EXT, FIXED, HEAD, JSON, MARK, SERIALIZE, CommandHeader
 from dissectors.rocketmq.command_fields import HEADER, HeaderClass
-from dissectors.rocketmq.extfields import HeaderField, find_header_class
 from dissectors.rocketmq.labels import COMPRESSED
 from dissectors.rocketmq.message import KEYS, assemble_body, decode_values
 from dissectors.rocketmq.secrets import SECRETS

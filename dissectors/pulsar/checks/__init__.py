@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dissectors.check import Check
-from dissectors.pulsar.checks.makers import CreationLoops
-from dissectors.pulsar.checks.pings import PingAnswers
-from dissectors.pulsar.checks.redelivery import MessageRedelivery
-from dissectors.pulsar.checks.sends import SendReceipts
-from dissectors.pulsar.checks.starved import StarvedConsumers
-from dissectors.pulsar.checks.versions import ProtocolVersions
+from dissectors.pulsar.checks.connections import PingAnswers, ProtocolVersions
+from dissectors.pulsar.checks.creation_loops import CreationLoops
+from dissectors.pulsar.checks.messages import MessageRedelivery, SendReceipts
+from dissectors.pulsar.checks.starved_consumers import StarvedConsumers
 
 
 def checks() -> Sequence[type[Check]]:

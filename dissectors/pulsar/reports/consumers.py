@@ -18,9 +18,16 @@ from typing import Any
 
 from dissectors.correlator import MessageEvent
 from dissectors.outstanding import Acked, Outstanding
-from dissectors.pulsar.reports.durations import DurationStatistics
 from dissectors.pulsar.reports.fields import PULSAR, Place, read_place, read_text, subscribe_to
-from dissectors.pulsar.reports.members import OPEN, REFUSED, UNSUBSCRIBED, ConnectionMember, MemberReport, for_member
+from dissectors.pulsar.reports.members import (
+    OPEN,
+    REFUSED,
+    UNSUBSCRIBED,
+    ConnectionMember,
+    DurationStatistics,
+    MemberReport,
+    for_member,
+)
 from dissectors.pulsar.reports.permits import ConsumerPermits, count_messages, read_ack_set
 from dissectors.report import column
 from dissectors.slotted import field, slotted

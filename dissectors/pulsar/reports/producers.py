@@ -15,9 +15,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissectors.correlator import BoundedTable, MessageEvent
-from dissectors.pulsar.reports.durations import DurationStatistics
 from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, read_place, read_text, subscribe_to
-from dissectors.pulsar.reports.members import FENCED, OPEN, REFUSED, ConnectionMember, MemberReport, for_member
+from dissectors.pulsar.reports.members import (
+    FENCED,
+    OPEN,
+    REFUSED,
+    ConnectionMember,
+    DurationStatistics,
+    MemberReport,
+    for_member,
+)
 from dissectors.report import column
 from dissectors.slotted import field, slotted
 from dissectors.values import number, struct

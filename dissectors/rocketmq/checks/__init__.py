@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dissectors.check import Check
-from dissectors.rocketmq.checks.busy import BusyBrokers
+from dissectors.rocketmq.checks.consumption import EmptyPulls, ReturnedMessages
 from dissectors.rocketmq.checks.groups import GroupMembers
-from dissectors.rocketmq.checks.masters import MasterChanges
-from dissectors.rocketmq.checks.pulls import EmptyPulls
-from dissectors.rocketmq.checks.redelivery import ReturnedMessages
-from dissectors.rocketmq.checks.routes import MissingRoutes
+from dissectors.rocketmq.checks.servers import BusyBrokers, MasterChanges, MissingRoutes
 
 
 def checks() -> Sequence[type[Check]]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dissectors.api import Role
 from dissectors.catalog import Catalog, Layout, Member
 from dissectors.rocketmq.catalog import list_stored_members
-from dissectors.rocketmq.ha.forms import HANDSHAKE, HEARTBEAT, SLAVE_OFFSET, TRANSFER
+from dissectors.rocketmq.ha.frames import HANDSHAKE, HEARTBEAT, SLAVE_OFFSET, TRANSFER
 
 _OFFSET = Member("offset", "int64", about="in the commit log, in bytes")
 _STATE, _SIZE = Member("state", "int32"), Member("size", "int32")

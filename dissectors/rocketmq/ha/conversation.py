@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dissectors.api import Conversation, Outcome, Role
-from dissectors.rocketmq.ha.forms import HANDSHAKE, SLAVE_OFFSET, HAFrame, HAProtocol
-from dissectors.rocketmq.ha.header import HEADERS, KIND, find_frame
+from dissectors.rocketmq.ha.frames import HANDSHAKE, HEADERS, KIND, SLAVE_OFFSET, HAFrame, HAProtocol, find_frame
 
 EXPECTED, BEHIND = "expected", "behind"
 """Keys of Context.extra: where the log was to go on, and how many bytes the slave had not reported."""

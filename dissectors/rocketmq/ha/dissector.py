@@ -15,7 +15,7 @@ from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer,
 from dissectors.field import Tree
 
 if TYPE_CHECKING:
-    from dissectors.rocketmq.ha.forms import HAFrame
+    from dissectors.rocketmq.ha.frames import HAFrame
 
 _MODEST = WEAK - 5
 """Enough for who is told to look for it, too little for anybody else."""
@@ -38,8 +38,7 @@ class RocketMQHA(Dissector):
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
         """Bytes within a log look like frames, too; those that say offset 0 only where a log begins behind them."""
-        from dissectors.rocketmq.ha.forms import HAFrame, read_head, recognise_protocol
-        from dissectors.rocketmq.ha.framer import LOOK
+        from dissectors.rocketmq.ha.frames import LOOK, HAFrame, read_head, recognise_protocol
 
         kind = recognise_protocol(prefix[:LOOK], from_client, ended=True)
         found = None if kind is None else read_head(prefix, from_client, kind, ended=True)
@@ -49,13 +48,13 @@ class RocketMQHA(Dissector):
 
     def make_framer(self, from_client: bool, opening: bool) -> Framer:
         """By its head, once the first frame has told which protocol it is."""
-        from dissectors.rocketmq.ha.framer import HAFramer
+        from dissectors.rocketmq.ha.frames import HAFramer
 
         return HAFramer(from_client, opening)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """The operation."""
-        from dissectors.rocketmq.ha.header import HEADERS, find_frame
+        from dissectors.rocketmq.ha.frames import HEADERS, find_frame
 
         seen = find_frame(prefix, from_client, None)
         return HEADERS[None if seen is None else (seen.frame.form.operation, from_client)]
@@ -80,7 +79,7 @@ class RocketMQHA(Dissector):
 
     def info(self, body: Body, context: Context) -> str:
         """Where in the log, and what."""
-        from dissectors.rocketmq.ha.info import format_info  # the same
+        from dissectors.rocketmq.ha.body import format_info  # the same
 
         return format_info(body)
 
@@ -94,9 +93,7 @@ def _can_begin_log(prefix: bytes, found: HAFrame) -> bool:
 
 def _can_be_chain(prefix: bytes, from_slave: bool) -> bool:
     """Whether frames follow one another, as far as the bytes go."""
-    from dissectors.rocketmq.ha.chain import iterate_links
-    from dissectors.rocketmq.ha.forms import recognise_protocol
-    from dissectors.rocketmq.ha.framer import LOOK
+    from dissectors.rocketmq.ha.frames import LOOK, iterate_links, recognise_protocol
 
     kind = recognise_protocol(prefix[:LOOK], from_slave, ended=True)
     first = None

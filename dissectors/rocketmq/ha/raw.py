@@ -1,8 +1,8 @@
-"""An HA connection that nobody asked to have framed: one run of bytes, told in a line and shown as a tree.
+"""What bytes are that may be an HA connection's, though nobody said so.
 
-Theory. All frames of a run stand in one tree, so what one frame alone can't show is whole here: a message that a
-transfer cut is a source of its own, made of its pieces. A run may be all of a log, so of a line the first MiB of log is
-looked at, and a tree ends where it has enough frames, or bytes; what is left is one leaf.
+Theory. Reports of a slave may be anything; on the HA port they are taken for what they seem to be. What a master sends
+may be certain: a message of the log that stands where it says that it stands is no accident, nor are transfers in a
+row of which each begins where the one before it ended.
 """
 
 from __future__ import annotations
@@ -11,15 +11,23 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from dissectors.errors import TooLarge
 from dissectors.field import Tree
 from dissectors.raw import Run
-from dissectors.rocketmq.ha.chain import FrameLink, iterate_links
-from dissectors.rocketmq.ha.fields import read_frame
-from dissectors.rocketmq.ha.forms import HANDSHAKE, HEARTBEAT, SLAVE_OFFSET, TRANSFER
-from dissectors.rocketmq.ha.info import format_count, format_topics
-from dissectors.rocketmq.ha.known import RecognisedRun, recognise_run
+from dissectors.rocketmq.ha.body import format_count, format_topics, read_frame
+from dissectors.rocketmq.ha.frames import (
+    HANDSHAKE,
+    HEARTBEAT,
+    LOOK,
+    SLAVE_OFFSET,
+    TRANSFER,
+    FrameLink,
+    HAProtocol,
+    iterate_links,
+    recognise_protocol,
+)
 from dissectors.rocketmq.ha.log import CONTINUED, CONTINUES, iterate_spans, read_size
 from dissectors.rocketmq.stored import MESSAGES, find_message_plan
 from dissectors.wire.budget import USUAL, Budget, allowed
@@ -28,6 +36,51 @@ from dissectors.wire.message import unframed
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Many, element
+
+
+class RecognisedRun(NamedTuple):
+    """Bytes of one direction: which protocol they would be, and whether nothing else can look so."""
+
+    kind: HAProtocol
+    certain: bool
+
+
+_FRAMES = 16
+"""Frames that are looked at; so many offsets in order are no accident."""
+
+_CHAINED = 3
+
+
+def recognise_run(data: bytes, from_slave: bool) -> RecognisedRun | None:
+    """What bytes are, if frames of one protocol fill them or come one behind the other; None: they are none.
+
+    Certain is a master's whole message where it says it stands, or a few frames of which each goes on where it should.
+    """
+    kind = recognise_protocol(data[:LOOK], from_slave, ended=True)
+    if kind is None:
+        return None
+    count, stop, proof = 0, 0, 0
+    for link in iterate_links(data, from_slave, kind):
+        if count == _FRAMES:
+            break
+        if not link.follows:
+            return None
+        count, stop = count + 1, link.at + link.frame.size
+        proof += _weigh_link(data, link)
+    if not count or (stop < len(data) and count < _FRAMES):
+        return None
+    return RecognisedRun(kind, not from_slave and proof >= _CHAINED)
+
+
+def _weigh_link(data: bytes, link: FrameLink) -> int:
+    """How much a frame proves: offsets in a row a little, a message at its own place all that is needed."""
+    found, begin = link.frame, link.at + link.frame.form.size
+    if not found.is_transfer or not found.data:
+        return int(found.is_transfer and found.offset > 0 and link.at > 0)
+    end = min(begin + found.data, len(data))
+    whole = any(span.messages for span in iterate_spans(data, begin, end, found.offset) if span.spec is not CONTINUED)
+    return _CHAINED if whole else int(link.at > 0)
+
 
 PORT = 10912
 
@@ -39,7 +92,7 @@ _BYTES_A_FRAME, _SHARE = 4096, 8
 
 _NAME = "RocketMQ HA"
 _TOPIC = frozenset({("topic",)})
-_FRAMES = Many("frames", "array")
+_FRAME_LIST = Many("frames", "array")
 
 
 def describe_raw(run: Run) -> str | None:
@@ -138,7 +191,7 @@ def _iterate_topics(log: bytes, at: int, stop: int) -> Iterator[str | bytes | No
 def _read_run(reader: Reader, from_slave: bool, found: RecognisedRun) -> None:
     most, limit = _find_bounds()
     cut = b""
-    reader.enter(_FRAMES)
+    reader.enter(_FRAME_LIST)
     for index, link in enumerate(iterate_links(reader.data, from_slave, found.kind)):
         stop = min(link.at + link.frame.size, reader.end)
         if index == most or stop > limit:

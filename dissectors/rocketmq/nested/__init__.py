@@ -13,8 +13,8 @@ from functools import partial
 from dissectors.field import Field, Tree
 from dissectors.rocketmq.body import CHECKPOINT
 from dissectors.rocketmq.nested.contents import NestedContents
+from dissectors.rocketmq.nested.node_texts import format_text
 from dissectors.rocketmq.nested.properties import KIND, format_property
-from dissectors.rocketmq.nested.texts import format_text
 from dissectors.slotted import replace
 from dissectors.wire.texts import with_text
 

@@ -14,11 +14,17 @@ from functools import partial
 
 from dissectors.errors import DecodeError
 from dissectors.field import Field, Source, Tree
-from dissectors.rocketmq.nested.handles import LISTS, read_handle, read_offsets, read_recall
-from dissectors.rocketmq.nested.ids import decode_recall_handle
-from dissectors.rocketmq.nested.properties import read_properties
-from dissectors.rocketmq.nested.spelling import SpelledText, spell_json, spell_utf8
-from dissectors.rocketmq.nested.traces import is_trace, read_trace
+from dissectors.rocketmq.nested.handles import (
+    LISTS,
+    SpelledText,
+    read_handle,
+    read_offsets,
+    read_recall,
+    spell_json,
+    spell_utf8,
+)
+from dissectors.rocketmq.nested.identifiers import decode_recall_handle
+from dissectors.rocketmq.nested.properties import is_trace, read_properties, read_trace
 from dissectors.wire.budget import Budget
 from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_json

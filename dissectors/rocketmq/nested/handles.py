@@ -1,25 +1,71 @@
-"""What POP hands out: receipt handles, and the offsets of what was popped, as words in a text.
+"""A text that stands in a header or in bytes, and where each of its characters lies.
 
-Facts (ExtraInfoUtil). A receipt handle is words between spaces: the offset of its checkpoint's first message, when it
-was popped, for how long it stays invisible, the queue of the revive log, the kind of topic (0 itself, 1 the group's
-retry topic, 2 that of the second form), broker, queue, and since 5.0 the message's offset. The revive queue 999 stands
-for orderly consumption (KeyBuilder.POP_ORDER_REVIVE_QUEUE). An answer to POP has lists between semicolons, of three
-words: kind of topic, queue, and an offset, offsets between commas, or how often it was consumed; there the queue may
-be `qo`, queue, `%` and an offset. A recall handle's words are those of ids.py.
+Theory. What is in a text is found in its characters; a node needs bytes. In the binary header and in bodies the text is
+UTF-8; in a JSON header a character may be an escape (Java writes the separators of properties as six bytes each). So a
+text is spelt once, and whatever takes it apart speaks of characters alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
-from dissectors.rocketmq.nested.ids import format_unique_id
-from dissectors.rocketmq.nested.spelling import SpelledText
-from dissectors.rocketmq.nested.topics import format_topic
+from dissectors.field import FieldSpec, Label
+from dissectors.rocketmq.nested.identifiers import format_topic, format_unique_id
 from dissectors.wire.amounts import duration_text
 from dissectors.wire.parts import Part, struct
 from dissectors.wire.times import milliseconds, timestamp
+
+_SPELT = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[\0-\x7f]"
+    rb"|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\0-\x7f]"
+)
+"""One character in JSON."""
+
+
+class SpelledText:
+    """`text`, and the bytes that it takes: from `places[i]` on stands character i."""
+
+    __slots__ = ("places", "text")
+
+    def __init__(self, text: str, places: Callable[[int], int]) -> None:
+        """places: the offset of a character in the bytes; that of the end is behind all that belongs to the text."""
+        self.text = text
+        self.places = places
+
+    def make_part(self, name: str, start: int, stop: int, kind: str, value: object, head: int = 0) -> Part:
+        """A part of the characters from `start` to `stop`, the first `head` of them before its value."""
+        first, content = self.places(start), self.places(start + head)
+        return Part(FieldSpec(name, kind), value, first, self.places(stop), content - first)
+
+    def make_labelled_part(
+        self, name: str, start: int, stop: int, kind: str, value: object, label: Label, head: int = 0
+    ) -> Part:
+        """The same, with what people read beside it."""
+        first, content = self.places(start), self.places(start + head)
+        return Part(FieldSpec(name, kind, label), value, first, self.places(stop), content - first)
+
+
+def spell_utf8(text: str) -> SpelledText:
+    """A text in UTF-8."""
+    if text.isascii():
+        return SpelledText(text, int)
+    sizes = [0, *accumulate(len(character.encode()) for character in text)]
+    return SpelledText(text, sizes.__getitem__)
+
+
+def spell_json(raw: bytes, text: str) -> SpelledText | None:
+    """A text in JSON: its token with both quotes, and what belongs to it behind. None where that can't be told."""
+    end = raw.rfind(raw[:1])
+    sizes = [found.end() - found.start() for found in _SPELT.finditer(raw, 1, max(end, 1))]
+    if len(sizes) != len(text) or sum(sizes) != end - 1:
+        return None
+    places = [*accumulate(sizes, initial=1)]
+    places[0], places[-1] = 0, len(raw)
+    return SpelledText(text, places.__getitem__)
+
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _ORDERLY = 999
@@ -29,13 +75,13 @@ _MOST = 1000
 _LONGEST = 16 * 1024
 """Characters of what is taken for words."""
 
-Label = Callable[[Any], "str | None"]
+WordLabel = Callable[[Any], "str | None"]
 
 
 class _Word(NamedTuple):
     name: str
     kind: str
-    label: Label | None = None
+    label: WordLabel | None = None
 
 
 def _format_topic_kind(value: Any) -> str | None:

@@ -22,32 +22,39 @@ from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTabl
 from dissectors.outstanding import Outstanding
 from dissectors.report import REPORTED, Report, ReportRow
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, read_header, subscribe_to
-from dissectors.rocketmq.reports.handles import AckReceipt, read_batch_receipts, read_receipt
-from dissectors.rocketmq.reports.ids import MOST_IDS, RETRY, parse_offset_id, parse_offset_ids, resolve_real_topic
+from dissectors.rocketmq.reports.ids import (
+    MOST_IDS,
+    RETRY,
+    AckReceipt,
+    parse_offset_id,
+    parse_offset_ids,
+    read_batch_receipts,
+    read_receipt,
+    resolve_real_topic,
+)
 from dissectors.rocketmq.reports.messages import (
+    BATCH_SEND,
+    COMMITTED,
     HALF,
+    IS_STORED,
     MOST_READERS,
     RECALLED,
     REFUSED,
+    ROLLBACK,
     ROLLED_BACK,
+    SINGLE_SENDS,
     STORED,
     UNANSWERED,
     GroupReader,
     MessageDelivery,
     MessageTracker,
-    TrackedMessage,
-)
-from dissectors.rocketmq.reports.received import ReceivedMessage, iterate_messages
-from dissectors.rocketmq.reports.sending import (
-    BATCH_SEND,
-    COMMITTED,
-    IS_STORED,
-    SINGLE_SENDS,
+    ReceivedMessage,
     SendRequest,
+    TrackedMessage,
     estimate_due,
+    iterate_messages,
     read_send,
 )
-from dissectors.rocketmq.reports.sending import ROLLED_BACK as ROLLS_BACK
 from dissectors.values import host_of, number, struct, structs, text
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
@@ -65,7 +72,7 @@ _COMMITS = 1
 _SENT = ("producerGroup", "topic", "sysFlag", "properties")
 """What is read of the header of a SEND."""
 
-_ENDS = {COMMITTED: "committed", ROLLS_BACK: "rolled back"}
+_ENDS = {COMMITTED: "committed", ROLLBACK: "rolled back"}
 
 _Queue = tuple[GroupReader, str | None, int, str]
 """Of whom, which topic's, which one, and on which broker: by name, or by address where no header has it."""

@@ -9,13 +9,14 @@ has the topic, too: behind `_` (V1) or `+` (V2). Properties are one text in a he
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, NamedTuple
 
 from dissectors.rocketmq.stored import parse_properties
-from dissectors.values import text
+from dissectors.values import number, structs, text
 
 RETRY = "%RETRY%"
 MOST_IDS = 1024
@@ -95,3 +96,79 @@ def resolve_real_topic(topic: str | None, group: str | None, said: Mapping[str, 
         return topic
     rest = topic[len(RETRY) + len(group or "") :]
     return text(said, "RETRY_TOPIC") or (rest[1:] if rest[:1] in ("_", "+") else None) or topic
+
+
+_WORDS = 8
+_MOST_BITS = 4096
+"""Offsets of one pop that are told."""
+
+
+class ReceiptHandle(NamedTuple):
+    """One message of a pop; times in ms. kind: 0, 1 or 2, whether its topic is one of retries."""
+
+    start: int
+    time: int
+    invisible: int
+    revive: int
+    kind: str
+    broker: str
+    queue: int
+    offset: int
+
+    @property
+    def text(self) -> str:
+        """As it stands on the wire."""
+        return " ".join(map(str, self))
+
+
+def parse_handle(value: str | None) -> ReceiptHandle | None:
+    """What a handle means; None for what is none."""
+    words = (value or "").split(" ", _WORDS)
+    if len(words) != _WORDS:
+        return None
+    numbers = [words[at] for at in (0, 1, 2, 3, 6, 7)]
+    if not all(each.isascii() and each.isdigit() and len(each) <= _MOST_DIGITS for each in numbers):
+        return None
+    start, time, invisible, revive, queue, offset = map(int, numbers)
+    return ReceiptHandle(start, time, invisible, revive, words[4], words[5], queue, offset)
+
+
+class AckReceipt(NamedTuple):
+    """What an acknowledgement names: a message in a group's queue. time: of the pop, as handles have it."""
+
+    group: str | None
+    topic: str | None
+    queue: int
+    offset: int
+    time: int | None
+
+
+def read_receipt(header: Mapping[str, Any]) -> AckReceipt:
+    """Of ACK_MESSAGE and CHANGE_MESSAGE_INVISIBLETIME, by their headers."""
+    group, handle = text(header, "consumerGroup"), parse_handle(text(header, "extraInfo"))
+    topic = resolve_retry_topic(text(header, "topic"), group, handle.kind if handle else "0")
+    return AckReceipt(
+        group, topic, number(header, "queueId"), number(header, "offset"), handle.time if handle else None
+    )
+
+
+def read_batch_receipts(body: Mapping[str, Any]) -> Iterator[AckReceipt]:
+    """Of BATCH_ACK_MESSAGE, by its body."""
+    for each in structs(body.get("acks")):
+        group, retry = text(each, "c"), text(each, "r") or "0"
+        topic = resolve_retry_topic(text(each, "t"), group, retry)
+        queue, start, time = number(each, "q"), number(each, "so"), number(each, "pt")
+        for bit in _iterate_bits(each.get("b")):
+            yield AckReceipt(group, topic, queue, start + bit, time)
+
+
+def _iterate_bits(value: object) -> Iterator[int]:
+    if not isinstance(value, str) or len(value) > _MOST_BITS:
+        return
+    try:
+        number = int.from_bytes(b64decode(value, validate=True), "little")
+    except ValueError:
+        return
+    for bit in range(min(number.bit_length(), _MOST_BITS)):
+        if number >> bit & 1:
+            yield bit

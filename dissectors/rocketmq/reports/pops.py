@@ -21,8 +21,16 @@ from typing import Any, NamedTuple
 from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request, keep_time
 from dissectors.report import REPORTED, Report, ReportRow, Row, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, ROCKETMQ, read_header, subscribe_to
-from dissectors.rocketmq.reports.handles import AckReceipt, parse_handle, read_batch_receipts, read_receipt
-from dissectors.rocketmq.reports.ids import MOST_IDS, format_offset_id, read_properties, resolve_retry_topic
+from dissectors.rocketmq.reports.ids import (
+    MOST_IDS,
+    AckReceipt,
+    format_offset_id,
+    parse_handle,
+    read_batch_receipts,
+    read_properties,
+    read_receipt,
+    resolve_retry_topic,
+)
 from dissectors.slotted import slotted
 from dissectors.values import elapsed, number, struct, structs, text
 from dissectors.wire.amounts import count_text

@@ -19,10 +19,10 @@ from dissectors.message import Role
 from dissectors.report import REPORTED, Report, ReportRow, Row, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, read_header, subscribe_to
 from dissectors.rocketmq.reports.ids import read_properties
-from dissectors.rocketmq.reports.sending import (
+from dissectors.rocketmq.reports.messages import (
     COMMITTED,
     IS_STORED,
-    ROLLED_BACK,
+    ROLLBACK,
     SINGLE_SENDS,
     is_half_message,
     read_send,
@@ -34,7 +34,7 @@ from dissectors.wire.times import lasting
 
 OPEN, UNKNOWN, REFUSED = "open", "unknown", "refused"
 
-_OUTCOMES = {COMMITTED: "committed", ROLLED_BACK: "rolled back"}
+_OUTCOMES = {COMMITTED: "committed", ROLLBACK: "rolled back"}
 _END, _CHECK = "END_TRANSACTION", "CHECK_TRANSACTION_STATE"
 
 

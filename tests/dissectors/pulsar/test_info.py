@@ -11,7 +11,7 @@ import dissectors.pulsar
 from dissectors.api import Body, Context, Role
 from dissectors.pulsar import Pulsar
 from dissectors.pulsar.commands import commands, library
-from dissectors.pulsar.info import format_info
+from dissectors.pulsar.summaries import format_info
 from tests.dissectors.pulsar.frames import METADATA, NO_ID, field, frame, payload_part, send, sized
 
 PULSAR = Pulsar()

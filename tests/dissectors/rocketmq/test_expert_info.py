@@ -11,8 +11,7 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.finding import CODES, Severity
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.codes import find_response_name, operations
-from dissectors.rocketmq.extfields import find_header_class, find_required
+from dissectors.rocketmq.codes import find_header_class, find_required, find_response_name, operations
 from dissectors.rocketmq.message import fold_tree
 from dissectors.rocketmq.tables import table
 from tests.dissectors.rocketmq.making import binary, command, frame, pair

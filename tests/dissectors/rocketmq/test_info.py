@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dissectors.api import Body, Context, Role
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.codes import operations
-from dissectors.rocketmq.extfields import find_header_class
+from dissectors.rocketmq.codes import find_header_class, operations
 from tests.analyzer.wire import rows
 from tests.dissectors.rocketmq.making import command, frame, item, stored
 from tests.dissectors.rocketmq.truth import GOLDEN

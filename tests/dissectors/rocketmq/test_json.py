@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.rocketmq.json_values import decode_json, decode_json_body
+from dissectors.rocketmq.command import decode_json, decode_json_body
 from dissectors.rocketmq.secrets import SECRETS
 from dissectors.wire.json_text import DEPTH
 from dissectors.wire.nonfinite import NonFinite

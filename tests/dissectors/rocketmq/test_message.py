@@ -11,8 +11,7 @@ import pytest
 from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.codes import find_response_name, find_version_name, operations
-from dissectors.rocketmq.extfields import find_header_class
+from dissectors.rocketmq.codes import find_header_class, find_response_name, find_version_name, operations
 from dissectors.rocketmq.message import fold_tree
 from dissectors.wire.secret import Secret
 from tests.dissectors.rocketmq.making import binary, command, frame, pair, sparing

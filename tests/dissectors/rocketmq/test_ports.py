@@ -10,8 +10,7 @@ import pytest
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.header import MAXIMUM
-from dissectors.rocketmq.probe import TAKEN, report_oversized
+from dissectors.rocketmq.header import MAXIMUM, TAKEN, report_oversized
 from tests.analyzer.wire import (
     CLIENT,
     SERVER,

@@ -10,12 +10,12 @@ import pytest
 
 from dissectors.rocketmq.codes import (
     decode_binary_code,
+    find_header_class,
     find_language,
     find_response_name,
     find_version_name,
     operations,
 )
-from dissectors.rocketmq.extfields import find_header_class
 from dissectors.rocketmq.tables import table
 from tests.dissectors.rocketmq.truth import ROOT
 

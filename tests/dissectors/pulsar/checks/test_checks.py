@@ -16,12 +16,10 @@ from dissectors.api import Context, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
 from dissectors.pulsar.checks import checks
-from dissectors.pulsar.checks.makers import CreationLoops
-from dissectors.pulsar.checks.pings import PingAnswers
-from dissectors.pulsar.checks.redelivery import MessageRedelivery
-from dissectors.pulsar.checks.sends import SendReceipts
-from dissectors.pulsar.checks.starved import StarvedConsumers
-from dissectors.pulsar.checks.versions import ProtocolVersions
+from dissectors.pulsar.checks.connections import PingAnswers, ProtocolVersions
+from dissectors.pulsar.checks.creation_loops import CreationLoops
+from dissectors.pulsar.checks.messages import MessageRedelivery, SendReceipts
+from dissectors.pulsar.checks.starved_consumers import StarvedConsumers
 from dissectors.pulsar.commands import commands
 from dissectors.pulsar.reports.fields import NO_NUMBER, command_codes
 from tests.analyzer.capture.writers import NS, T0

@@ -8,8 +8,7 @@ from dissectors.api import Context, Role
 from dissectors.field import Tree
 from dissectors.fragment import Other
 from dissectors.pulsar import Pulsar
-from dissectors.pulsar.nested import open_tree
-from dissectors.pulsar.nested.texts import format_ack_set
+from dissectors.pulsar.nested import format_ack_set, open_tree
 from dissectors.wire.texts import printable
 from tests.dissectors.pulsar.frames import METADATA, NO_ID, field, frame, payload_part, send, sized
 from tests.dissectors.trees import assert_tiles, every

@@ -7,7 +7,7 @@ from statistics import median_low
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.pulsar.reports.durations import DurationStatistics
+from dissectors.pulsar.reports.members import DurationStatistics
 
 
 @given(st.lists(st.integers(0, 1 << 62), min_size=1, max_size=30))

@@ -17,14 +17,11 @@ from dissectors.check import Check
 from dissectors.correlator import MessageEvent
 from dissectors.finding import CODES
 from dissectors.rocketmq.checks import checks
-from dissectors.rocketmq.checks.busy import STORM, BusyBrokers
+from dissectors.rocketmq.checks.consumption import MOVED, EmptyPulls, ReturnedMessages
+from dissectors.rocketmq.checks.consumption import RETURN_STORM as BACKS
+from dissectors.rocketmq.checks.consumption import STORM as PULLS
 from dissectors.rocketmq.checks.groups import GroupMembers
-from dissectors.rocketmq.checks.masters import MasterChanges
-from dissectors.rocketmq.checks.pulls import MOVED, EmptyPulls
-from dissectors.rocketmq.checks.pulls import STORM as PULLS
-from dissectors.rocketmq.checks.redelivery import STORM as BACKS
-from dissectors.rocketmq.checks.redelivery import ReturnedMessages
-from dissectors.rocketmq.checks.routes import TIMES, MissingRoutes
+from dissectors.rocketmq.checks.servers import STORM, TIMES, BusyBrokers, MasterChanges, MissingRoutes
 from dissectors.rocketmq.reports.fields import request_codes
 from dissectors.rocketmq.tables import table
 from tests.dissectors.checking import Step, end, see, show, show_anything, texts

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.rocketmq.ha.forms import MAXIMUM, HAFrame, HAProtocol, read_head, recognise_protocol
-from dissectors.rocketmq.ha.framer import HAFramer
+from dissectors.rocketmq.ha.frames import MAXIMUM, HAFrame, HAFramer, HAProtocol, read_head, recognise_protocol
 from tests.dissectors.rocketmq.ha.making import (
     answer,
     controlled_report,

@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.rocketmq.nested.ids import decode_recall_handle, format_id, format_unique_id
-from dissectors.rocketmq.nested.properties import format_property
-from dissectors.rocketmq.nested.topics import format_default_delay, format_topic
-from dissectors.rocketmq.nested.words import format_in_form
+from dissectors.rocketmq.nested.identifiers import (
+    decode_recall_handle,
+    format_default_delay,
+    format_id,
+    format_topic,
+    format_unique_id,
+)
+from dissectors.rocketmq.nested.properties import format_in_form, format_property
 
 MADE = "7F00000167484E0E2F2A6A065ED00000"
 MADE_TEXT = "made at 127.0.0.1, process 26440, day 21 of its month, 14:06:42.384, number 0"

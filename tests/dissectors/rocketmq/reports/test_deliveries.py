@@ -9,7 +9,7 @@ import pytest
 from dissectors.api import Role
 from dissectors.rocketmq.reports import deliveries, messages
 from dissectors.rocketmq.reports.deliveries import DeliveryReport
-from dissectors.rocketmq.reports.sending import estimate_due
+from dissectors.rocketmq.reports.messages import estimate_due
 from tests.dissectors.rocketmq.reports.told import HOST, Book, offset_id, said, stored, written
 from tests.dissectors.telling import MS
 

@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.rocketmq.reports.handles import AckReceipt, parse_handle, read_batch_receipts, read_receipt
 from dissectors.rocketmq.reports.ids import (
+    AckReceipt,
     Place,
     format_offset_id,
+    parse_handle,
     parse_offset_id,
     parse_offset_ids,
+    read_batch_receipts,
     read_properties,
+    read_receipt,
     resolve_real_topic,
     resolve_retry_topic,
 )

@@ -12,10 +12,13 @@ is zero. An epoch is never 0, so the bytes tell the releases apart.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
 
+from dissectors.api import HEADLESS, Context, Framer, MessageHeader, Role, Window
 from dissectors.wire import INT16, INT32, INT64, leaves
 from dissectors.wire.plan import Leaf
 from dissectors.wire.specs import Layout
@@ -197,3 +200,114 @@ def recognise_protocol(
         return None
     goes_on = any(_WORD.pack(each).startswith(behind) for each in (_GREETS, _TRANSFERS))
     return HAProtocol.CONTROLLED if goes_on else HAProtocol.CLASSIC
+
+
+KIND = "kind"
+"""The key of Context.extra that names a Kind other than the classic one."""
+
+HEADERS: Mapping[tuple[str, bool] | None, MessageHeader] = {
+    None: HEADLESS,
+    (HANDSHAKE, True): MessageHeader(Role.REQUEST, HANDSHAKE),
+    (SLAVE_OFFSET, True): MessageHeader(Role.ONEWAY, SLAVE_OFFSET),
+    (HANDSHAKE, False): MessageHeader(Role.RESPONSE, HANDSHAKE),
+    (TRANSFER, False): MessageHeader(Role.PUSH, TRANSFER),
+    (HEARTBEAT, False): MessageHeader(Role.PUSH, HEARTBEAT),
+}
+"""By operation, and whether the slave sends it."""
+
+_OF_SLAVE = frozenset({Role.REQUEST, Role.ONEWAY})
+
+
+class FrameView(NamedTuple):
+    """A frame, and the protocol that it is one of."""
+
+    kind: HAProtocol
+    frame: HAFrame
+
+
+def find_frame(prefix: bytes, from_slave: bool, kind: HAProtocol | None) -> FrameView | None:
+    """The frame that these bytes are, or begin; kind: what is known of the connection. None: there is none."""
+    first = recognise_protocol(prefix, from_slave, ended=True) if kind is None else kind
+    kinds = [first, *(each for each in HAProtocol if each is not first)] if first is not None else list(HAProtocol)
+    for each in kinds:
+        found = read_head(prefix, from_slave, each, ended=True)
+        if isinstance(found, HAFrame) and (not from_slave or found.size == len(prefix) or each is kind):
+            return FrameView(each, found)
+    return None
+
+
+def is_from_slave(context: Context) -> bool:
+    """Whether a slave sent a frame of such a context."""
+    return context.role in _OF_SLAVE
+
+
+def find_protocol(context: Context) -> HAProtocol:
+    """What its connection speaks."""
+    name = (context.extra or {}).get(KIND)
+    return HAProtocol.CLASSIC if name is None else HAProtocol[name]
+
+
+LOOK = 2 * HEAD
+"""Bytes that do to tell the kind: a head, and what the next one begins with."""
+
+
+@dataclass(slots=True)
+class HAFramer(Framer):
+    """Of one direction, seen from its beginning if `opening`; `kind` None until its first frame."""
+
+    from_slave: bool
+    opening: bool
+    kind: HAProtocol | None = None
+
+    def length(self, message: Window, ended: bool) -> int | None:
+        """Head and data."""
+        head = message.read(0, min(len(message), LOOK))
+        kind = self.kind
+        if kind is None:
+            kind = recognise_protocol(head, self.from_slave, ended=ended, opening=self.opening)
+        if kind is None:
+            return -len(head) - 1
+        found = read_head(head, self.from_slave, kind, ended)
+        if not isinstance(found, HAFrame):
+            return found
+        self.kind = kind
+        return found.size
+
+    def across(self, message: Window, lost: range, ended: bool) -> int:
+        """As long as its head says, if that is there."""
+        found = read_head(message.read(0, min(lost.start, HEAD)), self.from_slave, self.kind or HAProtocol.CLASSIC)
+        return found.size if isinstance(found, HAFrame) else 0
+
+
+_LONGEST_STEP = 1 << 30
+"""Bytes between two reports of a slave; but for the first, which may be of an empty log."""
+
+
+class FrameLink(NamedTuple):
+    """A frame and where it begins; `follows`: whether it goes on where those before it were."""
+
+    at: int
+    frame: HAFrame
+    follows: bool
+
+
+def iterate_links(data: bytes, from_slave: bool, kind: HAProtocol) -> Iterator[FrameLink]:
+    """The frames in bytes of one direction, up to what can be none; the last may be cut."""
+    at, before = 0, None
+    while at < len(data):
+        found = read_head(data[at : at + HEAD], from_slave, kind, ended=True)
+        if not isinstance(found, HAFrame):
+            return
+        yield FrameLink(at, found, before is None or can_follow(before, found))
+        if found.is_transfer or found.form.operation == SLAVE_OFFSET:
+            before = found
+        at += found.size
+
+
+def can_follow(before: HAFrame, found: HAFrame) -> bool:
+    """Whether a frame may come behind the last one of the same side that said an offset."""
+    if found.is_transfer:
+        return found.offset == before.offset + before.data or before.offset < 0
+    if found.form.operation == SLAVE_OFFSET:
+        return before.offset <= found.offset and (before.offset <= 0 or found.offset - before.offset < _LONGEST_STEP)
+    return True

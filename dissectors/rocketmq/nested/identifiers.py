@@ -19,7 +19,10 @@ from base64 import urlsafe_b64decode
 from datetime import timedelta
 from ipaddress import ip_address
 from struct import Struct
+from typing import Any
 
+from dissectors.rocketmq.labels import format_delay
+from dissectors.rocketmq.tables import table
 from dissectors.wire.times import timestamp
 
 _HEX = re.compile(r"(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{34}|[0-9a-fA-F]{56})")
@@ -82,3 +85,27 @@ def decode_recall_handle(handle: str) -> str | None:
     except (binascii.Error, ValueError):
         return None
     return words if words.startswith("v1 ") else None
+
+
+SCHEDULED = frozenset({"SCHEDULE_TOPIC_XXXX", "SCHEDULE_TOPIC_XXXX_V2"})
+
+
+def format_topic(topic: Any) -> str | None:
+    """What a topic is for, if it is one of the system's."""
+    if not isinstance(topic, str):
+        return None
+    known: str | None = table("meanings")["topics"].get(topic)
+    if known is not None:
+        return known
+    prefixes: dict[str, str] = table("meanings")["prefixes"]
+    prefix = next((each for each in prefixes if topic.startswith(each)), None)
+    if prefix is None:
+        return None
+    group, plus, popped = topic[len(prefix) :].partition("+")
+    return f"{prefixes[prefix]} {group}" + (f", popped from {popped}" if plus else "")
+
+
+def format_default_delay(level: Any) -> str | None:
+    """How long a delay level lasts by default."""
+    lasts = format_delay(level) if isinstance(level, int) else None
+    return None if lasts is None else f"{lasts} by default"

@@ -18,8 +18,13 @@ from typing import Any
 
 from dissectors.field import Field
 from dissectors.rocketmq.labels import format_permission
-from dissectors.rocketmq.nested.ids import format_id, format_unique_id
-from dissectors.rocketmq.nested.topics import SCHEDULED, format_default_delay, format_topic
+from dissectors.rocketmq.nested.identifiers import (
+    SCHEDULED,
+    format_default_delay,
+    format_id,
+    format_topic,
+    format_unique_id,
+)
 from dissectors.wire.amounts import duration_text
 from dissectors.wire.texts import printable, runs_text
 from dissectors.wire.times import timestamp

@@ -21,8 +21,7 @@ from dissectors.finding import Finding, Severity
 from dissectors.fragment import Fragment, Fragments, Other
 from dissectors.message import Body, Context
 from dissectors.pulsar.expert_info import collect_tree_findings
-from dissectors.pulsar.fragments import FRAGMENTED, find_fragment
-from dissectors.pulsar.frame import decode_frame, decode_payload
+from dissectors.pulsar.frame import FRAGMENTED, decode_frame, decode_payload, find_fragment
 from dissectors.pulsar.frame_fields import read_frame, read_payload
 from dissectors.pulsar.header import find_command
 from dissectors.pulsar.nested import open_tree
