@@ -15,11 +15,11 @@ from analyzer.capture.packets import PacketReader, PacketSource, ReaderName
 from analyzer.capture.sources import SelfClosing
 from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
-from analyzer.messages.comments import MessageComments
 from analyzer.messages.decode_as import ConnectionRules, DecodeAsTarget, make_rules, merge_rules
 from analyzer.messages.engine import Engine
 from analyzer.messages.eviction import Eviction
-from analyzer.messages.hosts import HostNames
+from analyzer.messages.host_names import HostNames
+from analyzer.messages.message_comments import MessageComments
 from analyzer.messages.stream_findings import LocatedFinding
 from dissectors.finding import Finding
 from dissectors.registry import Ports

@@ -1,10 +1,9 @@
-"""The pcapng format (draft-ietf-opsawg-pcapng): blocks, each with its length before and behind it.
+"""Scans the pcapng format (draft-ietf-opsawg-pcapng): blocks with their length in front and behind.
 
-Theory. Packet blocks are nearly all of a file, so the hop collects their positions and reads the rest of their
-headers at once. Only blocks that change how packets are read (section, interface) or that tell something (names,
-statistics) end such a run; unknown, custom and secrets blocks are passed over by their length. A simple packet has no
-time of its own: it takes that of the packet before it. Lengths that do not agree, or a block that runs past the end,
-are damage.
+Theory. Packet blocks are nearly all of a file, so the scan collects their positions and reads their heads at once. Only
+sections, interfaces, names and statistics end such a run; unknown, custom and secrets blocks are skipped by their
+length. A simple packet has no time, and takes that of the packet before it. Two lengths that differ, or a block that
+runs past the end, are damage.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ SECTION, INTERFACE, NAMES, STATISTICS = 0x0A0D0D0A, 1, 4, 5
 SHORTEST = {SECTION: 28, INTERFACE: 20, OBSOLETE: 32, SIMPLE: 16, ENHANCED: 32}
 SHORT_WINDOW = 1 << 16
 WORTH_A_LOOK = 4096
-"""Packets that pay for any window."""
+"""Packets that make up for the cost of any window."""
 PACKETS = {OBSOLETE, SIMPLE, ENHANCED}
 TOLD = {SECTION, INTERFACE, NAMES, STATISTICS}
 SHORTEST_STATISTICS = 24
@@ -53,7 +52,7 @@ ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 
 
 class PcapngScanner(RecordScanner):
-    """Packets of a pcapng file; its first section header must be there."""
+    """Scans the packets of a pcapng file, whose first section header must be there."""
 
     def __init__(self, source: ByteSource, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
         super().__init__(source, file, info, findings, block)
@@ -64,33 +63,33 @@ class PcapngScanner(RecordScanner):
         self._undefined = False
         self._look = SHORT_WINDOW
 
-    def _learned(self) -> Sequence[int | str]:
+    def _export_learned(self) -> Sequence[int | str]:
         return (self._time, int(self._undefined), self.info.snaplen, *self._section.export_state())
 
-    def _learn(self, standing: ScanState) -> None:
+    def _import_learned(self, standing: ScanState) -> None:
         time, undefined, snaplen, order, *rest = standing.learned
         self._packets = standing.records
         self._time, self._undefined, self.info.snaplen = int(time), bool(undefined), int(snaplen)
         self._section = PcapngSection(str(order), self.info)
         self._section.restore_state([int(each) for each in rest])
 
-    def _hop(self, room: int) -> RecordBlock | None:
-        window = self._window()
+    def _scan(self, room: int) -> RecordBlock | None:
+        window = self._read_window()
         if window is None:
             return None
-        starts, position = self._run(window, room)
+        starts, position = self._scan_run(window, room)
         # A run that ends early looked at too much: with a section a packet, that would cost the square.
         worth = position * 2 > len(window) or len(starts) >= WORTH_A_LOOK
         self._look = min(self._look * 2, WINDOW) if worth else SHORT_WINDOW
         if len(starts):
-            return self._columns(window, starts, position)
+            return self._read_columns(window, starts, position)
         if position < len(window):
-            position += self._told(window[position:], self.position + position)
+            position += self._read_description(window[position:], self.position + position)
         self.position += position
         return make_empty_block()
 
-    def _window(self) -> memoryview | None:
-        """Bytes that begin with at least one whole block; None when it is not all there, or is damaged."""
+    def _read_window(self) -> memoryview | None:
+        """Returns bytes that begin with at least one whole block, or None if it is incomplete or damaged."""
         window = self.source.window(self.position, self._look)
         if len(window) < 12:
             return None
@@ -113,25 +112,25 @@ class PcapngScanner(RecordScanner):
             self.damage(self.position, f"a packet block claims {length:,} bytes, which are not there")
         return None
 
-    def _run(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
-        """Positions in `window` of packet blocks, up to the first block that tells something or is cut or odd.
+    def _scan_run(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
+        """Returns the positions of packet blocks in `window`, up to the first other block that matters.
 
-        Packet blocks may be unsound: what follows one that is means nothing, and is dropped with it.
+        Packet blocks may be inconsistent. Blocks behind an inconsistent one mean nothing, and are dropped with it.
         """
-        starts, position = self._plain(
+        starts, position = self._scan_one_by_one(
             window[: parallel_scan.PROBE * parallel_scan.LONGEST], 0, min(room, parallel_scan.PROBE)
         )
         if len(starts) == parallel_scan.PROBE < room:
             usual = (self.position + position) // (self._packets + len(starts))
             # No further than the room lasts, by what is usual.
-            fast = self._together(window[: position + room * usual], position, usual)[: room - len(starts) + 1]
+            fast = self._scan_parallel(window[: position + room * usual], position, usual)[: room - len(starts) + 1]
             if len(fast) > 1:
                 return np.concatenate((starts, fast[:-1])), int(fast[-1])
-        rest, position = self._plain(window, position, room - len(starts))
+        rest, position = self._scan_one_by_one(window, position, room - len(starts))
         return np.array(starts + rest, np.int64), position
 
-    def _together(self, window: memoryview, position: int, usual: int) -> NDArray[np.int64]:
-        """Positions of enhanced packet blocks from `position` on, by parallel_scan.together."""
+    def _scan_parallel(self, window: memoryview, position: int, usual: int) -> NDArray[np.int64]:
+        """Returns positions of enhanced packet blocks from `position` on, by parallel_scan.scan_records."""
         order = self._section.order
         kind = struct.pack(order + "I", ENHANCED)
         lengths = np.ndarray((max(len(window) - 7, 0),), order + "u4", window, 4, (1,))
@@ -154,8 +153,8 @@ class PcapngScanner(RecordScanner):
         plain = (heads[:, 0] == ENHANCED) & (heads[:, 1] & 3 == 0) & (heads[:, 1] >= SHORTEST[ENHANCED])
         return found if bool(plain.all()) else found[: int(np.argmin(plain)) + 1]
 
-    def _plain(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
-        """What _run gives from `position` on, block by block."""
+    def _scan_one_by_one(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
+        """Returns what _scan_run gives from `position` on, block by block."""
         # Blocks are aligned to four bytes: an index into words is much faster than struct's unpack_from.
         words = np.frombuffer(window[: len(window) & ~3], self._section.order + "u4").astype(np.uint32, copy=False).data
         starts: list[int] = []
@@ -175,8 +174,8 @@ class PcapngScanner(RecordScanner):
             return starts[:-1], starts[-1]
         return starts, word * 4
 
-    def _told(self, block: memoryview, position: int) -> int:
-        """Reads the block that `block` begins with and returns its length; 0 if it is of another kind, cut or odd."""
+    def _read_description(self, block: memoryview, position: int) -> int:
+        """Reads the block at the front of `block` and returns its length; 0 if it is of another kind, cut or odd."""
         if len(block) < 12:
             return 0
         length: int
@@ -205,8 +204,8 @@ class PcapngScanner(RecordScanner):
             self._section.read_names(data)
         return length
 
-    def _columns(self, window: memoryview, starts: NDArray[np.int64], position: int) -> RecordBlock:
-        """The packets at `starts`, up to the first that contradicts itself; moves on to `position` or to that one."""
+    def _read_columns(self, window: memoryview, starts: NDArray[np.int64], position: int) -> RecordBlock:
+        """Reads the packets at `starts`, up to the first inconsistent one, and moves on behind them."""
         section = self._section
         heads = read_heads(window, starts, section.order, section.snaplen)
         good = count_sound(window, heads, section.order)
@@ -214,7 +213,7 @@ class PcapngScanner(RecordScanner):
             position = int(starts[good])
             heads = heads.take(slice(good))
         if not good:
-            # The first of a run has passed _window(): so findings do not depend on where blocks are cut.
+            # The first of a run has passed _read_window(): so findings do not depend on where blocks are cut.
             self.damage(self.position + position, "the lengths of a packet block contradict each other")
         known = heads.interface < len(section)
         if not bool(known.all()):
@@ -234,7 +233,7 @@ class PcapngScanner(RecordScanner):
         return block
 
     def _keep_comments(self, found: NDArray[np.int64], heads: PacketHeads) -> None:
-        """Where comments lie; `found` has rows of `heads`, and positions in the window that begins at `position`."""
+        """Notes where comments lie; `found` has rows of `heads`, and positions in the present window."""
         room = MOST_COMMENTS - len(self.info.comments)
         row, at, length = found[:, :room]
         self.info.left_out += found.shape[1] - len(row)

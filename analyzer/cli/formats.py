@@ -71,7 +71,7 @@ def format_options(*forms: str, short: str = "ndjson") -> Callable[[_Command], C
 
     def add(command: _Command) -> Callable[..., Any]:
         @click.option("--format", "form", type=Form(forms), default=forms[0], show_default=True, help=_help(forms))
-        @click.option("--json", "as_json", is_flag=True, help=f"FieldAlias for --format {short}.")
+        @click.option("--json", "as_json", is_flag=True, help=f"Short for --format {short}.")
         @wraps(command)
         def with_form(*args: Any, form: str, as_json: bool, **rest: Any) -> Any:
             if as_json:

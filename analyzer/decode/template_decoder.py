@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
-from analyzer.columns.group_keys import iterate_groups, make_group_keys
+from analyzer.columns.arrays import Ints, iterate_groups, make_group_keys
 from analyzer.columns.values import Values
 from analyzer.decode.content import find_dissector, make_context, read_context, read_message, read_messages
 from analyzer.decode.request_fields import are_short, recalls, requests

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints
-from analyzer.columns.group_keys import make_group_keys
+from analyzer.columns.arrays import Array, Ints, make_group_keys
 from analyzer.decode import raw
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.content import find_dissector, read_context

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
-from analyzer.columns.group_keys import make_group_keys
+from analyzer.columns.arrays import Ints, make_group_keys
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import find_dissector, make_context, read_context, read_messages
 from analyzer.decode.rows import chunks

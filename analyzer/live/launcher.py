@@ -1,10 +1,9 @@
-"""How the capturing process comes to its right: it is ours, or sudo's, or dumpcap has it.
+"""Starts the capturing process, with a right of our own, by sudo, or with dumpcap.
 
-Theory. Only the capturing process ever needs the right to open an interface, and there are three ways to it. It may
-have it by itself, because who starts it has: root (then the analyzer gives it up right afterwards), or a user with
-CAP_NET_RAW. sudo may start it, it alone, while the analyzer was never more than an ordinary user. Or it has none, and
-takes packets from dumpcap, which has it on machines where Wireshark was set up so. A right of the Python interpreter
-itself (setcap) would be one of every script on the machine, so that is no way.
+Theory. Only the capturing process needs the right to open an interface, and there are three ways to it. Its parent may
+have the right: root (then the analyzer gives it up afterwards), or a user with CAP_NET_RAW. sudo may start it, and only
+it. Or it has no right, and takes packets from dumpcap, which has one where Wireshark was set up so. A capability of the
+Python interpreter (setcap) would give the right to every script on the machine, so that is no way.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Via = Literal["auto", "self", "sudo", "dumpcap"]
 
 SNIFFER = "analyzer.live.sniffer"
 DUMPCAP = "dumpcap"
-"""What the sniffer is told behind what is asked, where packets are to come from there."""
+"""Argument that makes the sniffer take packets from dumpcap."""
 
 LOOPBACK = "lo" if sys.platform.startswith("linux") else "lo0"
 QUICK = 5.0
@@ -42,10 +41,10 @@ BY_DUMPCAP = (
 
 @dataclass(frozen=True, slots=True)
 class CaptureProcess:
-    """A capturing process: process.stdin and process.stdout are pipes, not buffered.
+    """Holds a capturing process; process.stdin and process.stdout are unbuffered pipes.
 
-    errors: a file of what it, and who started it, say on standard error. becoming: who the analyzer is to be from now
-    on. notes: sentences for the user. asks: a password may have to be typed before it says anything.
+    errors: a file with its standard error, and that of sudo. becoming: whom the analyzer must become. notes: sentences
+    for the user. asks: a password may have to be typed first.
     """
 
     process: subprocess.Popen[bytes]
@@ -55,14 +54,14 @@ class CaptureProcess:
     asks: bool = False
 
     def last_words(self) -> str:
-        """The last line on standard error; empty where there is none."""
+        """Returns the last line on standard error; empty if there is none."""
         self.errors.seek(0)
         lines = self.errors.read().decode(errors="replace").splitlines()
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def start_capture_process(asked: CaptureRequest, via: Via = "auto") -> CaptureProcess:
-    """Starts the capturing process. Raises CaptureError where we would be root, and where no way is open."""
+    """Starts the capturing process. Raises CaptureError if we would stay root, and if no way is open."""
     becoming = choose_identity(asked.user)
     taken = _open(via)
     way = _WAYS[taken](asked, becoming)
@@ -70,7 +69,7 @@ def start_capture_process(asked: CaptureRequest, via: Via = "auto") -> CapturePr
 
 
 def can_use_dumpcap() -> bool:
-    """Whether dumpcap is there, we may run it, and it may open an interface; it is asked by having it open one."""
+    """Returns whether dumpcap exists, we may run it, and it may open an interface, by letting it open one."""
     dumpcap = shutil.which("dumpcap")
     if dumpcap is None:
         return False
@@ -82,7 +81,7 @@ def can_use_dumpcap() -> bool:
 
 
 def explain_denial() -> str:
-    """The sentence for a user who may not capture: the ways to it."""
+    """Returns the sentence for a user who may not capture: the ways to the right."""
     user = choose_identity("").name if os.geteuid() != ROOT else "root"
     return (
         f"capturing needs a right that {user} lacks: say --via sudo to have sudo start the capturing process alone, or "
@@ -92,7 +91,7 @@ def explain_denial() -> str:
 
 
 def _way_to_dumpcap(user: str) -> str:
-    """What it takes until dumpcap captures for this user."""
+    """Returns what the user must do until dumpcap captures for this user."""
     if not sys.platform.startswith("linux"):
         return "install Wireshark's ChmodBPF"
     # Not by shutil.which: who is not in its group may often not execute it.
@@ -107,7 +106,7 @@ def _way_to_dumpcap(user: str) -> str:
 
 
 def _open(via: Via) -> Via:
-    """The way that is taken. Raises CaptureError."""
+    """Returns the way to take. Raises CaptureError."""
     if os.geteuid() == ROOT:
         if via == "dumpcap":
             raise CaptureError("--via dumpcap is for users who may not capture themselves, not for root: leave it out")
@@ -135,7 +134,7 @@ def _command(asked: CaptureRequest) -> list[str]:
 def _popen(command: list[str], environment: dict[str, str] | None = None, apart: bool = True) -> tuple[
     subprocess.Popen[bytes], IO[bytes]
 ]:  # fmt: skip
-    """Starts it; what it says on standard error goes to a file without a name, whose writers never wait for us."""
+    """Starts a process; its standard error goes to a file without a name, so it never waits for us."""
     try:
         errors = tempfile.TemporaryFile()  # noqa: SIM115 (who has the process closes it)
     except OSError as error:
@@ -154,7 +153,7 @@ def _popen(command: list[str], environment: dict[str, str] | None = None, apart:
 
 
 def _by_itself(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
-    """It has our right. Whom the user named goes before who called sudo: only we can tell it so (give_up)."""
+    """Starts it with our right. A named user goes before the caller of sudo, and only we can tell it so (give_up)."""
     environment = dict(os.environ)
     if asked.user:
         for name in (SUDO_USER, SUDO_GROUP):
@@ -163,10 +162,10 @@ def _by_itself(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
 
 
 def _by_sudo(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
-    """sudo starts it, and asks for a password on our terminal, so it stays in our session.
+    """Starts it by sudo, which asks for a password on our terminal, so it stays in our session.
 
-    sudo clears the environment, but who has the program elsewhere than the interpreter knows needs PYTHONPATH. Nothing
-    is compiled to files: they would be root's.
+    sudo clears the environment, but the process may need PYTHONPATH. Nothing is compiled to files, which would be
+    root's.
     """
     path = os.environ.get("PYTHONPATH")
     python, *rest = _command(replace(asked, user=""))

@@ -1,12 +1,12 @@
-"""The process that captures: interfaces in, pcapng files out. It decodes nothing.
+"""The capturing process: interfaces in, pcapng files out. It decodes nothing.
 
-Theory. Capturing needs a privilege and must not wait for anybody; decoding needs neither. So they are two processes,
-and what connects them is a file: this one writes it, the other follows it. What they tell each other is in channel.py.
+Theory. Capturing needs a privilege and must not wait; decoding needs neither. So they are two processes that share a
+file: this one writes it, the other follows it. channel.py has the messages between them.
 
-The privilege goes as soon as interfaces are open, before a file or a line is touched that somebody else gave us. From
-then on there is one loop: it sleeps until a tap, its standard input or a signal has something, or until a time has
-come. It ends with its standard input, so it never outlives who started it, and with SIGTERM; the signals of a terminal
-are not for it. In both cases what the kernel held by then is written first.
+The privilege goes as soon as interfaces are open, before the process touches a file or a line that comes from somebody
+else. Then one loop waits for a tap, standard input, a signal or a time. The process ends with its standard input, so it
+never outlives its parent, and with SIGTERM; it ignores signals of the terminal. In both cases it first writes what the
+kernel holds.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from analyzer.live.interfaces import ANY, choose_interfaces
 from analyzer.live.taps import Tap
 
 PATIENCE = 1.0
-"""Seconds for the last lines to be taken, when whoever reads them does not."""
+"""Seconds that the last messages get if nobody reads them."""
 
 LAST = 2.0
-"""Seconds for the kernel to hand over what it holds, at the end: it takes some hundredths of one."""
+"""Seconds for the kernel to hand over what it holds; it takes some hundredths of one."""
 
 AT_ONCE = 8
-"""Takes of one tap before the next one gets its turn."""
+"""Batches of one tap before the next tap gets its turn."""
 
 OF_THE_TERMINAL = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGHUP")
 
 
 class Sniffer:
-    """Takes packets when it is told to, until its standard input ends, or it is told to end."""
+    """Takes packets when it is told to, until its standard input ends or it is told to end."""
 
     def __init__(
         self, taps: Sequence[Tap], asked: CaptureRequest, hearing: ChannelReader, telling: ChannelWriter
@@ -62,11 +62,11 @@ class Sniffer:
         self._poll.register(hearing, select.POLLIN)
 
     def end(self, *_: int | FrameType | None) -> None:
-        """Lets work() end after what is at hand; a signal handler."""
+        """Lets work() end after the packets at hand; a signal handler."""
         self._ended = True
 
     def work(self, awake: int) -> None:
-        """Until the end. awake: a descriptor that can be read when there was a signal."""
+        """Runs until the end. awake: a descriptor that becomes readable at a signal."""
         self._poll.register(awake, select.POLLIN)
         while not self._ended:
             ready = self._wait()
@@ -81,7 +81,7 @@ class Sniffer:
         self._remove_spool()
 
     def _wait(self) -> set[int]:
-        """Descriptors that have something, once any has or the run has something to do."""
+        """Waits until a descriptor is ready or the run has something to do; returns the ready ones."""
         if self._telling.waiting:
             self._poll.register(self._telling, select.POLLOUT)
         deadline = self._run.deadline if self._run is not None else None
@@ -114,7 +114,7 @@ class Sniffer:
             self._stop(run)
 
     def _turn(self, run: CaptureRun, ready: set[int]) -> None:
-        """What there is to take and to do now; ends the run where that is the end of it."""
+        """Takes packets and does what is due; ends the run if it is over."""
         try:
             for tap in [tap for tap in run.taps if tap.fileno() in ready]:
                 for _ in range(AT_ONCE):
@@ -131,7 +131,7 @@ class Sniffer:
             self._stop(run)
 
     def _stop(self, run: CaptureRun) -> None:
-        """Writes what the kernel holds at this moment, and ends the run."""
+        """Writes what the kernel holds now, and ends the run."""
         run.halt()
         end = time.monotonic() + LAST
         try:
@@ -151,7 +151,7 @@ class Sniffer:
         self._run = None
 
     def _remove_spool(self) -> None:
-        """What nobody keeps; whoever follows it may have taken the names already."""
+        """Removes temporary files whose names are still there."""
         for path in self._spool:
             with suppress(OSError):
                 os.unlink(path)
@@ -161,7 +161,10 @@ class Sniffer:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """arguments: Asked as JSON and, perhaps, where packets come from (see open_taps). Returns an exit status."""
+    """Runs the process; returns an exit status.
+
+    arguments: a CaptureRequest as JSON and, optionally, where packets come from (see open_taps).
+    """
     for name in OF_THE_TERMINAL:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     telling = ChannelWriter(sys.stdout.fileno())
@@ -195,15 +198,15 @@ def _fail(telling: ChannelWriter, text: str) -> int:
 
 
 TOGETHER = 2 << 30
-"""Bytes of buffer that all interfaces may have: it is memory that the kernel can't take back."""
+"""Bytes of buffer of all interfaces together: the kernel cannot take that memory back."""
 
 Source = Literal["ring", "scapy", "dumpcap"]
 
 
 def open_taps(asked: CaptureRequest, source: str = "ring") -> tuple[list[Tap], list[str]]:
-    """Taps that are open, without the privilege that it took, and sentences for the user.
+    """Opens the taps of a capture and gives up the privilege; returns them, and sentences for the user.
 
-    source: another than Linux's ring; where there is none, scapy's sockets. Raises CaptureError.
+    source: `ring` (Linux), `scapy` (also where there is no ring) or `dumpcap`. Raises CaptureError.
     """
     from analyzer.live.privilege import give_up
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns.arrays import Array, Ints
-from analyzer.columns.group_keys import make_group_keys
+from analyzer.columns.arrays import Array, Ints, make_group_keys
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import Rows, chunks
 from analyzer.pipeline import exchanges, findings, messages, names, streams

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.capture.packets import PacketReader
-from analyzer.columns.arrays import Ints, rank_in_runs
-from analyzer.columns.group_keys import make_group_keys
+from analyzer.columns.arrays import Ints, make_group_keys, rank_in_runs
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.rows import Rows
 from analyzer.messages.row_findings import decode_findings

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.capture.sources import gather_rows
-from analyzer.columns.arrays import Ints
-from analyzer.columns.group_keys import iterate_groups
+from analyzer.columns.arrays import Ints, iterate_groups
 from analyzer.pipeline.record_rows import key_hash
 from dissectors.wire.fast_path import distinct
 

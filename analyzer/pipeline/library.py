@@ -11,7 +11,7 @@ import os
 import resource
 import threading
 
-from analyzer.capture.feed import SPOOL_LIMIT, SpoolingFeed, recognise_compression
+from analyzer.capture.feed import SPOOL_LIMIT, SpoolFeeder, recognise_compression
 from analyzer.capture.records import CaptureInfo
 from analyzer.capture.sources import MappedFile, Spool
 from analyzer.errors import CaptureError
@@ -65,7 +65,7 @@ def _opened(path: str) -> MappedFile:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     if not recognise_compression(os.pread(descriptor, 6, 0)):
         return MappedFile(descriptor)
-    inflow = SpoolingFeed(descriptor, CaptureInfo(path), [], threading.Event(), SPOOL_LIMIT)
+    inflow = SpoolFeeder(descriptor, CaptureInfo(path), [], threading.Event(), SPOOL_LIMIT)
     compression = recognise_compression(inflow.peek())
     assert compression is not None
     inflow.unpack(compression)

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.capture.store import Store
-from analyzer.columns.arrays import Array, Bools, Ints, decode_null, rank_in_runs
-from analyzer.columns.group_keys import iterate_groups, make_group_keys
+from analyzer.columns.arrays import Array, Bools, Ints, decode_null, iterate_groups, make_group_keys, rank_in_runs
 from analyzer.decode.multi_segment import MultiSegmentReader, placed
 from analyzer.query.projection import number, walked
 from analyzer.session import Analysis

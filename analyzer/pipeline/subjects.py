@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns.arrays import Ints, find_runs
-from analyzer.columns.group_keys import make_group_keys
+from analyzer.columns.arrays import Ints, find_runs, make_group_keys
 from analyzer.decode.name_resolver import Lore
 from analyzer.decode.request_fields import own_requests
 from analyzer.decode.rows import Rows

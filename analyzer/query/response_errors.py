@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Bools, Ints, decode_null
-from analyzer.columns.group_keys import iterate_groups, make_group_keys
+from analyzer.columns.arrays import Bools, Ints, decode_null, iterate_groups, make_group_keys
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.multi_segment import placed
 from analyzer.decode.rows import chunks

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, Ints
-from analyzer.columns.group_keys import iterate_groups, make_group_keys
+from analyzer.columns.arrays import Array, Bools, Ints, iterate_groups, make_group_keys
 from analyzer.decode import raw
 from analyzer.decode.bodies import add_row_findings
 from analyzer.decode.content import make_context, read_contents

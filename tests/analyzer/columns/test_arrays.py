@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from analyzer.columns.arrays import PAGED_BYTES, ColumnTable, NameTable, argsort_stable
+from analyzer.columns.arrays import argsort_stable
+from analyzer.columns.tables import PAGED_BYTES, ColumnTable, NameTable
 from dissectors.wire.fast_path import NULL64
 from tests.apart import apart, resident
 
