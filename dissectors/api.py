@@ -13,8 +13,8 @@ All bytes are hostile. `probe`, `plausible`, `header` and `Conversation.step` ge
 nothing, and never raise; nor do `values`, `tree` and the capabilities, which get a message as far as it was captured
 and say in Findings what they could not read. An exception that escapes is a bug and is reported as one.
 
-CONTRIBUTING.md shows a whole protocol in one block. dissectors.pairing has a Conversation for protocols whose answers
-repeat a number, dissectors.wire.message what decoding a message has in common everywhere.
+docs/how-to/dissector.md shows a whole protocol in one block. dissectors.pairing has a Conversation for protocols whose
+answers repeat a number, dissectors.wire.message what decoding a message has in common everywhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The protocol of CONTRIBUTING.md, taken from there and installed as a stranger's package."""
+"""The protocol of docs/how-to/dissector.md, taken from there and installed as a stranger's package."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.analyzer.wire import (
 from tests.dissectors.trees import assert_tiles, node
 from tests.effort import within
 
-MANUAL = Path(__file__).parent.parent / "CONTRIBUTING.md"
+MANUAL = Path(__file__).parent.parent / "docs" / "how-to" / "dissector.md"
 CODE = MANUAL.read_text().split("```python\n")[1].split("```")[0]
 ENDS = (("10.0.0.1", 40_000), ("10.0.0.2", 53))
 KEYS = (

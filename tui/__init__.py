@@ -24,17 +24,18 @@ FRAMES = "250"
 """How often in a second Textual may paint. Its 60 have a key wait for up to 17 ms until anybody looks at it."""
 
 
-def run(session: Session, opened: StartOptions, sniffing: LiveCapture | None = None) -> None:
-    """Reads a session to its end and shows it until the user quits; does not close it, nor those of runs that are
-    still held. sniffing: the live capture whose packets the session reads.
+def run(session: Session, opened: StartOptions, live: LiveCapture | None = None) -> None:
+    """Reads a session to its end and shows it until the user quits.
 
-    Raises what kept the session from being read at all, and our own defects.
+    live: the capture whose packets the session reads. The caller closes the session, and those of later runs.
+
+    Raises the error that kept the session from being read at all, and defects of this program.
     """
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)  # before Textual is loaded
-    memory = opened.memory if sniffing is None else sniffing.memory or None
-    remembered, loader = SavedState(find_state_file(os.environ)), Loader(session, memory)
+    memory = opened.memory if live is None else live.memory or None
+    saved_state, loader = SavedState(find_state_file(os.environ)), Loader(session, memory)
     is_usual = opened.wanted is None and not opened.following
-    with show_splash(session, loader, opened, remembered) if is_usual else nullcontext():
+    with show_splash(session, loader, opened, saved_state) if is_usual else nullcontext():
         from tui.app import run_app  # Textual is half of the start
 
-        run_app(session, opened, remembered, loader, sniffing)
+        run_app(session, opened, saved_state, loader, live)

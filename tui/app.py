@@ -43,7 +43,7 @@ GC_THRESHOLDS = (100_000, 50, 50)
 
 
 class TuiApp(CrashGuard, App[Exception]):
-    """Shows a session; its result is the error that kept it from being read, if one did."""
+    """Shows a session; its result is the error that kept the session from being read, or None."""
 
     ENABLE_COMMAND_PALETTE = False
     DEFAULT_CSS = """
@@ -57,7 +57,7 @@ class TuiApp(CrashGuard, App[Exception]):
         session: Session,
         opened: StartOptions,
         *,
-        remembered: SavedState | None = None,
+        saved_state: SavedState | None = None,
         loader: Loader | None = None,
         live: LiveCapture | None = None,
     ) -> None:
@@ -71,21 +71,22 @@ class TuiApp(CrashGuard, App[Exception]):
         """Defects that were shown."""
         self._defect_counter = DefectCounter()
         self._later_sessions: list[Session] = []
-        self._opened, self._palette, self._remembered = opened, palette, remembered or SavedState()
+        self._opened, self._palette, self._saved_state = opened, palette, saved_state or SavedState()
         self._live = live
-        self.main = MainScreen(session, opened, palette, self._remembered, loader or Loader(session), live)
+        self.main = MainScreen(session, opened, palette, self._saved_state, loader or Loader(session), live)
 
     def get_driver_class(self) -> type[Driver]:
-        """See Textual; the environment names that of a browser's page."""
+        """Returns the guarded driver of a terminal, or the driver that the environment names for a browser page."""
         return TerminalDriver if constants.DRIVER is None else super().get_driver_class()
 
     def get_default_screen(self) -> MainScreen:
-        """See Textual."""
+        """Returns the main screen."""
         return self.main
 
     def replace_main_screen(self, session: Session, wanted: Filter | None, *, is_live: bool = False) -> MainScreen:
-        """Another screen takes the place of the main one, for another reading of the same, or for another run of a live
-        capture; closes the session at the end. What the run before has read is closed now.
+        """Replaces the main screen by one for another session: the same capture read again, or another run.
+
+        Stops the work of the screen before, and closes the session when the application ends.
         """
         before = self.main
         before.stop(STOP_TIMEOUT)
@@ -94,7 +95,7 @@ class TuiApp(CrashGuard, App[Exception]):
         self._later_sessions.append(session)
         opened = replace(self._opened, following=is_live and self._opened.following, wanted=wanted)
         loader = Loader(session, before.ingest.memory)
-        self.main = MainScreen(session, opened, self._palette, self._remembered, loader, self._live)
+        self.main = MainScreen(session, opened, self._palette, self._saved_state, loader, self._live)
         self.main.ingest.saved = 0 if is_live else before.ingest.saved
         if is_live:
             before.on_gone = partial(_release_run, before)
@@ -102,17 +103,17 @@ class TuiApp(CrashGuard, App[Exception]):
         return self.main
 
     async def action_quit(self) -> None:
-        """See Textual: a page has nothing more to say about the end than the main screen."""
+        """Quits through the main screen, which may ask before packets are lost."""
         self.main.quit()
 
     def stop(self, patience: float) -> None:
-        """Ends all work; waits that many seconds for the reader at most."""
+        """Ends all work; waits at most `patience` seconds for the loader."""
         self.main.stop(patience)
         for session in self._later_sessions:
             session.close()
 
     def handle_defect(self, error: Exception) -> bool:
-        """Shows a defect; False where the program must end with it."""
+        """Shows a defect on a screen of its own; returns False if the program must end with it."""
         if not self.is_running or self._exit or self._defect_counter.count_defect(time.monotonic()):
             return False
         self.shown_defects.append(error)
@@ -144,7 +145,7 @@ class TuiApp(CrashGuard, App[Exception]):
 
 
 def _release_run(main: MainScreen) -> None:
-    """The run of a screen that is gone: its tables go as well, whoever else still knows the session."""
+    """Closes the session of a screen that is gone, and frees its tables."""
     if main.ingest.is_over:
         main.session.eviction.evict(len(main.session.rows))
         main.session.close()
@@ -152,8 +153,9 @@ def _release_run(main: MainScreen) -> None:
 
 @contextmanager
 def _tune_runtime() -> Iterator[None]:
-    """Threads give way sooner, and the search for cycles is rare and leaves alone what is there already: painting makes
-    thousands of short-lived objects without cycles, and a full search among all others takes as long as five frames.
+    """Switches threads more often, and collects cycles rarely and without the objects that exist already.
+
+    Painting makes thousands of short-lived objects without cycles; a full collection takes as long as five frames.
     """
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_INTERVAL)
@@ -168,16 +170,19 @@ def _tune_runtime() -> Iterator[None]:
 
 
 def run_app(
-    session: Session, opened: StartOptions, remembered: SavedState, loader: Loader, live: LiveCapture | None = None
+    session: Session, opened: StartOptions, saved_state: SavedState, loader: Loader, live: LiveCapture | None = None
 ) -> None:
-    """See tui.run; loader: of the session, which may have begun."""
-    window = TuiApp(session, opened, remembered=remembered, loader=loader, live=live)
+    """Runs the application on a session until the user quits; see tui.run for the errors.
+
+    loader: reads the session, and may have begun.
+    """
+    window = TuiApp(session, opened, saved_state=saved_state, loader=loader, live=live)
     with _tune_runtime():
         try:
             error = window.run()
         finally:
             window.stop(STOP_TIMEOUT)
-            remembered.save()
+            saved_state.save()
     if window.defect is not None:
         raise window.defect
     if error is not None:

@@ -22,9 +22,9 @@ Call = Callable[[], object]
 
 
 class BackgroundWorker(threading.Thread):
-    """Does work, and has what comes of it dealt with where widgets are changed. A daemon: the end does not wait for it.
+    """Runs tasks in a daemon thread, and posts their results to the thread that changes widgets.
 
-    post: has a function called there; `call_later` of a screen.
+    post: calls a function there, such as `call_later` of a screen.
     """
 
     def __init__(self, post: Callable[[Call], object]) -> None:
@@ -35,8 +35,9 @@ class BackgroundWorker(threading.Thread):
         self._over = False
 
     def submit(self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], object]) -> None:
-        """Wishes for work; it takes the place of what was wished before and has not begun. `then` gets what comes of it
-        where widgets are changed; an error of the work is raised there.
+        """Submits a task, which replaces a task of the same kind that has not begun.
+
+        `then` gets the result in the thread that changes widgets; an error of the task is raised there.
         """
         with self._changed:
             self._drop(kind)
@@ -45,12 +46,12 @@ class BackgroundWorker(threading.Thread):
                 self._changed.notify()
 
     def post(self, call: Call) -> None:
-        """Has a function called where widgets are changed; for work that is under way."""
+        """Calls a function in the thread that changes widgets; for a task that is running."""
         with contextlib.suppress(RuntimeError):  # the program has ended since
             self._post(call)
 
     def cancel(self, kind: str) -> None:
-        """Nobody wants the work of a kind any more."""
+        """Drops the task of a kind that has not begun."""
         with self._changed:
             self._drop(kind)
 
@@ -60,7 +61,7 @@ class BackgroundWorker(threading.Thread):
             PENDING_TASKS.end_task(wish[0])
 
     def stop(self) -> None:
-        """Nobody wants anything any more; does not wait for what is being done."""
+        """Drops all tasks and ends the thread after the running task; does not wait for it."""
         with self._changed:
             self._over = True
             for kind in list(self._tasks):
@@ -68,7 +69,7 @@ class BackgroundWorker(threading.Thread):
             self._changed.notify()
 
     def run(self) -> None:
-        """See Thread."""
+        """Runs tasks until stop() is called."""
         while True:
             with self._changed:
                 while not self._tasks and not self._over:
@@ -91,7 +92,7 @@ def _raise_error(error: Exception) -> None:
 
 
 class PendingTasks:
-    """Wishes that are neither done nor forgotten, by numbers that rise. Of any thread."""
+    """Counts tasks that are neither done nor dropped, by rising numbers. Any thread may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -100,11 +101,11 @@ class PendingTasks:
 
     @property
     def next_number(self) -> int:
-        """The number that the next wish gets."""
+        """The number that the next task gets."""
         return self._next
 
     def begin_task(self) -> int:
-        """A wish; its number."""
+        """Adds a task and returns its number."""
         with self._lock:
             number = self._next
             self._next += 1
@@ -112,12 +113,12 @@ class PendingTasks:
             return number
 
     def end_task(self, number: int) -> None:
-        """It is done or forgotten."""
+        """Removes a task that is done or dropped."""
         with self._lock:
             self._open.discard(number)
 
     def is_done_before(self, number: int) -> bool:
-        """Whether no wish is left from before `number` was the next one."""
+        """Returns whether all tasks with smaller numbers are done or dropped."""
         with self._lock:
             return min(self._open, default=number) >= number
 

@@ -26,34 +26,34 @@ _BEGINNING = (Compose, Mount)
 
 @runtime_checkable
 class DefectHandler(Protocol):
-    """An App that may outlive a defect."""
+    """An application that may survive a defect."""
 
     def handle_defect(self, error: Exception) -> bool:
-        """Shows a defect; whether the program goes on."""
+        """Shows a defect; returns whether the program goes on."""
 
 
 class DefectCounter:
-    """Counts defects."""
+    """Counts recent defects."""
 
     def __init__(self) -> None:
         self._times: deque[float] = deque(maxlen=TOO_MANY)
 
     def count_defect(self, now: float) -> bool:
-        """One more at `now`, in seconds; whether that is too many."""
+        """Counts a defect at `now`, in seconds; returns whether there have been too many."""
         self._times.append(now)
         return len(self._times) == TOO_MANY and now - self._times[0] <= WITHIN
 
 
 def is_survivable(error: Exception) -> bool:
-    """Whether who caught the exception goes on: its traceback begins there."""
+    """Returns whether the caller that caught the exception goes on: the traceback begins in that caller."""
     trace = error.__traceback__
     return trace is not None and trace.tb_frame.f_code.co_name in SURVIVABLE_CALLERS
 
 
 class CrashGuard(MessagePump):
-    """The first base of every app, screen and widget of ours: its handlers are fenced, and it outlives their defects.
+    """The first base of every app, screen and widget of ours: a defect in a handler does not end the program.
 
-    Outside of an App that is CrashGuarded nothing is fenced.
+    Outside of a DefectHandler nothing is guarded.
     """
 
     async def _dispatch_message(self, message: Message) -> None:

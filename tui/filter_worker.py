@@ -39,9 +39,9 @@ from analyzer.session import Analysis
 
 
 class RowReaders:
-    """The reader of rows for those who ask many: for the worker's thread alone.
+    """Holds the reader of rows for the worker thread.
 
-    It remembers what messages taught by the time they were read. So there is a new one when the input has ended.
+    A reader keeps the names that were known when it read, so there is a new one after the input has ended.
     """
 
     def __init__(self, session: Session) -> None:
@@ -50,16 +50,16 @@ class RowReaders:
         self._reader = Rows(session)
 
     def get_reader(self) -> tuple[Rows, bool]:
-        """The reader, and whether nothing comes any more."""
+        """Returns the reader, and whether the input has ended."""
         if self._session.ended and not self._final:
             self._final, self._reader = True, Rows(self._session)
         return self._reader, self._final
 
 
 class FilterWorker:
-    """The filter in force, for the thread that paints. `filtering` is None while there is none.
+    """Applies the filter in force; used by the thread that paints.
 
-    changed: called when a portion has been asked, with True if it was the filter's first.
+    current_pass: None without a filter. on_change: called after each portion, with True for the first one of a filter.
     """
 
     def __init__(self, session: Session, readers: RowReaders, worker: BackgroundWorker) -> None:
@@ -71,24 +71,25 @@ class FilterWorker:
 
     @property
     def matches(self) -> Ints | None:
-        """The rows that are to be shown, rising; None: all."""
+        """The rows that match, ascending; None: all rows."""
         return None if self.current_pass is None else self.current_pass.matches
 
     @property
     def is_settled(self) -> bool:
-        """Whether the filter has asked all rows that there were, so that only new ones are still to come."""
+        """Whether the filter has examined all rows, so that only new rows remain."""
         return self.current_pass is None or self.current_pass.is_settled
 
     def apply(self, wanted: Filter | None, rows: int, start: int, first: int = 0) -> None:
-        """Puts a filter in force, or none, and asks outwards from row `start`; `rows` have been announced, those before
-        `first` have left.
+        """Puts a filter in force, or none, and examines rows outwards from row `start`.
+
+        rows: the number of announced rows; first: the first row that was not evicted.
         """
         if self.is_settled:
             self._previous = self.current_pass
         self._set_pass(None if wanted is None else FilterPass(wanted, self._session, rows, start, first))
 
     def restore_previous(self) -> bool:
-        """Goes back to the filter before one that has not asked all rows; whether there was one."""
+        """Restores the filter before one that has not examined all rows; returns whether there was one."""
         if self.is_settled:
             return False
         self._set_pass(self._previous)
@@ -102,27 +103,27 @@ class FilterWorker:
         self._submit_portion()
 
     def grow(self, rows: int) -> None:
-        """There are so many rows by now."""
+        """Takes the number of rows that are announced by now."""
         for filtering in (self.current_pass, self._previous):
             if filtering is not None:
                 filtering.grow(rows)
         self._submit_portion()
 
     def evict(self, before: int) -> None:
-        """The rows before one leave."""
+        """Drops the rows before one."""
         for filtering in (self.current_pass, self._previous):
             if filtering is not None:
                 filtering.evict(before)
 
     def end(self) -> None:
-        """Nothing comes any more."""
+        """Examines all rows once more, because the input has ended."""
         for filtering in (self.current_pass, self._previous):
             if filtering is not None:
                 filtering.end()
         self._submit_portion()
 
     def _take_result(self, filtering: FilterPass, verdict: FilterResult) -> None:
-        """Takes a portion and asks for the next one, unless nobody wants it any more."""
+        """Adds the result of a portion and submits the next one, unless another filter is in force."""
         if filtering is not self.current_pass:
             return
         first = filtering.is_new
@@ -143,7 +144,7 @@ class FilterWorker:
 
 
 def _apply_filter(wanted: Filter, rows: RowPortion, readers: RowReaders, session: Session) -> FilterResult:
-    """Asks a portion, in the worker's thread."""
+    """Examines a portion, in the worker thread."""
     began = time.monotonic()
     reader, final = readers.get_reader()
     waiting = np.zeros(0, np.int64) if final else _find_unanswered(session, np.asarray(rows))
@@ -152,7 +153,7 @@ def _apply_filter(wanted: Filter, rows: RowPortion, readers: RowReaders, session
 
 
 def _find_unanswered(session: Session, rows: Ints) -> Ints:
-    """Requests that no answer has been seen for. To be asked before the filter: what comes meanwhile is asked again."""
+    """Finds requests without an answer; called before the filter, so that answers in between are noticed."""
     columns = session.rows.column
     found: Ints = rows[(columns("partner")[rows] == NULL) & (columns("role")[rows] == Role.REQUEST)]
     return found
@@ -170,7 +171,10 @@ _NONE: Ints = np.zeros(0, np.int64)
 
 
 class FilterResult(NamedTuple):
-    """What came of asking `rows`. open: requests among them without an answer. final: nothing comes any more."""
+    """The matches among `rows`.
+
+    unanswered: requests among them without an answer. final: the input has ended.
+    """
 
     rows: RowPortion
     matches: Ints
@@ -180,7 +184,10 @@ class FilterResult(NamedTuple):
 
 
 class FilterPass:
-    """One filter over the rows of a session. `settled`: all rows that there were have been asked, at one time."""
+    """One filter over the rows of a session.
+
+    is_settled: all rows have been examined at some time.
+    """
 
     def __init__(self, wanted: Filter, session: Analysis, rows: int, start: int, first: int = 0) -> None:
         self.filter = wanted
@@ -197,22 +204,22 @@ class FilterPass:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing has been asked yet."""
+        """Whether no row has been examined yet."""
         return self._low == self._high
 
     @property
     def rows_left(self) -> int:
-        """Rows to be asked."""
+        """The number of rows to be examined."""
         return self.rows - self.first - (self._high - self._low) + len(self._to_repeat)
 
     @property
     def percent(self) -> int:
-        """How far it has come, 0 to 100."""
+        """The share of rows that have been examined, 0 to 100."""
         asked = self._high - self._low
         return 100 * asked // max(asked + self.rows_left, 1)
 
     def next_portion(self) -> RowPortion | None:
-        """The rows to be asked next; None while there are none."""
+        """Returns the rows to be examined next, or None."""
         if self._high < self.rows:
             rows = np.arange(self._high, min(self._high + self._size, self.rows))
             return range(self._high, self._high + self._count_fitting(rows))
@@ -225,14 +232,14 @@ class FilterPass:
         return None
 
     def _count_fitting(self, rows: Ints) -> int:
-        """How many of them, one at least, are not too many bytes to be read in a moment."""
+        """Returns how many of the rows, at least one, can be read in a moment."""
         if not self._reads_bodies:
             return len(rows)
         sizes = np.cumsum(self._session.rows.column("length")[rows], dtype=np.int64)
         return max(int(np.searchsorted(sizes, CHUNK_BYTES, "right")), 1)
 
     def add_result(self, verdict: FilterResult) -> None:
-        """Takes what came of asking a portion; the next one is as large as this one's pace allows."""
+        """Adds the result of a portion; its pace determines the size of the next one."""
         rows = verdict.rows
         if isinstance(rows, range):
             self._low, self._high = min(self._low, rows.start), max(self._high, rows.stop)
@@ -251,13 +258,13 @@ class FilterPass:
         self.is_settled = self.is_settled or not self.rows_left
 
     def evict(self, before: int) -> None:
-        """The rows before one are asked no more."""
+        """Drops the rows before one."""
         self.first = before
         self._drop_evicted()
         self.is_settled = self.is_settled or not self.rows_left
 
     def _drop_evicted(self) -> None:
-        """What is known of rows that have left."""
+        """Removes evicted rows from all sets."""
         first = self.first
         self._low, self._high = max(self._low, first), max(self._high, first)
         self.matches, self._to_repeat, self._unanswered = map(
@@ -268,14 +275,14 @@ class FilterPass:
         return rows[np.searchsorted(rows, self.first) :]
 
     def grow(self, rows: int) -> None:
-        """There are so many rows by now; answers may have come in for those that had none."""
+        """Takes the number of rows by now, and examines requests again whose answers have come."""
         self.rows = rows
         answered = self._session.rows.column("partner")[self._unanswered] != NULL
         self._repeat(self._unanswered[answered])
         self._unanswered = self._unanswered[~answered]
 
     def end(self) -> None:
-        """Nothing comes any more: what was asked before is asked once more."""
+        """Examines all rows once more, because the input has ended."""
         self._has_ended = True
         self._unanswered = _NONE
         self._repeat(np.arange(self._low, self._high))

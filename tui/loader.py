@@ -46,9 +46,10 @@ EVICTION_TIMEOUT = 60.0
 
 
 class Growth(NamedTuple):
-    """There are so many of each by now; `percent` of the input has been read, None where nobody knows.
+    """The numbers of rows, streams, packets and findings by now.
 
-    first: rows before it are to leave; pressing: whatever they are needed for.
+    percent: the share of the input that was read, None if unknown. first: rows before it are to be evicted; pressing:
+    at once, whatever still shows them.
     """
 
     rows: int
@@ -61,7 +62,7 @@ class Growth(NamedTuple):
 
 
 class ReadingEnd(NamedTuple):
-    """The input has ended, or `error` ended the reading."""
+    """The end of reading: `error` is None at the end of the input."""
 
     error: Exception | None
 
@@ -71,9 +72,9 @@ ProgressCallback = Callable[[Growth | ReadingEnd], object]
 
 
 class Loader(threading.Thread):
-    """Reads a session to its end. begin() and then go_on() are to be called, each once or more.
+    """Reads a session to its end in a thread of its own. Call begin() and then resume(), each at least once.
 
-    memory: bytes that its tables may hold; None: all that there are.
+    memory: bytes that the session's tables may hold; None: no limit.
     """
 
     def __init__(self, session: Session, memory: int | None = None) -> None:
@@ -90,7 +91,7 @@ class Loader(threading.Thread):
         self._tell: ProgressCallback = lambda _: None
 
     def begin(self, patience: float) -> Growth | None:
-        """Starts the thread, if it has not been; the first rows, if they come within that many seconds."""
+        """Starts the thread if needed; returns the first rows if they come within `patience` seconds."""
         if self.ident is None:
             self.start()
         self._has_begun.wait(patience)
@@ -99,12 +100,12 @@ class Loader(threading.Thread):
         return first
 
     def resume(self, tell: ProgressCallback) -> None:
-        """Tells what there is besides what begin() gave, and reads on."""
+        """Announces what is there beyond begin()'s result, and reads on."""
         self._tell = tell
         self._may_go_on.set()
 
     def run(self) -> None:
-        """See Thread."""
+        """Reads until the end of the input or stop()."""
         error: Exception | None = None
         try:
             for _ in self._session.grow():
@@ -125,7 +126,7 @@ class Loader(threading.Thread):
         self._announce(ReadingEnd(error))
 
     def stop(self, patience: float) -> None:
-        """Ends the reading; waits that many seconds for it at most."""
+        """Ends the reading; waits at most `patience` seconds."""
         self._stopped.set()
         self._may_go_on.set()
         self._session.packets.stop()
@@ -133,11 +134,11 @@ class Loader(threading.Thread):
             self.join(patience)
 
     def release_rows(self, before: int) -> None:
-        """Nobody will look at the rows before one any more, but for work that is under way."""
+        """Allows the eviction of the rows before one; tasks that were submitted earlier may still use them."""
         self._releases.append((before, PENDING_TASKS.next_number))
 
     def _evict_released(self) -> None:
-        """Rows leave that nobody looks at any more."""
+        """Evicts released rows that no task uses any more."""
         before = 0
         while self._releases and PENDING_TASKS.is_done_before(self._releases[0][1]):
             before = self._releases.popleft()[0]
@@ -154,7 +155,7 @@ class Loader(threading.Thread):
         return self._add_eviction(counted) if leaves else counted
 
     def _add_eviction(self, counted: Growth) -> Growth:
-        """The same, and from which row on the rest stays."""
+        """Adds the first row that stays, and whether eviction is urgent."""
         session, memory = self._session, self.memory
         first = session.eviction.find_due_row(None if memory is None else int(EVICTION_SHARE * memory))
         is_gone, now = session.eviction.find_due_row(None) > session.rows.first, time.monotonic()

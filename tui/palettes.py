@@ -184,19 +184,19 @@ WHITE = ("7", "15")
 
 
 def detect_colour_system(environment: Mapping[str, str]) -> str:
-    """What rich calls the colours that a terminal says it has: TRUECOLOR, EIGHT_BIT or STANDARD, which are sixteen."""
+    """Returns rich's name of the terminal's colours: TRUECOLOR, EIGHT_BIT or STANDARD (sixteen)."""
     if environment.get("COLORTERM", "").strip().lower() in ("truecolor", "24bit"):
         return "TRUECOLOR"
     return "EIGHT_BIT" if environment.get("TERM", "").endswith(("256color", "kitty")) else "STANDARD"
 
 
 def guess_palette(environment: Mapping[str, str]) -> str:
-    """The palette for a terminal of sixteen colours is these; else COLORFGBG ends in the number of its background."""
+    """Guesses a palette: `terminal` for sixteen colours; else by the background, at the end of COLORFGBG."""
     if "TERM" in environment and detect_colour_system(environment) == "STANDARD":
         return "terminal"
     return "light" if environment.get("COLORFGBG", "").rpartition(";")[2] in WHITE else "dark"
 
 
 def resolve_palette(name: str, environment: Mapping[str, str]) -> str:
-    """The name of a palette, where `auto` may have been said."""
+    """Resolves `auto` to the name of a palette."""
     return guess_palette(environment) if name == "auto" else name

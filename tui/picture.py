@@ -1,7 +1,7 @@
-"""Renders the three panes as an SVG picture: python -m tui.picture CAPTURE OUT.svg
+"""Renders the three panes as an SVG picture.
 
-The picture shows the first message whose tree has record batches in it, or the first message. It loads no font: a
-viewer without the fonts that it names uses its own monospaced font.
+Usage: python -m tui.picture CAPTURE OUT.svg. The picture shows the first message whose tree has record batches in it,
+or the first message. It loads no font: a viewer without the fonts that it names uses its own monospaced font.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 
 
 def render_picture(capture: Path) -> str:
-    """The SVG of a capture, read to its end, with a message that has records selected."""
+    """Returns an SVG of the panes for a capture, with a message that has records selected."""
     with Session([capture]) as session:
         return asyncio.run(_paint(session, capture.name))
 
@@ -41,7 +41,7 @@ async def _paint(session: Session, title: str) -> str:
 
 
 def choose_row(session: Session) -> int:
-    """The first row with records in records, or the first row of all."""
+    """Returns the first row whose tree has several records, or row 0."""
     rows = range(len(session.rows))
     return next((row for row in rows if _has_records(decode_tree(session, row).fields)), 0)
 
@@ -57,12 +57,12 @@ def _walk_fields(nodes: list[Field]) -> Iterator[Field]:
 
 
 def strip_fonts(svg: str) -> str:
-    """The picture without what it would load from elsewhere."""
+    """Removes the fonts that the picture would load from other hosts."""
     return re.sub(r"@font-face\s*{[^}]*}", "", svg).replace("Fira Code, monospace", FONTS)
 
 
 def main() -> None:
-    """Writes the picture."""
+    """Writes the picture that the command line asks for."""
     options = argparse.ArgumentParser(prog="python -m tui.picture", description=__doc__.partition("\n")[0])
     options.add_argument("capture", type=Path)
     options.add_argument("out", type=Path)

@@ -31,7 +31,7 @@ _One = TypeVar("_One", bool, int, float, str)
 
 
 def find_state_file(environment: Mapping[str, str]) -> Path:
-    """The file's path by the XDG Base Directory Specification; a relative XDG_STATE_HOME counts for nothing."""
+    """Returns the path of the file by the XDG Base Directory Specification; ignores a relative XDG_STATE_HOME."""
     home = environment.get("XDG_STATE_HOME", "")
     if not os.path.isabs(home):
         home = os.path.join(environment.get("HOME") or os.path.expanduser("~"), ".local", "state")
@@ -39,7 +39,10 @@ def find_state_file(environment: Mapping[str, str]) -> Path:
 
 
 class SavedState:
-    """Things by name. path: the file, read when the first is asked for; None: this run remembers for itself alone."""
+    """Values by name.
+
+    path: the file, which is read at the first access; None: values of this run only.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -53,20 +56,20 @@ class SavedState:
     @overload
     def get(self, name: str, default: dict[str, float]) -> dict[str, float]: ...
     def get(self, name: str, default: SavedValue) -> SavedValue:
-        """What was kept under a name; the default where that is nothing, or of another type than the default.
+        """Returns the value of a name, or the default if there is none of the default's type.
 
-        Lists and tables are the caller's own. Of what stands in them, what has the wrong type is left out.
+        Lists and tables are copies; entries of a wrong type are left out.
         """
         return _convert(self._load().get(name), default)
 
     def set(self, name: str, value: SavedValue) -> None:
-        """Remembers a thing. Of a list or a table the first ENTRIES; a text longer than LONGEST, not at all."""
+        """Sets a value. Lists and tables are cut after ENTRIES entries; a text longer than LONGEST_TEXT is ignored."""
         bounded, known = _limit_value(value), self._load()
         if bounded is not None and (type(known.get(name)), known.get(name)) != (type(bounded), bounded):
             self._changed[name] = known[name] = bounded
 
     def save(self) -> None:
-        """Writes what has changed, if anything has; the file is there whole, or as it was."""
+        """Writes the changed values to the file, atomically; errors are ignored."""
         path, changed = self._path, self._changed
         if path is not None and changed:
             with suppress(OSError, ValueError, RecursionError):
@@ -91,7 +94,7 @@ def _read_state(path: Path) -> dict[str, object]:
 
 
 def _encode_state(things: dict[str, object]) -> bytes:
-    """As JSON, in ASCII: a text may have half of a pair of surrogates."""
+    """Encodes the values as JSON in ASCII, because a text may have half of a surrogate pair."""
     parts = {name: json.dumps(thing) for name, thing in things.items()}
     while parts and sum(len(json.dumps(name)) + len(part) + 4 for name, part in parts.items()) > LARGEST_FILE - 4:
         del parts[max(parts, key=lambda name: len(parts[name]))]
@@ -99,7 +102,7 @@ def _encode_state(things: dict[str, object]) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Under a name of this process first, so that giving it its name is one step."""
+    """Writes under a temporary name first, so that the replacement is atomic."""
     hidden = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -112,7 +115,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _convert(thing: object, default: SavedValue) -> SavedValue:
-    """The thing as one of the default's type; the default where it is none."""
+    """Converts a value to the default's type; returns the default if it does not fit."""
     match default, thing:
         case bool(), bool():
             return thing
@@ -145,12 +148,12 @@ def _limit_value(value: SavedValue) -> SavedValue | None:
 
 
 def locate_file(name: str) -> str:
-    """Where a file of this name stands."""
+    """Returns the path of a file beside the state file."""
     return str(find_state_file(os.environ).with_name(name))
 
 
 def write_file(name: str, data: bytes) -> str | None:
-    """Writes a file, whole or not at all; its path, None where it cannot be written."""
+    """Writes a file atomically, readable by the user alone; returns its path, or None if that fails."""
     path = locate_file(name)
     hidden = f"{path}.{os.getpid()}"
     try:
@@ -167,6 +170,6 @@ def write_file(name: str, data: bytes) -> str | None:
 
 
 def shorten_path(path: str) -> str:
-    """A path for people: ~ for the user's own folder."""
+    """Shortens a path for display: ~ for the home directory."""
     home = os.path.expanduser("~")
     return f"~{path[len(home) :]}" if home != "/" and path.startswith(f"{home}/") else path

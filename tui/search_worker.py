@@ -37,7 +37,10 @@ PROGRESS_INTERVAL = 0.2
 
 
 class Search:
-    """One search: from row `start` on, among rows, forwards or backwards. `stopped`: nobody wants it any more."""
+    """One search among rows: from row `start` on, forwards or backwards.
+
+    is_stopped: set when the result is not wanted any more.
+    """
 
     def __init__(self, sought: Sought, start: int, among: Ints, *, forward: bool) -> None:
         self.sought, self.start, self.among, self.forward = sought, start, among, forward
@@ -46,7 +49,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A search has ended: with a row and, if one can be told, the place in it; None when no row has what is sought."""
+    """The end of a search: the row and the place in it, or None if no row has the target."""
 
     search: Search
     row: int | None
@@ -54,12 +57,15 @@ class SearchResult:
 
     @property
     def has_wrapped(self) -> bool:
-        """Whether the search came to the end and went on at the other one."""
+        """Whether the search passed the end of the list and went on at the other end."""
         search = self.search
         return self.row is not None and (self.row > search.start) is not search.forward
 
     def locate_in(self, tree: Tree) -> tuple[list[Field], ByteRange] | None:
-        """The fields around the place, from the outermost to the innermost, and its bytes; None for a row alone."""
+        """Returns the fields around the place, from the outermost to the innermost, and its bytes.
+
+        None if the result has a row only.
+        """
         place = self.place
         if place is None:
             return None
@@ -73,9 +79,9 @@ class SearchResult:
 
 
 class SearchWorker:
-    """What is sought, and the search that is under way, for the thread that paints.
+    """Runs searches; used by the thread that paints.
 
-    progressed: gets how far the search has come, 0 to 100; ended: gets what it found. Both only while it is wanted.
+    on_progress: gets the progress, 0 to 100; on_end: gets the result. Both are called only for the current search.
     """
 
     def __init__(self, session: Session, readers: RowReaders, worker: BackgroundWorker) -> None:
@@ -89,16 +95,16 @@ class SearchWorker:
 
     @property
     def has_target(self) -> bool:
-        """Whether something is sought."""
+        """Whether a target was set."""
         return self._sought is not None
 
     def set_target(self, words: str, sought: Sought) -> None:
-        """This is sought from now on; a search for something else ends."""
+        """Sets the target, and stops the search for another one."""
         self.stop()
         self.text, self._sought = words, sought
 
     def start(self, row: int, among: Ints, *, forward: bool) -> None:
-        """Searches on from a row, among rows, which rise; the worker posts what comes of it."""
+        """Searches from a row on, among ascending rows."""
         assert self._sought is not None
         self.stop()
         self.result = None
@@ -106,7 +112,7 @@ class SearchWorker:
         self._worker.submit("find", partial(self._run, self._search), self._take_result)
 
     def stop(self) -> bool:
-        """Ends the search that is under way; whether there was one."""
+        """Stops the search; returns whether there was one."""
         search, self._search = self._search, None
         self._worker.cancel("find")
         if search is not None:
@@ -114,17 +120,17 @@ class SearchWorker:
         return search is not None
 
     def is_searching(self, *, forward: bool) -> bool:
-        """Whether a search in that direction is under way."""
+        """Returns whether a search in that direction is running."""
         return self._search is not None and self._search.forward is forward
 
     def get_result_in(self, row: int) -> SearchResult | None:
-        """What was found last, if it is in this row; else it is forgotten."""
+        """Returns the last result if it is in this row; otherwise drops it."""
         if self.result is not None and self.result.row != row:
             self.result = None
         return self.result
 
     def _take_result(self, found: SearchResult) -> None:
-        """Takes what a search found, if anybody wants it still."""
+        """Takes the result of the current search; ignores others."""
         if found.search is self._search:
             self._search, self.result = None, found
             self.on_end(found)
@@ -134,7 +140,7 @@ class SearchWorker:
             self.on_progress(percent)
 
     def _run(self, search: Search) -> SearchResult:
-        """Searches, in the worker's thread."""
+        """Searches, in the worker thread."""
         from analyzer.query import search as find
 
         reader, _ = self._readers.get_reader()
@@ -160,7 +166,10 @@ class SearchWorker:
 
 
 def parse_search(words: str, named: Mapping[str, str]) -> Sought:
-    """What a text asks for; named: filters that it may refer to. Raises UserError, FilterError for a wrong filter."""
+    """Parses the input of a search.
+
+    named: filters that it may refer to. Raises UserError, and FilterError for a wrong filter.
+    """
     from analyzer.query.filter import compiled
     from analyzer.query.filter.literals import quoted
     from analyzer.query.search import Sought, bytes_sought, text_sought

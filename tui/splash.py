@@ -52,9 +52,9 @@ OTHER_DRIVER = "TEXTUAL_DRIVER"
 
 
 @contextmanager
-def show_splash(session: Session, loader: Loader, opened: StartOptions, remembered: SavedState) -> Iterator[None]:
-    """Shows the first rows until the body has done so itself; the body is to end what it began on the terminal."""
-    if not _is_possible(session, remembered) or (growth := loader.begin(ROWS_TIMEOUT)) is None or not growth.rows:
+def show_splash(session: Session, loader: Loader, opened: StartOptions, saved_state: SavedState) -> Iterator[None]:
+    """Shows the first rows until the body has painted; the body restores the screen that this function leaves."""
+    if not _is_possible(session, saved_state) or (growth := loader.begin(ROWS_TIMEOUT)) is None or not growth.rows:
         yield
         return
     try:
@@ -66,7 +66,7 @@ def show_splash(session: Session, loader: Loader, opened: StartOptions, remember
         keys = termios.tcgetattr(KEYBOARD)
         keys[3] &= ~LINE_MODE
         termios.tcsetattr(KEYBOARD, termios.TCSANOW, keys)
-        _write(ENTER_SCREEN + paint_splash(session, growth, opened, remembered))
+        _write(ENTER_SCREEN + paint_splash(session, growth, opened, saved_state))
         yield
     except BaseException:
         _write(LEAVE_SCREEN)
@@ -75,10 +75,10 @@ def show_splash(session: Session, loader: Loader, opened: StartOptions, remember
         termios.tcsetattr(KEYBOARD, termios.TCSANOW, before)
 
 
-def _is_possible(session: Session, remembered: SavedState) -> bool:
-    """Whether the first rows are those that will be shown, on a terminal that can show them."""
+def _is_possible(session: Session, saved_state: SavedState) -> bool:
+    """Returns whether the first rows are known to be shown later, on a terminal that can show them."""
     is_terminal = os.isatty(KEYBOARD) and os.isatty(SCREEN) and OTHER_DRIVER not in os.environ
-    return is_terminal and session.packets.size is not None and not remembered.get(COLUMNS_KEY, [])
+    return is_terminal and session.packets.size is not None and not saved_state.get(COLUMNS_KEY, [])
 
 
 def _write(text: str) -> None:
@@ -88,19 +88,19 @@ def _write(text: str) -> None:
         data = data[os.write(SCREEN, data) :]
 
 
-def paint_splash(session: Session, growth: Growth, opened: StartOptions, remembered: SavedState) -> str:
-    """The splash, as a terminal is told it."""
+def paint_splash(session: Session, growth: Growth, opened: StartOptions, saved_state: SavedState) -> str:
+    """Returns the splash as escape sequences."""
     width, height = shutil.get_terminal_size()
     words = PALETTES[resolve_palette(opened.colours, os.environ)]
     brush = _Brush(words, os.environ)
-    arrangement = Arrangement.load(remembered)
+    arrangement = Arrangement.load(saved_state)
     box = arrangement.lay_out(width, max(height - TITLE_LINES - FOOTER_LINES, 1), "list")
     screen: dict[int, tuple[Sequence[Span], str]] = dict.fromkeys(range(height), ((), ""))
     screen[0] = [("bar-title", f" {opened.title}")], "bar"
     if "list" in box.panes and height > TITLE_LINES + FOOTER_LINES:
         pane = box.panes["list"]
         names, lines = _make_lines(
-            session, growth, pane.width - SCROLL_BAR, pane.height, remembered, opened.config.time_format
+            session, growth, pane.width - SCROLL_BAR, pane.height, saved_state, opened.config.time_format
         )
         screen[TITLE_LINES + pane.y - 1] = _indent_spans(pane.x, [("head-on", f"▌{names}")], pane.width), ""
         for y, spans in enumerate(lines, TITLE_LINES + pane.y):
@@ -111,22 +111,22 @@ def paint_splash(session: Session, growth: Growth, opened: StartOptions, remembe
 
 
 def _indent_spans(x: int, spans: Sequence[Span], width: int) -> list[Span]:
-    """Spans behind x blanks, cut to a width."""
+    """Puts x blanks before spans, and cuts them to a width."""
     return [("", " " * x), *fit_spans(spans, width)]
 
 
 def _make_lines(
-    session: Session, growth: Growth, width: int, height: int, remembered: SavedState, form: TimeFormat | None
+    session: Session, growth: Growth, width: int, height: int, saved_state: SavedState, form: TimeFormat | None
 ) -> tuple[str, list[Sequence[Span]]]:
-    """The head of the list and its first lines."""
+    """Returns the head of the list and its first lines."""
     timeline = Timeline(lambda rows: session.rows.column("stream")[rows])
-    timeline.flat = remembered.get(FLAT_KEY, False)
+    timeline.flat = saved_state.get(FLAT_KEY, False)
     timeline.grow(growth.rows, growth.streams)
     if not timeline.flat:
         timeline.fold(timeline.list_places(0, 1)[0].stream, opened=True)
     cells = CellReader(session)
     listed = RowLines(session, cells, lambda _: False)
-    listed.times.format = choose_format(form, remembered.get(TIME_FORMAT_KEY, ""))
+    listed.times.format = choose_format(form, saved_state.get(TIME_FORMAT_KEY, ""))
     columns = listed.fit_columns(width, timeline.rows, timeline.streams if timeline.flat else 0)
     places = timeline.list_places(0, height)
     read = listed.make_lines([ListPlace(-1), *places], columns)
@@ -152,7 +152,7 @@ class _Brush:
         self._system = None if environment.get("NO_COLOR") else ColorSystem[detect_colour_system(environment)]
 
     def line(self, spans: Sequence[Span], width: int, base: str = "") -> str:
-        """Exactly `width` cells."""
+        """Returns a line of exactly `width` cells."""
         fitting = fit_spans([*spans, (base, " " * width)], width)
         return "".join(self._style(name).render(text, color_system=self._system) for name, text in fitting)
 

@@ -30,7 +30,7 @@ ESCAPE, REPLACEMENT = "\x1b", "\N{REPLACEMENT CHARACTER}"
 
 
 class PasteFilter:
-    """Text as it comes, in pieces, of which pastes are left without an Escape but that of their end."""
+    """Filters text that comes in pieces: inside pastes it replaces every Escape but that of their end."""
 
     def __init__(self) -> None:
         self._is_inside = False
@@ -38,7 +38,7 @@ class PasteFilter:
         """Outside, the last of what was given; inside, what may be the beginning of the end, and was not."""
 
     def filter_text(self, text: str) -> str:
-        """The next piece."""
+        """Returns the next piece, filtered."""
         found = ""
         while text:
             kept, self._rest = self._rest, ""
@@ -59,10 +59,10 @@ class PasteFilter:
 
 
 class TerminalDriver(LinuxDriver):
-    """Reads keys from a terminal, as Textual's does."""
+    """Reads keys from a terminal as Textual's driver does, but survives invalid bytes."""
 
     def run_input_thread(self) -> None:
-        """See LinuxDriver."""
+        """Reads and decodes input until the program ends or the terminal is gone."""
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         pastes = PasteFilter()
@@ -83,7 +83,7 @@ class TerminalDriver(LinuxDriver):
             list(parser.feed(""))
 
     def _process_text(self, parser: XTermParser, text: str) -> None:
-        """Keys, clicks and pastes; without any text the Escape that nothing has followed."""
+        """Processes keys, clicks and pastes; without text, an Escape that nothing has followed."""
         if text:
             for event in parser.feed(text):
                 self.process_message(event)

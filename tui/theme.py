@@ -88,7 +88,7 @@ TITLES = {name: choice.title for name, choice in _CHOICES.items()}
 class Palette:
     """Styles by name, and the Textual theme that goes with them.
 
-    name: one of CHOICES. colourless: attributes alone are painted, whatever the name.
+    name: one of CHOICES. colourless: only attributes are painted, whatever the name.
     """
 
     def __init__(self, name: str, *, colourless: bool) -> None:
@@ -98,7 +98,7 @@ class Palette:
         self.switch_to(name)
 
     def switch_to(self, name: str) -> None:
-        """Another palette, in the same table: whoever holds it paints in other colours from now on."""
+        """Switches to another palette; the table of styles stays the same object."""
         self.name = resolve_palette(name, os.environ)
         choice = _CHOICES["terminal" if self.colourless else self.name]
         self.theme = choice.theme
@@ -110,19 +110,19 @@ class Palette:
             self.styles[name] = self._resolve_style(style)
 
     def add_style(self, name: str, words: str) -> None:
-        """A style in the words of the configuration, under a name. Raises rich's StyleSyntaxError."""
+        """Adds a style in the configuration's notation. Raises rich's StyleSyntaxError if it is wrong."""
         self.styles[name] = self._resolve_style(words)
         self._added[name] = words
 
     def has_background(self, name: str) -> bool:
-        """Whether a style that was added has a background of its own."""
+        """Returns whether an added style has a background of its own."""
         style = self.styles[name]
         return bool(style.reverse) or style.bgcolor != self.styles[""].bgcolor
 
     def _resolve_style(self, words: str) -> Style:
-        """Names of the sixteen colours are the palette's; without colours only attributes are left.
+        """Resolves names of the sixteen colours in the palette; without colours keeps only attributes.
 
-        Reverse is the cursor's where there are no colours of ours, so that a rule must not look like it.
+        Reverse belongs to the cursor if there are no colours, so a rule must not use it then.
         """
         style = Style.parse(words)
         sixteen = ANSI_COLOURS.get(self.name, ())
@@ -141,12 +141,12 @@ class Palette:
 
 
 def _map_colour(sixteen: Sequence[str], color: Color | None) -> Color | None:
-    """A colour, as a palette has it."""
+    """Maps one of the sixteen colours to the palette's."""
     if color is None or color.type is not ColorType.STANDARD or color.number is None or not sixteen:
         return color
     return Color.parse(sixteen[color.number])
 
 
 def make_palette(choice: str) -> Palette:
-    """The palette of a name of CHOICES; NO_COLOR overrides it."""
+    """Makes the palette of a name of CHOICES; NO_COLOR overrides it."""
     return Palette(choice, colourless=bool(os.environ.get("NO_COLOR")))

@@ -1,13 +1,13 @@
-"""Bulk pairing: which response answers which request, for many connections at once.
+"""Pairs requests and responses of many connections at once.
 
-Theory. Requests wait in queues: one for each connection where answers come in order, else one for each connection,
-asking side, kind and key. The i-th response of a queue answers its i-th request. That is checked, not trusted: the
-request must be the earlier one, and its key the same. A response behind all requests of its queue is an orphan. A
-connection where one pair fails the check, or that carries a message which changes the meaning of later ones, is stepped
-through its Conversation, the plain fast_path.
+Theory. Requests wait in queues: one for each connection if answers come in order, else one for each connection, asking
+side, kind and key. The i-th response of a queue answers its i-th request. That is checked: the request must be the
+earlier one, and its key the same. A response behind all requests of its queue is an orphan. If a pair of a connection
+fails the check, or a message changes the meaning of later ones, the connection goes through its Conversation, which is
+the reference implementation.
 
-Sorted by queue, and by time within each (the sort is stable, and rows come in order of time), requests and responses
-are counted by two cumulative sums, so all queues are paired at once.
+Rows are sorted by queue, and by time within each, because the sort is stable and rows come in order of time. Two
+cumulative sums then count requests and responses, which pairs all queues at once.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Text = Callable[[int], str | None]
 
 @make_slotted(frozen=False)
 class PairingHeaders:
-    """What the index keeps of n messages, sorted by connection (`owner`) and then by completion.
+    """Holds the headers of n messages, sorted by connection (`owner`) and then by completion.
 
-    `operation`, `scope`, `client` and `kind` are numbers of Names; `serial` is the first row's, the others count on;
-    `partner` is a serial or -1; `key` is NULL64 where a row takes no part; `extras` by row, where there are any;
-    `unowed` are rows of requests that may well have no answer.
+    `operation`, `scope`, `client` and `kind` are numbers of names; `serial` is the first row's, the others follow;
+    `partner` is a serial or -1; `key` is NULL64 if a row takes no part; `extras` by row, where there are any; `unowed`
+    are rows of requests that need no answer.
     """
 
     owner: Ints
@@ -64,7 +64,7 @@ class PairingHeaders:
     unowed: list[int]
 
     def set_header(self, row: int, header: MessageHeader, number: Number) -> None:
-        """Overwrites one row with a header that the plain road has read."""
+        """Overwrites one row with a header of the slow path."""
         self.role[row], self.state[row] = header.role, header.state
         self.operation[row], self.client[row] = number(header.operation), number(header.client)
         self.code[row] = encode_null(header.code)
@@ -73,12 +73,12 @@ class PairingHeaders:
         self.correlation[row] = encode_null64(header.correlation, scoped=header.scope is not None)
 
     def set_look(self, row: int, look: HeaderView, number: Number) -> None:
-        """The same with the queue that a row belongs to."""
+        """Overwrites one row with its header and its queue."""
         self.set_header(row, look.header, number)
         self.key[row], self.kind[row] = encode_null64(look.key, scoped=True), number(look.kind)
 
     def set_outcome(self, row: int, outcome: Outcome, number: Number) -> None:
-        """The same with what the conversation says."""
+        """Overwrites one row with the outcome of its conversation."""
         self.set_header(row, outcome.header, number)
         self.partner[row] = -1 if outcome.partner is None else outcome.partner
         if outcome.extra:
@@ -87,7 +87,7 @@ class PairingHeaders:
             self.unowed.append(row)
 
     def list_requests(self, rows: Ints, text: Text) -> Iterator[Carried]:
-        """Rows that wait for their answers, as their conversations remember them."""
+        """Yields requests that wait for their answers, as their conversations remember them."""
         numbers = (self.operation, self.code, self.version, self.scope, self.client, self.state, self.kind)
         columns = (self.correlation, self.key, self.from_client, rows + self.serial)
         alike: dict[tuple[int, ...], _Alike] = {}
@@ -113,10 +113,10 @@ def _make_alike(numbers: Sequence[int], text: Text) -> _Alike:
 
 
 class _Table(NamedTuple):
-    """Requests and responses; `place` is a row, or negative (from the end of `carried`) for those of earlier blocks.
+    """Holds requests and responses; `place` is a row, or negative (from the end of `carried`) for earlier blocks.
 
-    queue: owner, asking side and kind as one number, so that what is sorted by it is sorted by owner; of protocols
-    that answer in order the owner alone.
+    queue: owner, asking side and kind as one number, so that the order by queue is also one by owner; the owner alone
+    for protocols that answer in order.
     """
 
     owner: Ints
@@ -126,14 +126,14 @@ class _Table(NamedTuple):
     key: Ints
 
     def take(self, order: Ints) -> _Table:
-        """The same rows in another order."""
+        """Returns the rows in another order."""
         return _Table(self.owner[order], self.place[order], self.asks[order], self.queue[order], self.key[order])
 
 
 class _Pairs(NamedTuple):
-    """Rows of a sorted _Table: answers and their requests in step, answers without any, requests without answer.
+    """Holds rows of a sorted _Table: answers and their requests in step, orphans, requests without answer.
 
-    contested: in step with the first two, whether more requests waited in that queue, and under that key.
+    contested: for each pair, whether more requests waited in that queue, and under that key.
     """
 
     answer: Ints
@@ -153,7 +153,8 @@ def pair_messages(
 ) -> Ints:
     """Fills in partners and what responses take over; returns the owners that must be stepped instead (sorted).
 
-    Conversations of all other owners are left with the requests that nothing answered yet.
+    The conversations of all other owners are left with their unanswered requests. Reference: Conversation.step, message
+    by message; tests/analyzer/messages/test_engine.py compares the two.
     """
     odd = np.array([each.conversation is None or not fast_path.steady(each.conversation) for each in connections])
     odd[headers.owner[stepped]] = True
@@ -198,13 +199,13 @@ def pair_messages(
 
 
 def _slices(owner: Ints, owners: Ints) -> Iterator[tuple[int, int, int]]:
-    """Where each of `owners` begins and ends in the sorted column `owner`."""
+    """Returns where each of `owners` begins and ends in the sorted column `owner`."""
     edges = np.searchsorted(owner, [owners, owners + 1]).tolist()
     return zip(owners.tolist(), *edges, strict=True)
 
 
 def _keep_latest(owner: Ints, place: Ints) -> Ints:
-    """Of what waits the rows that are remembered: of each owner (sorted) so many of the latest."""
+    """Returns which waiting rows are remembered: the latest ones of each owner (sorted)."""
     begin, end = find_runs(owner)
     if not (end - begin > MOST_WAITING).any():
         return np.arange(len(owner))
@@ -217,7 +218,7 @@ def _get_handle(carried: Carried) -> int:
 
 
 class _Known:
-    """What is known of requests by their place: of rows, and of those `carried` from earlier blocks."""
+    """Holds columns of requests by place: of rows, and of those `carried` from earlier blocks."""
 
     def __init__(self, headers: PairingHeaders, carried: Sequence[tuple[int, Key, Waiting]], number: Number) -> None:
         self._headers = headers
@@ -232,13 +233,13 @@ class _Known:
         }
 
     def handle(self, place: Ints) -> Ints:
-        """The handles that their conversations know requests by."""
+        """Returns the handles by which conversations know requests."""
         found = place + self._headers.serial
         found[place < 0] = self._handles[place[place < 0]]
         return found
 
     def read_column(self, name: str, place: Ints) -> Array:
-        """One of their columns."""
+        """Returns one column of requests."""
         column: Array = getattr(self._headers, name)
         found: Array = column[np.maximum(place, 0)]
         if self._carried[name]:
@@ -249,7 +250,7 @@ class _Known:
 def _make_table(
     headers: PairingHeaders, carried: Sequence[tuple[int, Key, Waiting]], rules: Rules, number: Number
 ) -> _Table:
-    """All that takes part, by queue, and by time within each."""
+    """Returns all rows that take part, by queue, and by time within each."""
     asks = headers.role == Role.REQUEST
     place = np.flatnonzero((asks | (headers.role == Role.RESPONSE)) & (headers.key != NULL64))
     asks = asks[place]
@@ -270,7 +271,7 @@ def _make_table(
 
 
 def _by_queue(queue: Ints, key: Ints) -> Ints:
-    """The order by both, as one number where they fit in one."""
+    """Returns the order by queue and key, sorted as one number where both fit in one."""
     low, high = int(key.min(initial=0)), int(key.max(initial=0))
     if high - low >= 1 << 32 or int(queue.max(initial=0)) >= 1 << 31:
         return np.lexsort((key, queue))
@@ -278,7 +279,7 @@ def _by_queue(queue: Ints, key: Ints) -> Ints:
 
 
 def _pair_by_rank(table: _Table, rules: Rules) -> _Pairs:
-    """Counts requests and responses of each queue, or of each key of it, and pairs those of one rank."""
+    """Counts requests and responses of each queue, or of each key of it, and pairs those of the same rank."""
     asks = table.asks
     change = table.queue[1:] != table.queue[:-1]
     if not rules.in_order:
@@ -300,7 +301,7 @@ def _pair_by_rank(table: _Table, rules: Rules) -> _Pairs:
 def _find_odd(
     headers: PairingHeaders, table: _Table, pairs: _Pairs, known: _Known, fast_path: FastPath, odd: Bools
 ) -> None:
-    """Marks the owners whose conversations may have done otherwise."""
+    """Marks the owners whose conversations might have paired otherwise."""
     request, answer = table.place[pairs.request], table.place[pairs.answer]
     wrong = request > answer
     if fast_path.RULES.in_order:
@@ -316,7 +317,7 @@ def _find_odd(
 
 
 def _find_overtaken(request: Ints, answer: Ints) -> Bools:
-    """Requests that are answered behind the answer to a later one of their owner; both are rows, sorted by owner."""
+    """Returns which requests are answered behind the answer to a later one of their owner."""
     order = np.argsort(answer)
     asked = request[order]
     found = np.empty(len(order), bool)
@@ -325,7 +326,7 @@ def _find_overtaken(request: Ints, answer: Ints) -> Bools:
 
 
 def _find_crowded(headers: PairingHeaders, table: _Table, pairs: _Pairs) -> Ints:
-    """Owners where more requests wait at once than conversations remember."""
+    """Returns the owners with more waiting requests than conversations remember."""
     change = np.zeros(len(headers.role), np.int64)
     own = table.place[table.asks & (table.place >= 0)]
     change[own] = 1
@@ -337,6 +338,6 @@ def _find_crowded(headers: PairingHeaders, table: _Table, pairs: _Pairs) -> Ints
     most = np.maximum.reduceat(total, begin) - (total - change)[begin]
     owners = headers.owner[begin]
     carried = np.bincount(table.owner[table.place < 0], minlength=int(owners[-1]) + 1)
-    # Where nothing is answered, those that wait are remembered in order, and the conversation forgets the oldest.
+    # If nothing is answered, requests are remembered in order, and the conversation forgets the oldest.
     found: Ints = owners[(most + carried[owners] > MOST_WAITING) & answered[owners]]
     return found

@@ -1,4 +1,4 @@
-"""From messages on the line to rows of the index, for many steady connections: headers, pairing, columns."""
+"""Turns messages on the line into rows of the index, for many steady connections: headers, pairing, columns."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from dissectors.wire.fast_path import NULL, FastPath, NameColumn, Wire
 
 
 class RowServices(RowNumbering, Protocol):
-    """What the engine lends: bytes, names, serials."""
+    """Lends the engine's store, names and serials."""
 
     @property
     def store(self) -> ByteStore:
-        """Where bytes are read."""
+        """The store in which bytes are read."""
 
     def text(self, number: int) -> str | None:
-        """The name of a number."""
+        """Returns the name of a number."""
 
     def reserve_serials(self, count: int) -> Ints:
-        """`count` new serials."""
+        """Returns `count` new serials."""
 
 
 class FastRowBuilder:
-    """From messages on the line to rows of the index: headers, pairing, columns."""
+    """Builds the rows of connections of one protocol."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class FastRowBuilder:
         self._connections = [work.connection for work, _ in taken]
         half = parts.half[cutting.first]
         packet = parts.packet[cutting.last]
-        # Each half-stream is in order already, and a packet completes messages of one of them alone.
+        # Each half-stream is in order, and a packet completes messages of one half-stream only.
         order = np.argsort((half // 2) * (int(packet.max(initial=0)) + 1) + packet, kind="stable")
         self._parts = parts
         self._cutting = MessageSpans(*(column[order] for column in cutting))
@@ -59,7 +59,7 @@ class FastRowBuilder:
         self._inside = self._cutting.line - parts.line[self._cutting.first]
 
     def add_to(self, chunk: RowBatch) -> None:
-        """Leaves the rows in the chunk, and each conversation with what is still unanswered."""
+        """Adds the rows to the batch, and leaves each conversation with its unanswered requests."""
         if not len(self._owner):
             return
         desk, parts, cutting = self._desk, self._parts, self._cutting
@@ -141,12 +141,12 @@ class FastRowBuilder:
         return headers, found.stepped
 
     def _numbers(self, column: NameColumn) -> Array:
-        """The engine's numbers of a column of names."""
+        """Returns the engine's numbers of a column of names."""
         numbers = np.array([*map(self._desk.number_name, column.names), NULL], np.int32)
         return numbers[np.where(column.number == NULL, -1, column.number)]
 
     def _name_clients(self, headers: PairingHeaders) -> None:
-        """The clients that conversations know, in all rows that name none."""
+        """Fills in the clients that conversations know."""
         known = [None if each.conversation is None else each.conversation.client for each in self._connections]
         if any(name is not None for name in known):
             numbers = np.array([self._desk.number_name(name) for name in known], np.int32)
@@ -154,7 +154,7 @@ class FastRowBuilder:
             headers.client[unnamed] = numbers[headers.owner[unnamed]]
 
     def _prefix(self, row: int) -> bytes:
-        """The first bytes of a message, over as many segments as it takes."""
+        """Returns the first bytes of a message, across segments."""
         parts, cutting = self._parts, self._cutting
         begin, left = int(cutting.line[row]), min(int(cutting.length[row]), self._dissector.prefix)
         found = b""
@@ -175,7 +175,7 @@ class FastRowBuilder:
             headers.set_outcome(row, fill_in_client(outcome, conversation.client), self._desk.number_name)
 
     def _note(self, headers: PairingHeaders, stepped: Ints) -> None:
-        """Lets the conversations that were paired in bulk see what decoding will need of their messages."""
+        """Lets the conversations that were paired here see what decoding will need of their messages."""
         if not self._fast_path.NOTED:
             return
         rows = np.flatnonzero(np.isin(headers.code, self._fast_path.NOTED))

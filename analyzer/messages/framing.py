@@ -1,19 +1,21 @@
-"""One half-stream's bytes in order, cut into messages.
+"""Cuts the bytes of one half-stream into messages.
 
-Theory. While we are in step, a message says itself how long it is, and the next one begins behind it; a gap inside a
-message does no harm, for its end is known. We fall out of step when a length makes no sense or when a gap swallowed
-one: then we hunt for the next place where a message plausibly begins, and what was passed over is a raw run. A place
-counts when the dissector finds it plausible and what follows confirms it: other plausible beginnings behind the
-message, or an end where a segment ends. How many must follow depends on what they prove: two requests are enough,
-answers look like much. Some places claim more than has come, and may wait for long; behind such a rival a place counts
-only with a proof, not with an end; so does an answer to nothing that was asked, and, where other bytes stand at the
-beginning, a client's message that is little evidence. What never comes is no message: at a gap and at the end the
-places that still wait are given up, and the first of the others is taken.
+Theory. In step, each message says how long it is, and the next one begins behind it. A gap inside a message does no
+harm, because its end is known. The framer falls out of step when a length makes no sense, or when a gap has swallowed a
+length. Then it hunts for the next place where a message plausibly begins, and the bytes before it become a raw run.
 
-How long a message is says its length prefix, or the dissector's Framer where a protocol has none, or begins without.
+A place counts if the dissector finds it plausible and something confirms it: plausible messages behind it, or an end
+where a segment ends. How many messages must follow depends on what they prove: two requests are enough, while answers
+resemble many other things. A place that claims more bytes than have come waits, and is a rival of later places: behind
+a rival a place needs a proof, and an end is not enough. The same holds for an answer to no known request, and for a
+client's first message with little evidence where other bytes stand in front. At a gap and at the end, places that still
+wait are given up, and the first of the others is taken.
 
-The fast path of the way in step is analyzer.messages.fast_path.cut; tests/analyzer/messages/test_engine.py holds them
-equal.
+The length of a message comes from its length prefix, or from the dissector's Framer where a protocol has no prefix or
+begins without one.
+
+The vectorised implementation of the way in step is fast_path.cut_messages; tests/analyzer/messages/test_engine.py
+compares the two.
 """
 
 from __future__ import annotations
@@ -28,31 +30,31 @@ from analyzer.tcp.reassembly import Piece
 from dissectors.api import PREFIX, SURE, Conversation, Dissector, Framer
 
 HUNT_BYTES = 64 * 1024
-"""How far into an unbroken run every byte is tried; beyond, only the beginnings of segments are."""
+"""Bytes of an unbroken run of which each is tried as a beginning; behind them only beginnings of segments are."""
 
 UNCONFIRMED_BYTES = 1 << 20
-"""A message found by hunting may not claim more than this before something confirms it."""
+"""Largest claim of a message, found by hunting, before something confirms it."""
 
 JUDGED_BYTES = 16
-"""What a place must show before it is refused, unless its message is shorter or a gap follows: more may come."""
+"""Bytes of a place that must be there before it is refused, unless its message is shorter or a gap follows."""
 
 
 PROOF = 100
-"""Evidence (Dissector.probe) that messages in a row must sum up to."""
+"""Evidence (Dissector.probe) that messages in a row must add up to."""
 
 LEAST_EVIDENCE = 10
-"""What each plausible message adds to a proof: so that a proof is short."""
+"""Least evidence of a plausible message, which keeps proofs short."""
 
 
 class ByteReader(Protocol):
-    """Where bytes are read from: the capture room's Store."""
+    """Reads bytes at locations; implemented by Store."""
 
     def read_bytes(self, location: int, length: int) -> bytes:
-        """`length` bytes at a location."""
+        """Returns `length` bytes at a location."""
 
 
 class FramedBytes(NamedTuple):
-    """One message or raw run; `pieces` cover it, gaps included. `raw`: without framing, `cut`: its end is missing."""
+    """Holds one message or raw run; `pieces` cover it, gaps included. `raw`: not framed, `cut`: its end is missing."""
 
     offset: int
     length: int
@@ -85,17 +87,17 @@ class StreamFramer:
     due: list[tuple[int, int]] = field(default_factory=list)
 
     def begin(self, dissector: Dissector) -> None:
-        """The half-stream is seen from its first byte on, which is still to come: in step, by its framer."""
+        """Goes in step before the first byte of the half-stream."""
         self.synced, self.framer = True, dissector.make_framer(self.from_client, True)
 
     @property
     def settled(self) -> bool:
-        """In step, all that was lost is passed, and no message leaves anything to be remembered for the next one."""
+        """Whether the framer is in step, behind all gaps, and the next message depends on nothing before it."""
         return self.synced and not self.gaps and (self.framer is None or self.framer.settled)
 
     @property
     def position(self) -> int:
-        """Stream offset of the first unclaimed byte; meaningless while there is none."""
+        """Stream offset of the first unclaimed byte; undefined if there is none."""
         return self.pieces[0].offset
 
     @property
@@ -104,7 +106,7 @@ class StreamFramer:
         return self.pieces[-1].end
 
     def feed(self, piece: Piece, dissector: Dissector | None, reader: ByteReader) -> Iterator[FramedBytes]:
-        """Takes the next bytes or gap of the half-stream; yields what is complete now."""
+        """Takes the next bytes or gap of the half-stream; yields the messages that are complete now."""
         if not self.pieces:
             self.wanted = piece.offset
             self._look_from(piece.offset)
@@ -118,7 +120,7 @@ class StreamFramer:
             yield from self.flush(None, reader)
 
     def _frame_ready(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
-        """What is complete now."""
+        """Yields the messages that are complete now."""
         while self.pieces:
             if self.preamble:
                 frame = self._behind_preamble()
@@ -130,14 +132,17 @@ class StreamFramer:
                 yield frame
 
     def flush(self, dissector: Dissector | None, reader: ByteReader) -> Iterator[FramedBytes]:
-        """The half-stream ends here, or nobody will frame it: what is left, one frame for each unbroken run."""
+        """Yields all that is left, one run for each unbroken part.
+
+        The half-stream ends here, or nobody will frame it.
+        """
         if dissector is not None and self.synced and self.framer is not None:
             yield from self._last_measured(dissector, reader)
         if dissector is not None and not self.synced:
             yield from self._last_hunt(dissector, reader)
         if dissector is not None and self.synced and self.pieces and not self.pieces[0].lost:
             yield self._claim(self.end, cut=True)
-            self.synced = False  # should more come, it begins inside this message
+            self.synced = False  # later bytes would begin inside this message
         while self.pieces:
             if self.pieces[0].lost:
                 self._claim(self.pieces[0].end)
@@ -145,7 +150,7 @@ class StreamFramer:
                 yield self._claim_until_gap() or self._claim(self.end, raw=True)
 
     def _in_step(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
-        """The next message, an empty frame when only the state changed, or None when more bytes are needed."""
+        """Returns the next message, an empty one if only the state changed, or None if more bytes are needed."""
         if self.pieces[0].lost:
             return self._fall_out()
         size = self._measure_front(dissector, reader)
@@ -161,7 +166,7 @@ class StreamFramer:
         return self._claim(self.wanted) if self.end >= self.wanted else None
 
     def _measure_front(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
-        """Length of the message at the front: 0 if none can be there, negative if more bytes are needed to tell."""
+        """Returns the length of the message at the front: 0 if there can be none, negative if more bytes are needed."""
         if self.framer is not None:
             size = self.framer.length(UnclaimedBytes(self, self.position, reader), ended)
             if size is not None:
@@ -174,7 +179,7 @@ class StreamFramer:
         return framing.size(head) if len(head) == framing.width else -framing.width
 
     def _measure_across(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
-        """The same of a message that a gap has broken: 0 where nobody knows, or what follows it speaks against that."""
+        """Returns the length of a message that a gap has broken; 0 if it is unknown, or what follows contradicts it."""
         if self.framer is None:
             return 0
         gap = next(piece for piece in self.pieces if piece.lost)
@@ -188,7 +193,7 @@ class StreamFramer:
         return size
 
     def _behind_preamble(self) -> FramedBytes | None:
-        """What a proxy put first, as a raw run; None while it is not whole. A gap in it leaves nothing to go by."""
+        """Returns what a proxy put first as a raw run, or None while it is incomplete."""
         if self.gaps:
             self.preamble, self.synced = 0, False
             return self._fall_out() if self.pieces[0].lost else FramedBytes(self.position, 0, ())
@@ -198,13 +203,13 @@ class StreamFramer:
         return self._claim(self.position + size, raw=True)
 
     def _last_measured(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
-        """At the end of the half-stream: messages that its end makes whole."""
+        """Yields messages that the end of the half-stream completes."""
         while self.framer is not None and self.pieces and not self.pieces[0].lost and not self.preamble:
             size = self._measure_front(dissector, reader, ended=not self.gaps)
             if size < 0 and self.gaps:
                 size = self._measure_across(dissector, reader, ended=True)
                 if size <= 0 and (frame := self._claim_until_gap(raw=False)) is not None:
-                    yield frame  # where it ends will not be known any more
+                    yield frame  # its end will never be known
                     self._fall_out()
                     yield from self._frame_ready(dissector, reader)
                     continue
@@ -213,7 +218,7 @@ class StreamFramer:
             yield self._claim(self.position + size)
 
     def _fall_out(self) -> FramedBytes:
-        """Out of step from here on; a gap at the front is passed over."""
+        """Falls out of step, and passes over a gap at the front."""
         self.opening = self.framer is not None and not self.position and not self.pieces[0].lost
         self.synced, self.framer = False, None
         empty = FramedBytes(self.position, 0, ())
@@ -228,7 +233,7 @@ class StreamFramer:
         self.due.clear()
 
     def _hunt(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
-        """Looks for a place to be in step again: the raw run before it, an empty frame, or None for more bytes."""
+        """Looks for a message; returns the raw run before it, an empty one, or None for more bytes."""
         if self.pieces[0].lost:
             return self._fall_out()
         ended = bool(self.gaps)
@@ -242,7 +247,7 @@ class StreamFramer:
         return self._give_up_waiting(dissector, reader) if ended else None
 
     def _iterate_candidates(self, dissector: Dissector, reader: ByteReader) -> Iterator[int]:
-        """Places that have not been looked at, or that have what they waited for."""
+        """Yields places that were not tried yet, or that have the bytes they waited for."""
         ready = []
         while self.due and self.due[0][0] <= self.end:
             ready.append(heappop(self.due)[1])
@@ -255,7 +260,10 @@ class StreamFramer:
         self.tried = max(self.tried, last - width + 1)
 
     def _give_up_waiting(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
-        """Nothing more will come before the gap: the first place that needs nothing more, or all is a raw run."""
+        """Takes the first place that needs no more bytes, because none will come before the gap.
+
+        Else all is a raw run.
+        """
         waiting = sorted(place for _, place in self.due)
         self._look_from(self.tried)
         for proof in (PROOF, 0):
@@ -265,7 +273,7 @@ class StreamFramer:
         return self._claim_until_gap()
 
     def _last_hunt(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
-        """At the end of the half-stream."""
+        """Yields what can be framed at the end of the half-stream."""
         while self.pieces and not self.pieces[0].lost and not self.synced:
             frame = self._give_up_waiting(dissector, reader)
             if frame is None:
@@ -286,18 +294,18 @@ class StreamFramer:
         return self._claim(place, raw=True) if place > begin else FramedBytes(begin, 0, ())
 
     def _claim_until_gap(self, raw: bool = True) -> FramedBytes | None:
-        """What a gap has ended can't grow any more: a raw run, or a message of which not even the length is there."""
+        """Claims the bytes before a gap: a raw run, or a message of unknown length."""
         if not self.gaps:
             return None
         lost = next(piece for piece in self.pieces if piece.lost)
         return self._claim(lost.offset, raw=raw, cut=not raw)
 
     def _find_piece(self, offset: int) -> int:
-        """Which unclaimed piece holds a stream offset."""
+        """Returns the index of the unclaimed piece that holds a stream offset."""
         return max(bisect_right(self.pieces, (offset + 1,)) - 1, 0)
 
     def _iterate_places(self, reader: ByteReader) -> Iterator[int]:
-        """Where a message might begin, from `tried` to the next gap, in order."""
+        """Yields the places where a message might begin, from `tried` to the next gap."""
         for index in range(self._find_piece(self.tried), len(self.pieces)):
             piece = self.pieces[index]
             if piece.lost:
@@ -315,7 +323,7 @@ class StreamFramer:
                 found = data.find(0, found + 1)
 
     def _check_place(self, place: int, dissector: Dissector, reader: ByteReader, proof: int = PROOF) -> int:
-        """Whether a message begins at `place`: 0 yes, -1 no, else up to which offset bytes must come to tell."""
+        """Returns whether a message begins at `place`: 0 yes, -1 no, else the offset up to which bytes must come."""
         rival = bool(self.open) and self.open[0] < place
         evidence, messages, at = 0, 0, place
         while True:
@@ -337,11 +345,11 @@ class StreamFramer:
         return self.conversation is not None and self.conversation.is_unrequested(prefix, self.from_client)
 
     def _is_vague(self, evidence: int) -> bool:
-        """Whether what would be a client's first message says too little to end other bytes at the beginning."""
+        """Returns whether a client's first message has too little evidence to end other bytes in front of it."""
         return self.opening and self.from_client and evidence < SURE
 
     def _check_at_end(self, place: int, end: int, rival: bool) -> int:
-        """The same where the messages end with the bytes: at the end of a segment, or of all there is between gaps."""
+        """Returns what _check_place returns, where messages end with the bytes of a segment or before a gap."""
         last = self.pieces[self._find_piece(end - 1)]
         if last.lost:
             return 0 if self.pieces[self._find_piece(place)].offset == place else -1
@@ -351,7 +359,10 @@ class StreamFramer:
         return self.gaps > 0 and self.pieces[self._find_piece(offset)].lost
 
     def _check_message(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
-        """Length of the message at `at`, -1 if none can be there, or minus the bytes (at least 2) that would tell."""
+        """Returns the length of the message at `at`, or -1 if there can be none.
+
+        If more bytes are needed, it returns minus their number (at least 2).
+        """
         framing = dissector.framing
         if framing is None:
             return self._measure_message(at, prefix, dissector, reader)
@@ -367,7 +378,7 @@ class StreamFramer:
         return -enough if self._may_grow(at, enough) else -1
 
     def _measure_message(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
-        """The same where only a framer can tell."""
+        """Returns what _check_message returns, where only a Framer can tell."""
         framer = dissector.make_framer(self.from_client, self.opening)
         size = framer.length(UnclaimedBytes(self, at, reader), False) if framer is not None else None
         if not size:
@@ -377,17 +388,20 @@ class StreamFramer:
         return min(size, -2) if self._may_grow(at, -size) else -1
 
     def _may_grow(self, place: int, length: int) -> bool:
-        """Whether fewer than `length` bytes are known at `place`, and what cuts them is not a gap."""
+        """Returns whether fewer than `length` bytes are known at `place`, and no gap cuts them."""
         return self.end - place < length and not any(piece.lost for piece in self.pieces[self._find_piece(place) :])
 
     def unbroken(self, offset: int) -> int:
-        """The stream offset up to which bytes have come from `offset` on, without a gap."""
+        """Returns the stream offset up to which bytes have come from `offset` on, without a gap."""
         if not self.gaps:
             return self.end
         return next((piece.offset for piece in self.pieces[self._find_piece(offset) :] if piece.lost), self.end)
 
     def peek(self, offset: int, length: int, reader: ByteReader, zeros: bool = False) -> bytes:
-        """Up to `length` bytes from a stream offset on, ending at the first gap; with `zeros` it reads as such."""
+        """Returns up to `length` bytes from a stream offset on, ending at the first gap.
+
+        With `zeros` a gap reads as zeros.
+        """
         parts: list[bytes] = []
         for index in range(self._find_piece(offset), len(self.pieces)):
             piece = self.pieces[index]
@@ -402,7 +416,7 @@ class StreamFramer:
         return b"".join(parts)
 
     def _claim(self, end: int, raw: bool = False, cut: bool = False) -> FramedBytes:
-        """Takes the bytes up to stream offset `end` out of the unclaimed ones."""
+        """Removes the bytes up to stream offset `end` from the unclaimed ones and returns them."""
         begin = self.position
         count = self._find_piece(end - 1) + 1
         taken = self.pieces[:count]
@@ -416,7 +430,7 @@ class StreamFramer:
 
 
 class UnclaimedBytes:
-    """A Window on what no message has claimed yet, from stream offset `begin` to the next gap."""
+    """Reads unclaimed bytes, from stream offset `begin` to the next gap, like a paged message."""
 
     def __init__(self, framer: StreamFramer, begin: int, reader: ByteReader) -> None:
         self._framer, self._begin, self._reader = framer, begin, reader
@@ -430,7 +444,7 @@ class UnclaimedBytes:
 
 
 class ZeroFilledBytes(UnclaimedBytes):
-    """The same on all of it: what is lost reads as zeros."""
+    """Reads all unclaimed bytes; lost ones read as zeros."""
 
     def __len__(self) -> int:
         return self._framer.end - self._begin

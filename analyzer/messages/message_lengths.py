@@ -1,9 +1,8 @@
-"""How long messages are, for the fast path: of many at once, and of one that begins anywhere.
+"""Lengths of messages for the fast path: of many messages at once, and of one that begins anywhere.
 
-Theory. Most protocols say it in front, at a fixed place; that is two columns. For others only a framer tells, but of
-nearly all their messages the fast path can say in columns what the framer would say of each (FastPath.lengths). What it
-leaves open, one message at a time, is asked of a new framer, which is right as long as none that were asked before
-remember anything (Framer.settled).
+Theory. Most protocols have a length at a fixed place in front, which is two columns. For the others only a Framer can
+tell, but FastPath.lengths computes nearly all lengths in columns. What it leaves open is asked of a new Framer, one
+message at a time, which is right if no message before leaves anything to be remembered (Framer.settled).
 """
 
 from __future__ import annotations
@@ -20,31 +19,32 @@ from dissectors.wire.fast_path import FastPath, Wire
 
 
 class ByteStore(ByteReader, Protocol):
-    """The capture room's Store, as far as it is needed here."""
+    """Reads bytes at many locations; implemented by Store."""
 
     def gather(self, locations: Ints, width: int) -> Array:
-        """Rows of `width` bytes at many places."""
+        """Returns rows of `width` bytes at n locations, shape (n, width)."""
 
 
 class LengthReader(ABC):
-    """Of the messages of a protocol. width: the bytes of a message below which nobody can tell."""
+    """Reads the lengths of a protocol's messages. width: bytes that are needed to tell any length."""
 
     width: int
 
     @abstractmethod
     def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
-        """Of messages at locations, of which the first `room` bytes are at hand: at least `width`, and no gap in them.
+        """Returns the lengths of n messages at locations, of which the first `room` bytes are there without a gap.
 
-        0: no message begins so, or one that only the slow path knows. Negative: this is not enough to tell.
+        `room` is at least `width`. 0: no message, or one that only the slow path knows. Negative: more bytes are
+        needed.
         """
 
     @abstractmethod
     def read_one(self, message: Window, from_client: bool) -> int:
-        """The same of one message, of which more is at hand."""
+        """Returns the length of one message, with the same meaning of 0 and negative numbers."""
 
 
 def make_length_reader(dissector: Dissector, fast_path: FastPath, store: ByteStore) -> LengthReader:
-    """Those of a protocol that has a fast_path."""
+    """Returns the length reader of a protocol that has a fast path."""
     framer = dissector.make_framer(True, False)
     if isinstance(framer, VarintPrefixed):
         return VarintLengths(framer, store)
@@ -54,7 +54,7 @@ def make_length_reader(dissector: Dissector, fast_path: FastPath, store: ByteSto
 
 
 class PrefixLengths(LengthReader):
-    """A big-endian number in front says it."""
+    """Reads lengths that are a big-endian number in front."""
 
     def __init__(self, framing: LengthPrefixed, store: ByteStore) -> None:
         """By this framing, from bytes of this store."""
@@ -62,17 +62,17 @@ class PrefixLengths(LengthReader):
         self.width = framing.width
 
     def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
-        """See Lengths.many."""
+        """Returns the lengths of n messages from their prefixes."""
         size = np.zeros(len(at), np.int64)
         for column in self._store.gather(at, self.width).T:
             size <<= 8
             size |= column
-        # Zeros would be one empty message after the other; a real one is so rare that the slow path may have it.
+        # Zeros would be a row of empty messages; a real empty message is rare, so the slow path handles it.
         sound = (size >= max(self._framing.minimum, 1)) & (size <= self._framing.maximum)
         return np.where(sound, size + self.width, 0)
 
     def read_one(self, message: Window, from_client: bool) -> int:
-        """See Lengths.one."""
+        """Returns the length of one message from its prefix."""
         head = message.read_bytes(0, self.width)
         if len(head) < self.width:
             return -self.width
@@ -81,7 +81,7 @@ class PrefixLengths(LengthReader):
 
 
 class VarintLengths(LengthReader):
-    """A varint behind the first bytes says it."""
+    """Reads lengths that are a varint behind the first bytes."""
 
     def __init__(self, framing: VarintPrefixed, store: ByteStore) -> None:
         """By this framing, from bytes of this store."""
@@ -89,7 +89,7 @@ class VarintLengths(LengthReader):
         self.width = framing.offset + 1
 
     def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
-        """See Lengths.many."""
+        """Returns the lengths of n messages from their varints."""
         offset, width = self._framing.offset, self._framing.width
         there = self._store.gather(at + offset, width).astype(np.int64)
         there[np.arange(width) >= (room - offset)[:, None]] = 0x80
@@ -101,12 +101,12 @@ class VarintLengths(LengthReader):
         return np.where(ended.any(axis=1), found, np.where(room < offset + width, -1, 0))
 
     def read_one(self, message: Window, from_client: bool) -> int:
-        """See Lengths.one."""
+        """Returns the length of one message from its varint."""
         return self._framing.length(message, False)
 
 
 class FramerLengths(LengthReader):
-    """Only a framer says it, or the fast_path in its place."""
+    """Reads lengths that only a Framer, or FastPath.lengths, can tell."""
 
     def __init__(self, dissector: Dissector, fast_path: FastPath, store: ByteStore) -> None:
         """By this dissector and its fast_path, from bytes of this store."""
@@ -114,7 +114,7 @@ class FramerLengths(LengthReader):
         self.width = fast_path.WIDTH
 
     def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
-        """See Lengths.many."""
+        """Returns the lengths of n messages by FastPath.lengths."""
 
         def gather(rows: Array, offset: Array, width: int) -> Array:
             return self._store.gather(at[rows] + offset, width)
@@ -122,7 +122,7 @@ class FramerLengths(LengthReader):
         return self._fast_path.lengths(Wire(self._store.gather(at, self.width), room, from_client, gather))
 
     def read_one(self, message: Window, from_client: bool) -> int:
-        """See Lengths.one; what a message leaves to be remembered is the slow path's."""
+        """Returns the length of one message by a new Framer; 0 if the message leaves something to be remembered."""
         framer = self._dissector.make_framer(from_client, False)
         length = 0 if framer is None else framer.length(message, False) or 0
         return length if framer is not None and framer.settled else 0

@@ -1,6 +1,7 @@
-"""What one block adds to the index, before it has row numbers.
+"""The rows that one block adds to the index, before they have row numbers.
 
-Rows come from two roads in no particular order; here they become columns, are sorted by closing packet and appended.
+Rows come from the slow and the fast path in any order. Here they become columns, are sorted by closing packet, and are
+appended to the index.
 """
 
 from __future__ import annotations
@@ -21,29 +22,32 @@ from dissectors.slotted import field, make_slotted
 from dissectors.wire.fast_path import NULL
 
 EXTRA = ("closed", "serial", "ask")
-"""Columns that only sorting and translating need: closing packet, serial, the partner's serial or -1."""
+"""Columns that only sorting and pairing need: closing packet, serial, the partner's serial or -1."""
 
 
 class RowNumbering(Protocol):
-    """What turns names into the numbers that columns hold: the engine."""
+    """Numbers names, so that columns can hold them; implemented by the engine."""
 
     def number_name(self, text: str | None) -> int:
-        """Of an operation's or client's name."""
+        """Returns the number of an operation's or client's name."""
 
     def number_extra(self, extra: Mapping[str, str] | None) -> int:
-        """Of an extra context."""
+        """Returns the number of an extra context."""
 
     def number_protocol(self, dissector: Dissector | None) -> int:
-        """Of a dissector."""
+        """Returns the number of a dissector."""
 
 
 ORDERING = ("offset", "side", "stream", "last", "closed")
-"""Columns that rows are ordered by, the last one first."""
+"""Columns that rows are sorted by, the most significant one last."""
 
 
 @make_slotted(frozen=False)
 class RowBatch:
-    """Column parts of one block: `parts` of Messages (with EXTRA, without `partner`), `pieces` of Pieces, in step."""
+    """Collects the columns of one block.
+
+    `parts` are those of MessageTable (with EXTRA, without `partner`), `pieces` those of PieceTable.
+    """
 
     numbers: RowNumbering
     parts: list[dict[str, Array]] = field(default_factory=list)
@@ -52,21 +56,21 @@ class RowBatch:
     scalar_rows: list[tuple[Connection, PendingRow]] = field(default_factory=list)
 
     def add(self, rows: Mapping[str, Array], count: Ints, *pieces: Ints) -> None:
-        """n rows whose `count` (int, n) pieces stand in order in the columns `pieces`: those of Pieces."""
+        """Adds n rows; `count` (int, n) tells how many pieces each has, and `pieces` are the columns of PieceTable."""
         first = self.piece_count + np.cumsum(count) - count
         self.parts.append({**rows, "pieces": first, "count": count})
         self.pieces.append(dict(zip(PieceTable.TYPES, pieces, strict=True)))
         self.piece_count += len(pieces[0])
 
     def add_scalar_rows(self) -> None:
-        """Rows of the plain road, `plain`, become columns all at once."""
+        """Turns the rows of the slow path into columns, all at once."""
         if not self.scalar_rows:
             return
         columns = np.array(
             [_make_cells(connection, row, self.numbers) for connection, row in self.scalar_rows], np.int64
         ).T
         count = np.array([len(row.frame.pieces) for _, row in self.scalar_rows], np.int64)
-        # A snapshot has more pieces than a block has packets: no object is made for each.
+        # A snapshot has more pieces than a block has packets, so no object is made for each piece.
         pieces = [row.frame.pieces for _, row in self.scalar_rows]
         columns_of = (map(take, chain.from_iterable(pieces)) for take in _OF_PIECE)
         places = [np.fromiter(column, np.int64, int(count.sum())) for column in columns_of]
@@ -77,12 +81,15 @@ class RowBatch:
     def append_to(
         self, messages: MessageTable, pieces: PieceTable, serials: Callable[[Ints, Ints], None]
     ) -> tuple[Ints, range]:
-        """Sorts and appends; `serials(serial, row)` learns the numbers. Returns partners' serials by row (-1: none)."""
+        """Sorts and appends all rows; `serials(serial, row)` is told their numbers.
+
+        Returns the partner's serial of each row (-1: none), and the range of new rows.
+        """
         self.add_scalar_rows()
         if not self.parts:
             return np.empty(0, np.int64), range(len(messages), len(messages))
         order = _closing_order({name: _concatenate([part[name] for part in self.parts]) for name in ORDERING})
-        # Each part is let go as soon as it has been copied: a block's rows never stand in memory twice.
+        # Each part is dropped once it has been copied, so the rows of a block are never in memory twice.
         names = list(self.parts[0])
         columns = {name: _concatenate([part.pop(name) for part in self.parts])[order] for name in names}
         base = len(pieces)
@@ -95,12 +102,15 @@ class RowBatch:
 
 
 def _concatenate(parts: list[Array]) -> Array:
-    """All rows of a column; one part, as of a block that went one road alone, needs no copy."""
+    """Returns all rows of a column; a single part is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _closing_order(columns: Mapping[str, Array]) -> Ints:
-    """Rows by closing packet. One packet closes rows of one direction, in order; only RST and the end close more."""
+    """Returns the order by closing packet.
+
+    A packet closes rows of one direction, in order; only RST and the end close more.
+    """
     order = np.argsort(columns["closed"], kind="stable")
     closed, offset, side = (columns[name][order] for name in ("closed", "offset", "side"))
     tied = closed[1:] == closed[:-1]

@@ -147,7 +147,7 @@ async def driving(
     wait: bool = True,
     wanted: Filter | None = None,
     named: Mapping[str, str] | None = None,
-    remembered: SavedState | None = None,
+    saved_state: SavedState | None = None,
     config: Config | None = None,
     colours: str = "dark",
     live: Callable[[Session], LiveCapture] | None = None,
@@ -157,7 +157,7 @@ async def driving(
         config = replace(config or Config(), filters=named or {})
         opened = StartOptions("test", limits or Limits(), colours, following, wanted, config)
         captured = None if live is None else live(session)
-        window = TuiApp(session, opened, remembered=remembered, loader=Loader(session, memory), live=captured)
+        window = TuiApp(session, opened, saved_state=saved_state, loader=Loader(session, memory), live=captured)
         try:
             async with window.run_test(size=size) as pilot:
                 drive = Drive(window, pilot)

@@ -252,9 +252,9 @@ def test_earlier_filters(tmp_path: Path) -> None:
             assert line.value == text
         await found.press("escape")
         await found.ask("ctrl+f", "needle")
-        found.main.remembered.save()
+        found.main.saved_state.save()
 
-    drive(first, remembered=SavedState(path))
+    drive(first, saved_state=SavedState(path))
     kept = json.loads(path.read_text())
     assert kept["filters"] == ["error", "latency > 5ms"]
     assert kept["sought"] == ["needle"]
@@ -275,7 +275,7 @@ def test_earlier_filters(tmp_path: Path) -> None:
         await found.press("ctrl+f", "up")
         assert bar(found).line.value == "needle"
 
-    drive(second, remembered=SavedState(path))
+    drive(second, saved_state=SavedState(path))
 
 
 @pytest.mark.sampled(2)
@@ -291,7 +291,7 @@ def test_any_file_of_earlier_filters(tmp_path: Path, text: str) -> None:
         await found.press("escape")
         assert bar(found).line.value in ("", "\x1b]0;x\x07")
 
-    drive(test, remembered=SavedState(path))
+    drive(test, saved_state=SavedState(path))
 
 
 @driven(wanted=compiled("kafka.topic == jg"))

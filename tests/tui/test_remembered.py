@@ -1,4 +1,4 @@
-"""What is remembered from one run to the next: typed, bounded, and never a reason to fail."""
+"""What is kept from one run to the next: typed, bounded, and never a reason to fail."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
 
 
 def test_without_a_file_it_is_for_this_run() -> None:
-    remembered = SavedState(None)
-    remembered.set("layout", "beside")
-    remembered.save()
-    assert remembered.get("layout", "auto") == "beside"
+    saved_state = SavedState(None)
+    saved_state.set("layout", "beside")
+    saved_state.save()
+    assert saved_state.get("layout", "auto") == "beside"
     assert SavedState().get("layout", "auto") == "auto"
 
 
@@ -66,21 +66,21 @@ OTHERS: list[tuple[object, SavedValue]] = [
 def test_another_type_is_the_default(stood: object, default: SavedValue, tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
     path.write_text(json.dumps({"name": stood}))
-    remembered = SavedState(path)
-    found = remembered.get("name", default)
+    saved_state = SavedState(path)
+    found = saved_state.get("name", default)
     assert (type(found), found) == (type(default), default)
-    remembered.set("name", default)
-    remembered.save()
+    saved_state.set("name", default)
+    saved_state.save()
     assert SavedState(path).get("name", type(default)()) == default
 
 
 def test_what_has_a_wrong_type_inside_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
     path.write_text('{"texts": ["a", 1, null, ["b"], "c"], "table": {"a": 1, "b": "2", "c": NaN, "d": true}, "n": 3}')
-    remembered = SavedState(path)
-    assert remembered.get("texts", ["x"]) == ["a", "c"]
-    assert remembered.get("table", {"x": 1.0}) == {"a": 1}
-    assert remembered.get("n", 0.5) == 3
+    saved_state = SavedState(path)
+    assert saved_state.get("texts", ["x"]) == ["a", "c"]
+    assert saved_state.get("table", {"x": 1.0}) == {"a": 1}
+    assert saved_state.get("n", 0.5) == 3
 
 
 BROKEN = [
@@ -99,12 +99,12 @@ BROKEN = [
 def test_a_file_that_is_none_of_ours_is_as_if_it_were_not_there(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
     path.write_bytes(data + b'"')
-    remembered = SavedState(path)
-    assert remembered.get("a", "nothing") == "nothing"
-    remembered.save()
+    saved_state = SavedState(path)
+    assert saved_state.get("a", "nothing") == "nothing"
+    saved_state.save()
     assert path.read_bytes() == data + b'"'
-    remembered.set("a", "something")
-    remembered.save()
+    saved_state.set("a", "something")
+    saved_state.save()
     assert SavedState(path).get("a", "nothing") == "something"
 
 
@@ -113,10 +113,10 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "file" / "tui.json", tmp_path / "folder", Path("/dev/null/x"), Path("/proc/tui.json")):
-        remembered = SavedState(path)
-        remembered.set("a", remembered.get("a", 0) + 1)
-        remembered.save()
-        assert remembered.get("a", 0) == 1
+        saved_state = SavedState(path)
+        saved_state.set("a", saved_state.get("a", 0) + 1)
+        saved_state.save()
+        assert saved_state.get("a", 0) == 1
     assert SavedState(tmp_path / "pipe").get("a", 0) == 0
     assert sorted(os.listdir(tmp_path)) == ["file", "folder", "pipe"]
 
@@ -138,24 +138,24 @@ def test_two_runs_at_a_time_lose_nothing_of_each_other(tmp_path: Path) -> None:
 def test_what_did_not_change_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
     path.write_text('{"a":1}')
-    remembered = SavedState(path)
-    remembered.set("a", 1)
-    remembered.save()
+    saved_state = SavedState(path)
+    saved_state.set("a", 1)
+    saved_state.save()
     assert path.read_text() == '{"a":1}'
-    remembered.set("a", True)
-    remembered.save()
+    saved_state.set("a", True)
+    saved_state.save()
     assert json.loads(path.read_text()) == {"a": True}
 
 
 def test_it_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
-    remembered = SavedState(path)
-    remembered.set("long", "x" * (LONGEST_TEXT + 1))
-    remembered.set("huge", 1 << 60)
-    remembered.set("many", [str(number) for number in range(2 * ENTRIES)])
-    remembered.set("mixed", ["short", "x" * (LONGEST_TEXT + 1), "short too"])
-    remembered.set("heavy", ["\u4e2d" * LONGEST_TEXT] * ENTRIES)
-    remembered.save()
+    saved_state = SavedState(path)
+    saved_state.set("long", "x" * (LONGEST_TEXT + 1))
+    saved_state.set("huge", 1 << 60)
+    saved_state.set("many", [str(number) for number in range(2 * ENTRIES)])
+    saved_state.set("mixed", ["short", "x" * (LONGEST_TEXT + 1), "short too"])
+    saved_state.set("heavy", ["\u4e2d" * LONGEST_TEXT] * ENTRIES)
+    saved_state.save()
     assert path.stat().st_size <= LARGEST_FILE
     again = SavedState(path)
     assert again.get("long", "") == ""

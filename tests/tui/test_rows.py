@@ -166,7 +166,7 @@ async def test_none_is_ignored_any_more(found: Drive) -> None:
 
 
 def test_formats_of_time_go_round_and_are_remembered() -> None:
-    remembered = SavedState()
+    saved_state = SavedState()
 
     async def test(found: Drive) -> None:
         await found.press("v")
@@ -183,18 +183,18 @@ def test_formats_of_time_go_round_and_are_remembered() -> None:
         assert found.status() == "times: clock"
         await found.press("t")
 
-    drive(test, size=(320, 40), remembered=remembered)
-    assert remembered.get("time-format", "") == "iso"
+    drive(test, size=(320, 40), saved_state=saved_state)
+    assert saved_state.get("time-format", "") == "iso"
 
     async def again(found: Drive) -> None:
         assert line_of(found, 1)[5:].split()[1].startswith("2026-11-21T")
 
-    drive(again, size=(320, 40), remembered=remembered)
+    drive(again, size=(320, 40), saved_state=saved_state)
 
     async def configured(found: Drive) -> None:
         assert line_of(found, 1)[5:].split()[1].startswith("1795270513.")
 
-    drive(configured, size=(320, 40), remembered=remembered, config=Config(time_format="epoch"))
+    drive(configured, size=(320, 40), saved_state=saved_state, config=Config(time_format="epoch"))
 
 
 def seconds(line: str) -> float:
@@ -245,7 +245,7 @@ async def test_a_reference_is_seen_where_there_is_no_room_for_times(found: Drive
 
 
 def test_columns_are_chosen_moved_and_remembered() -> None:
-    remembered = SavedState()
+    saved_state = SavedState()
 
     async def test(found: Drive) -> None:
         main = found.main
@@ -288,7 +288,7 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
         assert [row for row, line in shown.items() if re.search(r" \d+ jg +\d+ ", line)] == topics
         assert topics
 
-    drive(test, size=(320, 50), remembered=remembered)
+    drive(test, size=(320, 50), saved_state=saved_state)
 
     async def again(found: Drive) -> None:
         assert "kafka.topic" in found.text("list-head")
@@ -296,8 +296,8 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
         assert columns.get_columns(found.main) is None
         assert "kafka.topic" not in found.text("list-head")
 
-    drive(again, size=(320, 50), remembered=remembered)
-    assert remembered.get("columns", ["x"]) == []
+    drive(again, size=(320, 50), saved_state=saved_state)
+    assert saved_state.get("columns", ["x"]) == []
 
 
 @driven(size=(200, 40), config=Config(columns={"mine": ("number", "client")}))
@@ -333,13 +333,13 @@ async def test_what_is_selected_is_seen_on_a_low_terminal(found: Drive) -> None:
 
 
 def test_remembered_columns_that_mean_nothing_are_left_out() -> None:
-    remembered = SavedState()
-    remembered.set("columns", ["number", "no.such", "client"])
+    saved_state = SavedState()
+    saved_state.set("columns", ["number", "no.such", "client"])
 
     async def test(found: Drive) -> None:
         assert columns.get_columns(found.main) == ["number", "client"]
 
-    drive(test, remembered=remembered)
+    drive(test, saved_state=saved_state)
 
 
 @driven(size=(320, 40))

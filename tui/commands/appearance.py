@@ -23,19 +23,19 @@ COLUMNS, LINES = 3, 1
 
 
 def cycle_layout(main: MainScreen) -> None:
-    """The next layout."""
+    """Switches to the next layout."""
     main.pane_area.rearrange(main.pane_area.arrangement.with_next_mode())
     main.show_message(f"layout: {MODES[main.pane_area.arrangement.mode]}")
 
 
 def toggle_zoom(main: MainScreen) -> None:
-    """The pane with the focus alone, or all as before."""
+    """Shows only the pane with the focus, or all panes again."""
     arrangement = main.pane_area.arrangement
     main.pane_area.rearrange(replace(arrangement, zoomed=not arrangement.zoomed))
 
 
 def reset_layout(main: MainScreen) -> None:
-    """All panes, where they stand if nobody has chosen anything."""
+    """Resets all panes to their default layout."""
     main.pane_area.rearrange(Arrangement())
     main.show_message("layout: as it was made")
 
@@ -66,22 +66,22 @@ def _toggle_pane(main: MainScreen, pane: PaneName) -> None:
 
 
 def move_divider_right(main: MainScreen) -> None:
-    """The divider beside the pane with the focus to the right."""
+    """Moves the divider beside the focused pane to the right."""
     _move_divider(main, COLUMNS, upright=True)
 
 
 def move_divider_left(main: MainScreen) -> None:
-    """The same to the left."""
+    """Moves the divider beside the focused pane to the left."""
     _move_divider(main, -COLUMNS, upright=True)
 
 
 def move_divider_down(main: MainScreen) -> None:
-    """The divider under or over the pane with the focus down."""
+    """Moves the divider under or over the focused pane down."""
     _move_divider(main, LINES, upright=False)
 
 
 def move_divider_up(main: MainScreen) -> None:
-    """The same up."""
+    """Moves the divider under or over the focused pane up."""
     _move_divider(main, -LINES, upright=False)
 
 
@@ -95,7 +95,7 @@ def _move_divider(main: MainScreen, by: int, *, upright: bool) -> None:
 
 
 def load_rules(main: MainScreen) -> None:
-    """Reads the rules beside the keys: the filter language takes a while to be loaded."""
+    """Compiles the colour rules in the worker thread, because loading the filter language takes a while."""
 
     def work() -> tuple[list[CompiledRule], list[str]]:
         from tui.model.colour_rules import compile_rules
@@ -128,7 +128,7 @@ def _take(main: MainScreen, rules: list[CompiledRule], wrong: list[str]) -> None
 
 
 def choose_palette(main: MainScreen) -> None:
-    """Asks for one."""
+    """Opens the dialog of palettes."""
     from tui.screens.chooser import Choice, Chooser
 
     if main.palette.colourless:
@@ -140,7 +140,7 @@ def choose_palette(main: MainScreen) -> None:
 
 
 def switch_palette(main: MainScreen, name: str) -> None:
-    """Puts a palette in force: the table that all widgets share changes, and all of them paint anew."""
+    """Switches to a palette, and repaints all widgets."""
     from tui.widgets.painted import PaintedWidget
     from tui.widgets.pane import Pane
 
@@ -169,16 +169,16 @@ FORMAT_TITLES = {
 
 
 def cycle_time_format(main: MainScreen) -> None:
-    """The next format."""
+    """Switches to the next time format."""
     times = main.timeline.row_lines.times
     times.format = FORMAT_ORDER[(FORMAT_ORDER.index(times.format) + 1) % len(FORMAT_ORDER)]
-    main.remembered.set(TIME_FORMAT_KEY, times.format or "")
+    main.saved_state.set(TIME_FORMAT_KEY, times.format or "")
     _refresh_times(main)
     main.show_message(f"times: {FORMAT_TITLES[times.format]}")
 
 
 def toggle_reference(main: MainScreen) -> None:
-    """Makes the selected message one from which relative times count, or an ordinary one."""
+    """Makes the selected message a time reference, or an ordinary message again."""
     row = find_selected_row(main)
     if row is None:
         return
@@ -189,7 +189,7 @@ def toggle_reference(main: MainScreen) -> None:
 
 
 def clear_references(main: MainScreen) -> None:
-    """No message is a reference any more."""
+    """Removes all time references."""
     main.timeline.row_lines.times.clear_references()
     _refresh_times(main)
     main.show_message("relative times count from the first packet")

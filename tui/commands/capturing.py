@@ -23,7 +23,7 @@ NOT_LIVE = "this is no live capture: sniff begins one"
 
 
 def toggle_pause(main: MainScreen) -> None:
-    """The list stands still while reading goes on; or it takes over what has come."""
+    """Pauses the list while reading goes on, or resumes it."""
     if not main.ingest.is_reading:
         main.show_message("nothing comes any more: all is in the list", "bar-warning")
         return
@@ -34,7 +34,7 @@ def toggle_pause(main: MainScreen) -> None:
 
 
 def stop_capture(main: MainScreen) -> None:
-    """Stops the capture, or begins another when it has stopped."""
+    """Stops the capture, or begins another one if it has stopped."""
     live = main.ingest.live
     if live is None:
         main.show_message(NOT_LIVE, "bar-warning")
@@ -47,7 +47,7 @@ def stop_capture(main: MainScreen) -> None:
 
 
 def restart_capture(main: MainScreen) -> None:
-    """Begins another capture in the place of this one."""
+    """Begins another capture that replaces this one."""
     live = main.ingest.live
     if live is None:
         main.show_message(NOT_LIVE, "bar-warning")
@@ -57,12 +57,15 @@ def restart_capture(main: MainScreen) -> None:
 
 
 def quit_program(main: MainScreen) -> None:
-    """Ends the program."""
+    """Ends the program; asks first if packets would be lost."""
     _unless_lost(main, "q,ctrl+q,ctrl+c", "quit", main.app.exit)
 
 
 def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], object]) -> None:
-    """Does what ends this capture; asks first where nobody keeps its packets. keys: those that say yes again."""
+    """Ends this capture by `act`; asks first if nobody keeps its packets.
+
+    keys: those that confirm.
+    """
     from tui.screens.chooser import ConfirmDialog
 
     packets = main.ingest.unsaved
@@ -80,7 +83,7 @@ def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], objec
 
 
 def _begin(main: MainScreen, live: LiveCapture) -> None:
-    """Has another run begun, which waits for the end of this one."""
+    """Begins another run in the worker thread, which waits for the end of this one."""
 
     def work() -> Session | str:
         try:
@@ -109,7 +112,7 @@ def _show(main: MainScreen, begun: Session | str) -> None:
 
 
 def save_packets(main: MainScreen) -> None:
-    """Saves all packets of the run that are still there, beside the keys."""
+    """Asks for a name and saves all packets of the run that are still held."""
     import os
 
     from analyzer.capture.output import check_file

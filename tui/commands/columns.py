@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def restore_columns(main: MainScreen) -> None:
-    """Shows the columns that are remembered; those that mean nothing any more are left out."""
+    """Shows the saved columns; leaves out names that mean nothing any more."""
     names = []
-    for name in main.remembered.get(COLUMNS_KEY, []):
+    for name in main.saved_state.get(COLUMNS_KEY, []):
         try:
             ListColumns(main.session, [name], main.limits)
         except UserError:
@@ -28,7 +28,7 @@ def restore_columns(main: MainScreen) -> None:
 
 
 def get_columns(main: MainScreen) -> list[str] | None:
-    """The columns by name; None while the list chooses those that fit."""
+    """Returns the names of the columns; None while the list chooses those that fit."""
     chosen = main.timeline.row_lines.custom_columns
     return None if chosen is None else list(chosen.names)
 
@@ -36,18 +36,18 @@ def get_columns(main: MainScreen) -> list[str] | None:
 def show_columns(main: MainScreen, names: Sequence[str] | None) -> None:
     """Shows these columns; None or none: those that fit. Raises UserError for a name that means nothing."""
     main.timeline.row_lines.custom_columns = ListColumns(main.session, names, main.limits) if names else None
-    main.remembered.set(COLUMNS_KEY, list(names or ()))
+    main.saved_state.set(COLUMNS_KEY, list(names or ()))
     main.timeline.invalidate()
     main.show_heads()
 
 
 def add_column(main: MainScreen, name: str) -> None:
-    """One more column, before the line for people. Raises UserError for a name that means nothing."""
+    """Adds a column before the info column. Raises UserError for a name that means nothing."""
     show_columns(main, insert_column(get_columns(main) or AUTOMATIC, name))
 
 
 def choose_columns(main: MainScreen) -> None:
-    """Asks which columns."""
+    """Opens the dialog of columns."""
     from tui.screens.columns import ColumnsScreen
 
     main.app.push_screen(ColumnsScreen(main, partial(get_columns, main), partial(show_columns, main)))

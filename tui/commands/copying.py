@@ -31,11 +31,14 @@ COPY_FILE = "copied.txt"
 """The file."""
 
 LAST_KEY = "copied"
-"""What the kind that was copied last is remembered by."""
+"""The key of the format that was used last."""
 
 
 class CopyResult(NamedTuple):
-    """A text that was put into a file. size: in bytes; acting: control characters in it; path: None where it failed."""
+    """A copied text.
+
+    size: in bytes. control_characters: their number. path: the file, None if it could not be written.
+    """
 
     text: str
     size: int
@@ -44,14 +47,14 @@ class CopyResult(NamedTuple):
 
 
 def choose_copy(main: MainScreen) -> None:
-    """Asks what of the selected is to be copied."""
+    """Opens the dialog of copy formats for the selection."""
     found = find_subject(main)
     if found is None:
         return
     from tui.model.copies import COPY_FORMATS, list_copy_formats
     from tui.screens.chooser import Choice, Chooser
 
-    last = main.remembered.get(LAST_KEY, "")
+    last = main.saved_state.get(LAST_KEY, "")
     names = list_copy_formats(found)
     beside = {last: "Y"}
     choices = [Choice((("", COPY_FORMATS[name].about),), name, beside.get(name, "")) for name in names]
@@ -61,10 +64,10 @@ def choose_copy(main: MainScreen) -> None:
 
 
 def copy_again(main: MainScreen) -> None:
-    """Copies of what is selected what was copied last of something else."""
+    """Copies the selection in the format that was used last."""
     from tui.model.copies import COPY_FORMATS, list_copy_formats
 
-    found, last = find_subject(main), main.remembered.get(LAST_KEY, "")
+    found, last = find_subject(main), main.saved_state.get(LAST_KEY, "")
     if found is None:
         return
     if last not in COPY_FORMATS:
@@ -76,7 +79,10 @@ def copy_again(main: MainScreen) -> None:
 
 
 def find_subject(main: MainScreen, *, field: bool = False) -> CopySubject | None:
-    """What is selected, for copies; says so where that is nothing. field: also if the list has the focus."""
+    """Returns the selection, for copies; shows a message if there is none.
+
+    field: the field in the tree, also if the list has the focus.
+    """
     from tui.model.copies import CopySubject
 
     if main.view.detail is None:
@@ -88,17 +94,20 @@ def find_subject(main: MainScreen, *, field: bool = False) -> CopySubject | None
 
 
 def copy(main: MainScreen, subject: CopySubject, name: str) -> None:
-    """Copies one kind, beside the keys, for a message may be long."""
+    """Copies a subject in a format, in the worker thread, because a message may be long."""
     from tui.model.copies import COPY_FORMATS
 
     kind = COPY_FORMATS[name]
-    main.remembered.set(LAST_KEY, name)
+    main.saved_state.set(LAST_KEY, name)
     hides = subject.hides or (bool(subject.detail.masks) and (kind.whole or not subject.path))
     copy_text(main, kind.about, lambda: kind.make(subject), hides=hides)
 
 
 def copy_text(main: MainScreen, about: str, make: Callable[[], str | None], *, hides: bool = False) -> None:
-    """Copies what `make` gives. hides: something in it may be masked."""
+    """Copies the text that `make` returns.
+
+    hides: something in it may be masked.
+    """
 
     def work() -> CopyResult | str:
         try:

@@ -26,7 +26,7 @@ NONE = "none"
 
 
 def choose_protocol(main: MainScreen) -> None:
-    """Asks what the selected stream is, or what all of its port are."""
+    """Asks for the protocol of the selected stream, or of its port."""
     place = main.timeline.selected
     if place is None:
         main.show_message("no stream is selected", "bar-warning")
@@ -49,7 +49,7 @@ def choose_protocol(main: MainScreen) -> None:
 
 
 def reread_as(main: MainScreen, where: DecodeAsTarget, protocol: str) -> None:
-    """Reads the capture anew with this word; says why that cannot be."""
+    """Reads the capture again with a protocol for a stream or port; shows a message if that is impossible."""
     if main.session.packets.follows and main.ingest.is_reading:
         main.show_message("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
         return
@@ -70,7 +70,7 @@ def reread_as(main: MainScreen, where: DecodeAsTarget, protocol: str) -> None:
 
 
 def describe_target(where: DecodeAsTarget) -> str:
-    """Of whom something was said, for people."""
+    """Returns the stream or port as people write it."""
     return f"stream {where.number}" if isinstance(where, StreamNumber) else f"port {where}"
 
 
@@ -86,7 +86,7 @@ def _find_again(main: MainScreen, aim: tuple[int, int, int] | None, said: str) -
 
 
 def _locate_selection(main: MainScreen) -> tuple[int, int, int] | None:
-    """Where the selected message lies: stream, side, offset."""
+    """Returns the position of the selected message: stream, side, offset."""
     place = main.timeline.selected
     if place is None:
         return None
@@ -97,7 +97,10 @@ def _locate_selection(main: MainScreen) -> tuple[int, int, int] | None:
 
 
 def find_row(session: Session, rows: int, stream: int, side: int, offset: int) -> int | None:
-    """The row of a stream in which a byte of a side lies, or the last one before it; None where the stream has none."""
+    """Finds the row of a stream that has a byte of a side, or the last row before it.
+
+    None if the stream has no row.
+    """
     columns = session.rows
     mine = np.flatnonzero(columns.column("stream")[:rows] == stream)
     same = mine[(columns.column("side")[mine] == side) & (columns.column("offset")[mine] <= offset)]

@@ -53,14 +53,14 @@ FOR_ROWS = (
 
 
 class FilterOffer(NamedTuple):
-    """A line of the menu. of: what a filter is about."""
+    """A filter that the menu offers; title: what it is about."""
 
     title: str
     text: str
 
 
 def open_menu(main: MainScreen) -> None:
-    """Opens the menu of the field that is selected, or of the row where the list has the focus."""
+    """Opens the menu of the selected field, or of the row if the list has the focus."""
     place = main.timeline.selected
     if place is None:
         main.show_message("nothing is selected", "bar-warning")
@@ -145,7 +145,7 @@ def _list_filters(offers: list[FilterOffer]) -> Iterator[Choice[Act]]:
 
 
 def _combine_offers(main: MainScreen, offers: list[FilterOffer]) -> Iterator[Choice[Act]]:
-    """Each filter with the one in force, then what does not fulfil it."""
+    """Combines each filter with the one in force, then negates each."""
     in_force = None if main.filter.in_force is None else main.filter.in_force.text
     if in_force is not None:
         for word in ("and", "or", "and not"):
@@ -157,14 +157,14 @@ def _combine_offers(main: MainScreen, offers: list[FilterOffer]) -> Iterator[Cho
 
 
 def _offer_unequal(text: str | None) -> Iterator[Choice[Act]]:
-    """What has the field with another value."""
+    """Offers messages whose field has another value."""
     field, _, value = (text or "").partition(" == ")
     if value and not field.startswith(("bytes[", "count(")) and " " not in field and " and " not in value:
         yield _make_filter_choice("filter: another value", f"{field} != {value}")
 
 
 def _parenthesise(text: str) -> str:
-    """A filter as one part of another."""
+    """Puts a filter in parentheses if it needs them."""
     return text if " " not in text else f"({text})"
 
 
@@ -173,7 +173,7 @@ def _make_filter_choice(about: str, text: str) -> Choice[Act]:
 
 
 def apply_filter(main: MainScreen, text: str) -> None:
-    """Puts a filter in force, or says what is wrong with it."""
+    """Puts a filter in force, or shows its error."""
     from analyzer.query.filter import compiled
 
     try:
@@ -201,7 +201,7 @@ def _add_column(main: MainScreen, name: str) -> None:
 
 
 def _list_field_choices(subject: CopySubject) -> Iterator[Choice[Act]]:
-    """Where one can go from a field."""
+    """Lists the ways to go on from a field."""
     yield _make_choice("go to its bytes", _focus_bytes)
     yield _make_choice("go to its place in the tree", _focus_tree)
     if not subject.hides:
@@ -219,7 +219,7 @@ def _focus_tree(main: MainScreen) -> None:
 
 
 def _list_note_choices(main: MainScreen, path: list[Field | TreeNote]) -> Iterator[Choice[Act]]:
-    """A line that is no field may be a defect of a dissector."""
+    """Offers a report if the line is a defect of a dissector."""
     from tui.commands.pages import make_bug_report
 
     lines = None if main.view.detail is None else make_bug_report(main.session, main.view.detail, path)
@@ -254,7 +254,7 @@ def _list_row_commands(main: MainScreen) -> Iterator[Choice[Act]]:
 
 
 def open_palette(main: MainScreen) -> None:
-    """Opens the list of what can be done now: everywhere, and in the pane that has the focus."""
+    """Opens the list of all commands of the screen and of the focused pane."""
     from tui.screens.chooser import Choice, Chooser
 
     choices = [Choice((("", key.help),), key, key.label) for key in list_commands(main)]
@@ -262,7 +262,7 @@ def open_palette(main: MainScreen) -> None:
 
 
 def list_commands(main: MainScreen) -> Sequence[KeyBinding]:
-    """What can be done now, but for what opens this list; what moves the cursor comes last."""
+    """Returns the commands that are possible now, without the palette itself; cursor movements come last."""
     mine = main.bars.focused_name
     order: dict[KeyPlace, int] = {"screen": 0, mine: 1, "pane": 2}
     found = [key for key in KEYS if key.place in order and key.action != "do('menu.open_palette')"]
@@ -270,13 +270,13 @@ def list_commands(main: MainScreen) -> Sequence[KeyBinding]:
 
 
 def run_key(main: MainScreen, key: KeyBinding) -> None:
-    """Does what a key does."""
+    """Runs the command of a key."""
     place = main if key.place == "screen" else main.bars.focused
     main.call_later(place.run_action, key.action)
 
 
 def open_help(main: MainScreen) -> None:
-    """Opens it."""
+    """Opens the help page; Enter there runs a command."""
     from tui.screens.help import HelpScreen
 
     def use_key(key: KeyBinding | None) -> None:

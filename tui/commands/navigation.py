@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def toggle_mark(main: MainScreen) -> None:
-    """Marks the selected message, or takes its mark away."""
+    """Marks the selected message, or removes its mark."""
     row = find_selected_row(main)
     if row is not None:
         is_marked = toggle_row(main.timeline.row_lines.marks.marked, row)
@@ -21,7 +21,7 @@ def toggle_mark(main: MainScreen) -> None:
 
 
 def clear_marks(main: MainScreen) -> None:
-    """No message is marked any more."""
+    """Removes all marks."""
     marked = main.timeline.row_lines.marks.marked
     count = len(marked)
     marked.clear()
@@ -30,12 +30,12 @@ def clear_marks(main: MainScreen) -> None:
 
 
 def go_to_next_mark(main: MainScreen) -> None:
-    """To the next marked message, round the end."""
+    """Goes to the next marked message, round the end."""
     _go_to_mark(main, forward=True)
 
 
 def go_to_previous_mark(main: MainScreen) -> None:
-    """To the one before, round the beginning."""
+    """Goes to the marked message before, round the beginning."""
     _go_to_mark(main, forward=False)
 
 
@@ -52,7 +52,7 @@ def _go_to_mark(main: MainScreen, *, forward: bool) -> None:
 
 
 def toggle_ignored(main: MainScreen) -> None:
-    """Leaves the selected message out of all that looks at messages, or takes it in again."""
+    """Ignores the selected message, or stops ignoring it."""
     row = find_selected_row(main)
     if row is not None:
         is_ignored = toggle_row(main.timeline.ignored, row)
@@ -61,7 +61,7 @@ def toggle_ignored(main: MainScreen) -> None:
 
 
 def clear_ignored(main: MainScreen) -> None:
-    """No message is ignored any more."""
+    """Stops ignoring messages."""
     count = len(main.timeline.ignored)
     main.timeline.ignored.clear()
     _refresh_rows(main, None)
@@ -76,7 +76,7 @@ def _refresh_rows(main: MainScreen, row: int | None) -> None:
 
 
 def find_selected_row(main: MainScreen) -> int | None:
-    """The selected row; None where there is none, which is said."""
+    """Returns the selected row; None and a message if there is none."""
     place = main.timeline.selected
     if place is None or place.row is None:
         main.show_message("no message is selected", "bar-warning")
@@ -85,7 +85,7 @@ def find_selected_row(main: MainScreen) -> int | None:
 
 
 def go_to_partner(main: MainScreen) -> None:
-    """Selects the other half of the exchange."""
+    """Selects the partner of the selected message."""
     row = None if main.view.detail is None else main.view.detail.partner
     if row is None or row >= main.timeline.timeline.rows:
         main.show_message(
@@ -96,7 +96,7 @@ def go_to_partner(main: MainScreen) -> None:
 
 
 def go_to_number(main: MainScreen) -> None:
-    """Asks for a number and goes there."""
+    """Asks for a number and selects that message."""
     from tui.screens.input_line import NumberDialog
 
     def go(number: int | None) -> None:
@@ -112,13 +112,13 @@ def go_to_number(main: MainScreen) -> None:
 
 
 def go_back(main: MainScreen) -> None:
-    """To where one was before the last jump."""
+    """Goes back to the row before the last jump."""
     listed = main.timeline
     _go_to_row(main, listed.jumps.go_back(listed.current_row, listed.timeline.is_shown), "back")
 
 
 def go_forward(main: MainScreen) -> None:
-    """To where one was before going back."""
+    """Goes forward again after going back."""
     listed = main.timeline
     _go_to_row(main, listed.jumps.go_forward(listed.current_row, listed.timeline.is_shown), "forward")
 

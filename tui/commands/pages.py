@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def make_scope(main: MainScreen) -> PageScope:
-    """What there is by now, and what the filter in force keeps of it."""
+    """Returns the rows that there are by now, and the rows that match the filter in force."""
     timeline, filtered = main.timeline.timeline, main.filter.in_force
     filtering = filtered is not None and filtered.percent is not None
     return PageScope(
@@ -41,14 +41,14 @@ def make_scope(main: MainScreen) -> PageScope:
 
 
 def open_findings(main: MainScreen) -> None:
-    """Opens the list of what is wrong."""
+    """Opens the findings page."""
     from tui.screens.fold_pages import FindingsPage
 
     main.app.push_screen(FindingsPage(main.palette, main.session, lambda: make_scope(main)), main.follow_lead)
 
 
 def open_properties(main: MainScreen) -> None:
-    """Opens what is known of the capture itself."""
+    """Opens the page of the capture's properties."""
     from tui.screens.page import PropertiesPage
 
     main.app.push_screen(PropertiesPage(main.palette, main.session, lambda: make_scope(main)), main.follow_lead)
@@ -68,7 +68,7 @@ def open_packets(main: MainScreen) -> None:
 
 
 def open_conversation(main: MainScreen) -> None:
-    """Opens the conversation of what is selected."""
+    """Opens the conversation of the selected stream or message."""
     from tui.screens.fold_pages import FollowPage
 
     place = main.timeline.selected
@@ -82,7 +82,7 @@ def open_conversation(main: MainScreen) -> None:
 
 
 def open_statistics(main: MainScreen) -> None:
-    """Opens the figures."""
+    """Opens the statistics page."""
     from tui.model.statistics import STATISTICS_VIEWS, make_statistics_views
 
     _open_views(
@@ -94,7 +94,7 @@ def open_statistics(main: MainScreen) -> None:
 
 
 def open_conversations(main: MainScreen) -> None:
-    """Opens the connections, endpoints and clients."""
+    """Opens the page of connections, endpoints and client hosts."""
     from tui.model.conversations import CONVERSATION_VIEWS, make_conversation_views
 
     def make(scope: PageScope, work: ViewWork) -> Iterator[Sequence[View]]:
@@ -105,7 +105,7 @@ def open_conversations(main: MainScreen) -> None:
 
 
 def open_reports(main: MainScreen) -> None:
-    """Opens what the protocols tell of the whole capture."""
+    """Opens the protocols' reports over the whole capture."""
     from tui.model.reports import list_report_names, make_report_views
 
     order = list_report_names(main.session)
@@ -119,7 +119,7 @@ def _open_views(main: MainScreen, title: str, names: Sequence[str], make: MakeVi
 
 
 def list_rows(scope: PageScope) -> Ints:
-    """The rows that count."""
+    """Returns the rows of a scope."""
     mask = scope.make_mask()
     return np.arange(scope.first, scope.rows) if mask is None else scope.first + np.flatnonzero(mask)
 
@@ -129,7 +129,7 @@ BUG = "bug"
 
 
 def show_bug(main: MainScreen) -> None:
-    """Offers the report of the selected message's defect."""
+    """Shows the bug report of the selected message."""
     lines = None if main.view.detail is None else make_bug_report(main.session, main.view.detail)
     if lines is None:
         main.show_message("no dissector failed at the selected message", "bar-warning")
@@ -138,7 +138,10 @@ def show_bug(main: MainScreen) -> None:
 
 
 def make_bug_report(session: Session, detail: MessageDetail, path: Sequence[Field | TreeNote] = ()) -> list[str] | None:
-    """The report for a message; None where no dissector failed at it. path: of a field, which is no defect."""
+    """Returns the bug report of a message; None if no dissector failed at it.
+
+    path: the selected line of the tree; a field is no defect.
+    """
     finding = next((each for each in detail.tree.findings if each.code == BUG), None)
     if finding is None or (path and isinstance(path[-1], Field)):
         return None
@@ -149,7 +152,7 @@ def make_bug_report(session: Session, detail: MessageDetail, path: Sequence[Fiel
 
 
 def open_bug_report(main: MainScreen, lines: Sequence[str]) -> None:
-    """Shows a report."""
+    """Opens the screen of a bug report."""
     from tui.screens.bug import BugScreen
 
     def handle_answer(going: str | None) -> None:

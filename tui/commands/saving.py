@@ -22,7 +22,7 @@ HINT = "Enter saves, Esc leaves all as it is"
 
 
 def choose_rows(main: MainScreen) -> None:
-    """Asks what is to be saved."""
+    """Opens the dialog of rows to save."""
     from tui.commands import capturing
     from tui.model.exports import list_choices
     from tui.screens.chooser import Choice, Chooser
@@ -75,7 +75,7 @@ def _ask_name(main: MainScreen, what: ExportChoice, form: str) -> None:
     from tui.screens.input_line import LineDialog, LineQuestion
 
     def unheard(done: int | None) -> None:
-        """Nobody listens yet."""
+        """Reports nothing: the request is only checked."""
 
     def check_request(name: str) -> Asked:
         wanted = exports.make_request(name, form, main.limits, unheard)
@@ -90,7 +90,7 @@ def _ask_name(main: MainScreen, what: ExportChoice, form: str) -> None:
 
 
 def _unless_there(main: MainScreen, wanted: Asked, what: ExportChoice) -> None:
-    """Asks before anything is replaced."""
+    """Asks before an existing file is replaced."""
     from tui.model import exports
 
     try:
@@ -150,7 +150,7 @@ def save_selected_field(main: MainScreen) -> None:
 
 
 def save_field(main: MainScreen, subject: CopySubject) -> None:
-    """Asks for a name and writes the bytes of a field there; not where something in them is masked."""
+    """Asks for a name and saves the bytes of a field; refuses if some of them are masked."""
     from analyzer.capture.output import check_file
     from analyzer.export.forms import write_bytes
     from tui.screens.input_line import LineDialog, LineQuestion

@@ -31,7 +31,11 @@ SIGNS = {"error": "!", "gap": "%", "guessed": "?", "slow": "~", "retransmitted":
 
 
 class CompiledRule(NamedTuple):
-    """A rule that can be asked. style: the name that the palette is to have for its words; of_protocol: see above."""
+    """A rule with its compiled filter.
+
+    style: the palette's name for its style. words: the style in the configuration's notation. of_protocol: a built-in
+    rule for a protocol.
+    """
 
     name: str
     filter: Filter
@@ -42,14 +46,14 @@ class CompiledRule(NamedTuple):
 
     @property
     def is_cheap(self) -> bool:
-        """Whether no message is read for it."""
+        """Whether the filter reads columns of the index only."""
         return all(field.is_cheap for field in self.filter.fields)
 
 
 class RuleMatch(NamedTuple):
-    """What was found of a row. cheap, dear: the first rule of each kind that holds, None for none.
+    """The first rule of each kind that matches a row, cheap and expensive; None for none.
 
-    partner: the row's partner by that time; is_asked: whether `dear` is known.
+    partner: the row's partner by then. is_asked: whether `expensive` is known.
     """
 
     partner: int | None
@@ -59,15 +63,15 @@ class RuleMatch(NamedTuple):
 
     @property
     def rule(self) -> int | None:
-        """The rule that counts."""
+        """The number of the rule that applies; None for none."""
         held = [rule for rule in (self.cheap, self.expensive) if rule is not None]
         return min(held, default=None)
 
 
 def compile_rules(colors: Sequence[ColorRule], named: Mapping[str, str]) -> tuple[list[CompiledRule], list[str]]:
-    """The rules that can be asked, and a sentence for each whose filter is wrong; needs the time of a page of code.
+    """Compiles the rules; returns them, and a sentence for each rule whose filter is wrong.
 
-    A style is checked by the palette that gets it.
+    The palette checks the styles.
     """
     rules: list[CompiledRule] = []
     wrong: list[str] = []
@@ -85,13 +89,13 @@ def compile_rules(colors: Sequence[ColorRule], named: Mapping[str, str]) -> tupl
 
 
 def choose_sign(name: str) -> str:
-    """One character for a rule."""
+    """Chooses the sign of a rule, one character."""
     known = SIGNS.get(name) or next((each.sign for each in dissectors() if each.name == name), None)
     return known or next((each.lower() for each in name if each.isalnum() and each.isascii()), "c")
 
 
 class ColourRules:
-    """The rules in force, and what is known of rows. Of the thread that paints, but for `ask`."""
+    """The rules in force and their matches; used by the thread that paints, except match_expensive()."""
 
     def __init__(self, session: Session, rules: Sequence[CompiledRule]) -> None:
         self.rules = rules
@@ -105,7 +109,7 @@ class ColourRules:
         self._rows = self._edition = 0
 
     def grow(self, rows: int, first: int = 0) -> None:
-        """So many rows have been announced, those before `first` have left: notes which protocols they are of."""
+        """Takes the number of announced rows, and notes their protocols; rows before `first` were evicted."""
         new = self._session.rows.column("protocol")[max(self._rows, first) : rows]
         self._rows = rows
         if len(new) and not self.has_protocols:
@@ -115,7 +119,10 @@ class ColourRules:
                 self.clear()
 
     def find_rules(self, partners: Mapping[int, int | None]) -> dict[int, CompiledRule | None]:
-        """The rule of each row, as far as it is known; of rows with their partners."""
+        """Returns the rule of each row, as far as it is known.
+
+        partners: the partner of each row.
+        """
         known = {row: self._matches[row] for row in partners if row in self._matches}
         new = [row for row, partner in partners.items() if row not in known or known[row].partner != partner]
         held = self._find_first(self._cheap, self._reader, sorted(new))
@@ -125,22 +132,22 @@ class ColourRules:
         return {row: None if rule is None else self.rules[rule] for row, rule in found}
 
     def list_missing(self, rows: Sequence[int]) -> list[int]:
-        """Those of `rows` that `ask` should be asked about, of those that rules_at has met."""
+        """Returns those of the rows that match_expensive() should examine."""
         return (
             [row for row in rows if row in self._matches and not self._matches[row].is_asked] if self._expensive else []
         )
 
     @property
     def edition(self) -> int:
-        """Rises when what was known has been forgotten: an answer to an earlier question is none any more."""
+        """A number that rises with clear(): results of an earlier edition are ignored."""
         return self._edition
 
     def match_expensive(self, rows: Sequence[int]) -> dict[int, int]:
-        """The first dear rule that holds, of those rows that have one; by another thread, of one at a time."""
+        """Returns the first expensive rule of each row that has one; called in another thread."""
         return self._find_first(self._expensive, self._other_reader, sorted(rows))
 
     def add_matches(self, edition: int, rows: Sequence[int], held: Mapping[int, int]) -> list[int]:
-        """Takes an answer of `ask`; gives the rows that have another rule now."""
+        """Adds a result of match_expensive(); returns the rows whose rule has changed."""
         if edition != self._edition:
             return []
         before = {row: self._matches[row] for row in rows if row in self._matches}
@@ -148,13 +155,13 @@ class ColourRules:
         return [row for row, known in before.items() if row in self._matches and self._matches[row].rule != known.rule]
 
     def clear(self) -> None:
-        """All is asked again when it is looked at."""
+        """Drops all matches; they are computed again on demand."""
         self._edition += 1
         self._matches.clear()
         self._reader, self._other_reader = Rows(self._session), Rows(self._session)
 
     def _find_first(self, numbers: Sequence[int], reader: Rows, rows: Sequence[int]) -> dict[int, int]:
-        """The first of some rules that holds, for the rows that have one; `rows` rise."""
+        """Returns the first matching rule of each row that has one; rows are ascending."""
         left = np.array(rows, np.int64)
         found: dict[int, int] = {}
         for number in numbers:
@@ -169,7 +176,7 @@ class ColourRules:
         return found
 
     def _cache(self, known: Mapping[int, RuleMatch]) -> None:
-        """Rows that were looked at last go last."""
+        """Caches matches, and drops those that were not used for longest."""
         for row in known:
             self._matches.pop(row, None)
         self._matches |= known

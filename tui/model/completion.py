@@ -75,16 +75,17 @@ _BEFORE = {"not": "the other messages", "any": "any value must fulfil it", "all"
 
 
 class Completion(NamedTuple):
-    """How a word may go on: the whole word, and what it is. about None: it is a field, see about_field."""
+    """A word that completes the text, and its description; None: it is a field, see describe_field."""
 
     text: str
     about: str | None = None
 
 
 class Completions(NamedTuple):
-    """What may stand in the place of the characters `begin` to `end`. missing: the field whose values are not known.
+    """Words that may replace the characters `begin` to `end`.
 
-    asked_for: nothing of the word is there yet and anything may come, so it is shown to nobody who does not ask.
+    missing: the field whose values are not read yet. on_request: shown only on Tab, because nothing is typed and
+    anything may follow.
     """
 
     begin: int
@@ -94,7 +95,7 @@ class Completions(NamedTuple):
     on_request: bool = False
 
     def shift(self, by: int) -> Completions:
-        """The same in a text of which this is the part from `by` on."""
+        """Returns the same for a longer text, in which this part begins at `by`."""
         return self._replace(begin=self.begin + by, end=self.end + by)
 
 
@@ -102,7 +103,10 @@ NO_COMPLETIONS = Completions(0, 0)
 
 
 class CompletionSources(NamedTuple):
-    """What there is to offer. names: None while they are being read; values: of each field that was asked for."""
+    """The words to complete with.
+
+    names: None while they are being read. named: named filters. values: of each field that was sampled.
+    """
 
     names: FieldNames | None
     named: Mapping[str, str]
@@ -110,7 +114,7 @@ class CompletionSources(NamedTuple):
 
 
 def complete(text: str, cursor: int, known: CompletionSources) -> Completions:
-    """What may stand where the cursor is, instead of the word that it is in."""
+    """Returns the words that may replace the word at the cursor."""
     before = text[:cursor]
     wants = expected(before, known.named)
     word = before[wants.begin :]
@@ -126,12 +130,12 @@ def complete(text: str, cursor: int, known: CompletionSources) -> Completions:
 
 
 def is_open_quote(word: str) -> bool:
-    """Whether a word is in quotes of which the second has not been written."""
+    """Returns whether a word has an opening quote but no closing one."""
     return word.removeprefix("r").startswith(QUOTES) and word_end(word, 0, Wanted.VALUE) == 0
 
 
 def can_continue(text: str, known: CompletionSources) -> bool:
-    """Whether what the text ends with is the beginning of something that would be right there."""
+    """Returns whether the last word of a text is the beginning of a valid one."""
     wants = expected(text, known.named)
     word = text[wants.begin :]
     if wants.wanted is Wanted.VALUE and is_open_quote(word):
@@ -145,7 +149,7 @@ def can_continue(text: str, known: CompletionSources) -> bool:
 
 
 def describe_field(name: str) -> str:
-    """What is said of a field beside its name."""
+    """Returns the description of a field, for the list of completions."""
     try:
         field = find(name)
     except UnknownField:
@@ -178,7 +182,7 @@ def _list_items(wants: Expected, word: str, known: CompletionSources, *, all_of_
 
 
 def _match_word(word: str, items: Iterable[Completion]) -> list[Completion]:
-    """Those that begin so, then those that have it inside."""
+    """Returns the items that begin with a word, then those that contain it."""
     lower = word.lower()
     having = [each for each in items if lower in each.text.lower()]
     return sorted(having, key=lambda each: not each.text.lower().startswith(lower))
@@ -196,7 +200,7 @@ def _list_operands(word: str, known: CompletionSources, is_comparison: bool) -> 
 
 
 def _list_operators(name: str | None) -> list[Completion]:
-    """Those that can be asked of a field, the usual ones first."""
+    """Returns the operators of a field, the usual ones first."""
     field = _find_field(name)
     left: tuple[str, ...] = ()
     if field is not None:
@@ -231,7 +235,7 @@ def _list_values(wants: Expected, word: str, known: CompletionSources) -> list[C
 
 
 def _get_sampled_field(wants: Expected) -> str | None:
-    """The field whose values are to be offered."""
+    """Returns the field whose values are to be offered."""
     return wants.field if wants.operator in _EQUAL else None
 
 
@@ -248,7 +252,7 @@ class _Quoted(Scanner):
 
 
 def _unquote(word: str) -> str:
-    """The text that a word stands for, as far as it has been written."""
+    """Returns the text of a word that may be quoted, also without its closing quote."""
     if not word.startswith(QUOTES):
         return word
     closed = word if not is_open_quote(word) else f"{word.rstrip(chr(92))}{word[0]}"
@@ -256,7 +260,7 @@ def _unquote(word: str) -> str:
 
 
 class TextState(Enum):
-    """What a text is; the value is the sign for it."""
+    """The state of a text; its value is the sign for it."""
 
     WHOLE = "✓"
     BEGUN = "…"
@@ -264,20 +268,23 @@ class TextState(Enum):
 
 
 class TextVerdict(NamedTuple):
-    """why: what is wrong or still to come; where: its place."""
+    """A judgement of a text.
+
+    why: what is wrong or missing; span: where it is.
+    """
 
     state: TextState
     why: str = ""
     span: Span | None = None
 
     def shift(self, by: int) -> TextVerdict:
-        """The same of a text of which this is the part from `by` on."""
+        """Returns the same for a longer text, in which this part begins at `by`."""
         where = self.span
         return self if where is None else self._replace(span=Span(where.start + by, where.stop + by))
 
 
 def judge_filter(text: str, known: CompletionSources) -> TextVerdict:
-    """Of a filter; none at all is right."""
+    """Judges a filter; an empty one is valid."""
     try:
         if text.strip():
             compiled(text, known.named)
@@ -289,7 +296,7 @@ def judge_filter(text: str, known: CompletionSources) -> TextVerdict:
 
 
 def judge_text(read: Callable[[], object]) -> TextVerdict:
-    """Of anything else: `read` reads it, or raises UserError."""
+    """Judges any other text by `read`, which raises UserError for a wrong one."""
     try:
         read()
         return TextVerdict(TextState.WHOLE)
@@ -314,7 +321,7 @@ _BEGUN: Mapping[Kind, re.Pattern[str]] = {
 
 
 def _is_begun_value(name: str | None, word: str) -> bool:
-    """Whether a value of a field may begin so, where its kind says how values look."""
+    """Returns whether a value of a field may begin with a word, by the field's kind."""
     try:
         kind = None if name is None else find(name).kind
     except UnknownField:

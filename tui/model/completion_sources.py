@@ -45,7 +45,10 @@ _ROLE = 2
 
 
 class FieldNames:
-    """names: all of them. first: the outermost level, in order. usual and foreign ones go before and behind others."""
+    """All names by level.
+
+    first: the outermost level, in order. usual names come before the others, foreign ones after them.
+    """
 
     def __init__(
         self, names: Iterable[str], first: Sequence[str], usual: Collection[str], foreign: Collection[str]
@@ -59,7 +62,7 @@ class FieldNames:
             self._add(name)
 
     def _add(self, name: str) -> None:
-        """Puts a name on its level, and what it is in on theirs."""
+        """Adds a name to its level, and its prefixes to theirs."""
         around, dot, _ = name.rpartition(".")
         while dot:
             level = self._inside.setdefault(around.lower(), {})
@@ -70,7 +73,7 @@ class FieldNames:
             around, dot, _ = name.rpartition(".")
 
     def list_inside(self, around: str) -> list[str]:
-        """The names one level inside of another, which may be without its role; of nothing: the first ones."""
+        """Returns the names one level inside of another, which may lack its role; "" for the outermost level."""
         if not around:
             return list(self._first)
         lower = around.lower()
@@ -83,13 +86,13 @@ class FieldNames:
         return list(found)
 
     def find_beginning(self, word: str) -> list[str]:
-        """Names of the word's level that begin with it; of the outermost one, the shorter first."""
+        """Returns the names of the word's level that begin with it; on the outermost level shorter ones first."""
         lower, around = word.lower(), word.rpartition(".")[0]
         found = [name for name in self.list_inside(around) if name.lower().startswith(lower)]
         return found if around or not word else sorted(found, key=len)
 
     def find_matching(self, word: str) -> list[str]:
-        """Names for what has been typed of one, the best first; where there are none, names that are nearly that."""
+        """Returns the names that match a typed word, the best ones first; similar names if there are none."""
         around, _, last = word.rpartition(".")
         level, lower = self.list_inside(around), last.lower()
         found = dict.fromkeys((*self.find_beginning(word), *(self.list_inside(word) if word else ())))
@@ -103,8 +106,9 @@ class FieldNames:
         return list(found)[:MOST_NAMES]
 
     def _find_containing(self, word: str) -> Iterator[str]:
-        """Names that have a word: one without a dot in the last part or in the operation; one with a dot anywhere, or
-        its last part somewhere inside of what is before that. Those whose last part begins with it go first.
+        """Yields names that contain a word, first those whose last part begins with it.
+
+        A word without a dot is searched in the last part and in the operation, one with a dot anywhere.
         """
         around, dot, last = word.rpartition(".")
         if dot:
@@ -119,7 +123,7 @@ class FieldNames:
 
 @cache
 def read_field_names() -> FieldNames:
-    """The names of this program; takes a third of a second, once."""
+    """Reads the names of all fields; the first call takes a third of a second."""
     catalogs = {protocol: registry.by_name(protocol).catalog for protocol in registry.names()}
     known = [(protocol, catalog) for protocol, catalog in catalogs.items() if catalog is not None]
     field_aliases = [f"{protocol}.{short.name}" for protocol, catalog in known for short in catalog.field_aliases()]
@@ -131,7 +135,7 @@ def read_field_names() -> FieldNames:
 
 
 def _make_search_text(lower: str) -> str:
-    """What a name says of its own: its last part, and behind it the operation."""
+    """Returns the parts of a name that are searched: the last one, and the operation."""
     parts = lower.split(".")
     return f"{parts[-1]} {parts[1] if len(parts) > _ROLE else ''}"
 
@@ -158,15 +162,17 @@ _DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
 class SampledValue(NamedTuple):
-    """A value as a filter has it, and how many times it was met."""
+    """A value as a filter writes it, and how often it was found."""
 
     text: str
     occurrences: int
 
 
 def sample_values(session: Analysis, name: str, rows: int, around: int, begin: int = 0) -> list[SampledValue]:
-    """The values of a field that is called so, the most frequent first; of the first `rows` rows from `begin` on, those
-    around a row among them; none of a field that nobody knows, or whose values no filter compares by name.
+    """Samples the values of a field in the first `rows` rows from `begin` on; the most frequent ones come first.
+
+    around: the row around which messages are read. Returns none for an unknown field, or one whose values no filter
+    compares by name.
     """
     try:
         field = find(name)
@@ -184,7 +190,7 @@ def sample_values(session: Analysis, name: str, rows: int, around: int, begin: i
 
 
 def _count_in_index(reading: Reading, field: FieldPath, there: range) -> Counter[object] | None:
-    """None where the index does not tell."""
+    """Counts values in the index; None if the index does not have them."""
     asked = np.array(there[:COLUMN], np.int64)
     columns = reading.columns(field, asked[reading.may_have(field, asked)]) if field.is_cheap else None
     if columns is None:
@@ -219,7 +225,7 @@ def _count_in_messages(reading: Reading, field: FieldPath, there: range, around:
 
 
 def _split_rows(rows: Ints, around: int) -> Iterator[Ints]:
-    """The rows a few at a time: the first ones, those around the cursor, then every n-th."""
+    """Yields the rows in portions: the first ones, those around the cursor, then every n-th."""
     middle = int(np.searchsorted(rows, around))
     for begin, end in ((0, FIRST), (max(middle - AROUND // 2, FIRST), middle + AROUND // 2)):
         yield from (rows[first : min(first + PORTION, end)] for first in range(begin, min(end, len(rows)), PORTION))
@@ -229,7 +235,7 @@ def _split_rows(rows: Ints, around: int) -> Iterator[Ints]:
 
 
 def _is_offered(value: object) -> bool:
-    """Whether it is a value that fits into a line: secrets, structures and what is long are not."""
+    """Returns whether a value fits into a line; secrets, structures and long values do not."""
     if isinstance(value, EmbeddedValue):
         return len(value.data) <= LONGEST_VALUE and not holds_secret(value)
     if isinstance(value, str | bytes):
@@ -238,7 +244,7 @@ def _is_offered(value: object) -> bool:
 
 
 def _write_value(value: object, field: FieldPath) -> str | None:
-    """A value as a filter has it behind an operator."""
+    """Writes a value as a filter has it behind an operator; None if that is impossible."""
     if isinstance(value, Error):
         return value.name or str(value.code)
     if isinstance(value, bool):
@@ -260,6 +266,6 @@ def _write_number(value: float, field: FieldPath) -> str | None:
 
 
 def _write_word(text: str, field: FieldPath) -> str:
-    """Bare where that reads as the same text: where the field may be a number or bytes, a bare word may be, too."""
+    """Writes a text without quotes if the filter language reads it as the same text."""
     bare = field.kind in (Kind.TEXT, Kind.NUMBER, Kind.ADDRESS) and _BARE.fullmatch(text)
     return text if bare or (field.kind is Kind.ADDRESS and ":" in text) else quoted(text)

@@ -36,9 +36,9 @@ WHOLE = "packets, retransmissions (again) and gaps are those of whole connection
 
 
 def make_conversation_views(session: Analysis, rows: Ints, work: ViewWork, streams: int | None) -> Iterator[list[View]]:
-    """All views, first without errors, for these need bodies. streams: how many there are, if all rows are looked at.
+    """Yields all views: first without errors, because these need bodies.
 
-    Raises views.Stopped when nobody wants them any more.
+    streams: their number if the page covers all rows. Raises Cancellation if the work is not wanted any more.
     """
     reader = Rows(session)
     views: dict[str, View] = {name: TextView(name, NOT_YET) for name in CONVERSATION_VIEWS}
@@ -55,7 +55,7 @@ def make_conversation_views(session: Analysis, rows: Ints, work: ViewWork, strea
 
 
 def _view_connections(study: Study, streams: int | None) -> TableView:
-    """Those with most messages first, then those without any."""
+    """Makes the view of connections: those with most messages first, then those without any."""
     session = study.reader.session
     grouped = study.grouped(("stream",))
     numbers = [number for (number,) in grouped.labels]
@@ -88,7 +88,7 @@ _SIDES = ((FROM_CLIENT, "client"), (FROM_SERVER, "server"))
 
 
 def _make_amount_columns(talks: Sequence[Conversation | None]) -> list[TableColumn]:
-    """What each side said, and when."""
+    """Makes the columns of messages and bytes of each side, and of times."""
 
     def values(name: str) -> list[Any]:
         return [None if talk is None else getattr(talk, name) for talk in talks]
@@ -109,7 +109,7 @@ def _make_amount_columns(talks: Sequence[Conversation | None]) -> list[TableColu
 
 
 def _make_stream_columns(session: Analysis, numbers: Sequence[int]) -> list[TableColumn]:
-    """What the index knows of whole connections; retransmissions and gaps only where there are any."""
+    """Makes the columns of whole connections; retransmissions and gaps only if there are any."""
     engine, chosen = session.engine, np.array(numbers, np.int64)
     again = np.bincount(engine.repeats.column("stream"), minlength=int(chosen.max(initial=0)) + 1)[chosen]
     gaps = [engine.stream_findings.stream_counts["gap", number] for number in numbers]
@@ -122,7 +122,7 @@ def _make_stream_columns(session: Analysis, numbers: Sequence[int]) -> list[Tabl
 
 
 def _make_metric_columns(found: Sequence[tuple[Figures, int | None] | None]) -> list[TableColumn]:
-    """What went wrong, and how long answers took."""
+    """Makes the columns of errors and latencies."""
 
     def values(name: str) -> list[Any]:
         return [None if each is None else getattr(each[0], name) for each in found]
@@ -136,7 +136,7 @@ def _make_metric_columns(found: Sequence[tuple[Figures, int | None] | None]) -> 
 
 
 def _view_endpoints(study: Study) -> TableView:
-    """Addresses and ports."""
+    """Makes the view of addresses with ports."""
     found = endpoints(study.reader, study.rows)
     columns = [
         make_name_column([each.endpoint for each in found], "endpoint"),
@@ -161,7 +161,7 @@ def _view_endpoints(study: Study) -> TableView:
 
 
 def _view_hosts(study: Study) -> TableView:
-    """The addresses of clients, with all that was said between them and any server."""
+    """Makes the view of client addresses, with all traffic between them and any server."""
     session = study.reader.session
     streams = study.grouped(("stream",))
     hosts = [address(name_endpoint(session, number, FROM_CLIENT)) for (number,) in streams.labels]

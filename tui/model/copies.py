@@ -39,7 +39,7 @@ NO_LIMITS = Limits(bytes_limit=None, max_items=None)
 
 @dataclass(frozen=True, slots=True)
 class CopySubject:
-    """What is selected: a row with what is decoded of it, and in its tree a node behind those around it, if any."""
+    """The selection: a message, and in its tree a field behind those around it, if any."""
 
     session: Session
     limits: Limits
@@ -48,23 +48,25 @@ class CopySubject:
 
     @property
     def row(self) -> int:
-        """The row's number, from 0."""
+        """The row of the message, from 0."""
         return self.detail.row
 
     @property
     def node(self) -> Field | None:
-        """The field that is selected."""
+        """The selected field, if any."""
         return self.path[-1] if self.path else None
 
     @property
     def hides(self) -> bool:
-        """Whether the field's value must not be seen."""
+        """Whether the field's value is secret and must be masked."""
         return not self.limits.show_secrets and bool(self.path) and is_masked(self.path)
 
 
 class CopyFormat(NamedTuple):
-    """One way to copy. make: gives None where there is nothing of the kind. fits: it is of a field, of these; whole:
-    it is of the whole message, whatever is selected in it.
+    """A format to copy in.
+
+    about: its description. make: makes the text, None if there is nothing to copy. accepts: the fields that it is for;
+    None: any message. whole: it covers the whole message.
     """
 
     about: str
@@ -115,7 +117,7 @@ def _copy_name(subject: CopySubject) -> str | None:
 
 
 def _copy_text(subject: CopySubject) -> str | None:
-    """Bytes as the text that they are, if they are one."""
+    """Copies bytes as text, if they are valid UTF-8."""
     node = subject.node
     value = None if node is None or subject.hides else node.value
     if isinstance(value, Secret):
@@ -127,7 +129,7 @@ def _copy_text(subject: CopySubject) -> str | None:
 
 
 class _BytePiece(NamedTuple):
-    """Bytes of a source from `at` on; `masks` are spans of the source."""
+    """Bytes of a source from `offset` on; `masks` are spans of the source."""
 
     data: bytes
     offset: int
@@ -135,7 +137,7 @@ class _BytePiece(NamedTuple):
 
 
 def _cut_piece(subject: CopySubject) -> _BytePiece:
-    """The field's bytes, or all of the message's."""
+    """Returns the bytes of the field, or of the message."""
     node, tree = subject.node, subject.detail.tree
     source = 0 if node is None else node.source
     masks: Sequence[Span] = () if subject.limits.show_secrets else subject.detail.masks.get(source, ())
@@ -156,7 +158,7 @@ def _copy_hex(subject: CopySubject) -> str | None:
 
 
 def _clip_masks(piece: _BytePiece) -> Iterator[Span]:
-    """The masks, counted from the piece's begin."""
+    """Yields the masks, relative to the begin of the piece."""
     for first, last in piece.masks:
         begin, end = max(first - piece.offset, 0), min(last - piece.offset, len(piece.data))
         if begin < end:
@@ -216,7 +218,7 @@ def _copy_filter(subject: CopySubject) -> str | None:
 
 
 def _copy_message(subject: CopySubject) -> str | None:
-    """All bytes of the message in hex, with a `*` for each secret one: what is decoded of it stays where it is."""
+    """Copies the message in hex, with a `*` for each secret byte, so that fields keep their offsets."""
     tree = subject.detail.tree
     data = bytearray(tree.sources[0].data)
     for first, last in () if subject.limits.show_secrets else subject.detail.masks.get(0, ()):
@@ -225,7 +227,7 @@ def _copy_message(subject: CopySubject) -> str | None:
 
 
 def _copy_command(subject: CopySubject) -> str | None:
-    """A call of `wireanalyze decode`, which is told what the capture knew."""
+    """Copies a call of `wireanalyze decode` with the protocol, and for a response with operation and version."""
     message, dissector = _copy_message(subject), find_dissector(subject.session, subject.row)
     header = read_header(subject.session, subject.row)
     if message is None or dissector is None:
@@ -258,7 +260,7 @@ COPY_FORMATS: Mapping[str, CopyFormat] = {
 
 
 def list_copy_formats(subject: CopySubject) -> list[str]:
-    """The kinds that may give something, by name."""
+    """Returns the names of the formats for a subject."""
     node = subject.node
     return [
         name for name, kind in COPY_FORMATS.items() if kind.accepts is None or (node is not None and kind.accepts(node))

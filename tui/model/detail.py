@@ -40,7 +40,7 @@ from tui.model.row_cells import StreamCells
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """Bytes in a source of the message."""
+    """A range of bytes in a source of the message."""
 
     source: int
     offset: int
@@ -49,7 +49,7 @@ class ByteRange:
 
 @dataclass(frozen=True, slots=True)
 class TreeNote:
-    """A line of the tree pane that is no field. `place`: the bytes that it speaks of."""
+    """A line of the tree pane that is no field; `place`: the bytes that it is about."""
 
     line: Line
     place: ByteRange | None = None
@@ -58,9 +58,10 @@ class TreeNote:
 
 @dataclass(frozen=True, slots=True)
 class MessageDetail:
-    """One message. `masks`: for each source the spans to hide, in order, none where secrets are asked for.
+    """One message.
 
-    known: what other messages told of it by the time it was read; its notes and its tree say it.
+    masks: for each source the ascending spans to hide, none if secrets are shown. known: what other messages told about
+    it by now.
     """
 
     row: int
@@ -75,9 +76,9 @@ class MessageDetail:
 def read_detail(
     session: Session, row: int, limits: Limits, lore: Lore | None = None, standing: SessionContents | None = None
 ) -> MessageDetail:
-    """Decodes a row. `partner` is a row, None for none. Reads the session only; any thread may do it.
+    """Decodes a row for the panes. Only reads the session, so any thread may call it.
 
-    lore: the names that have been learned. standing: what its session holds (analyzer.insight.related), where known.
+    lore: resolved names. standing: the state of its session (analyzer.insight.related), where known.
     """
     lore = Lore(session) if lore is None else lore
     keys = [key for key in ROW_KEYS if key != "findings"]
@@ -101,19 +102,19 @@ def read_detail(
 
 
 def find_range(what: Field | TreeNote) -> ByteRange | None:
-    """The bytes of a line of the tree pane."""
+    """Returns the bytes of a line of the tree pane."""
     return ByteRange(what.source, what.offset, what.length) if isinstance(what, Field) else what.place
 
 
 def join_path(names: Sequence[str]) -> str:
-    """`body.responses[0].partitions`."""
+    """Joins names of nodes to a path: `body.responses[0].partitions`."""
     return "".join(name if not index or name.startswith("[") else f".{name}" for index, name in enumerate(names))
 
 
 def find_fields(tree: Tree, source: int, offset: int) -> list[Field]:
-    """The fields around a byte, from the outermost to the innermost; none where the tree does not say.
+    """Returns the fields around a byte, from the outermost to the innermost.
 
-    Fields of the source itself only, behind those of the outer source that it was made from.
+    For a derived source the fields of the outer source come first.
     """
     path: list[Field] = []
     nodes = tree.fields
@@ -135,7 +136,7 @@ def _find_around(nodes: list[Field], source: int, offset: int) -> Field | None:
 
 
 def make_stream_notes(session: Session, cells: StreamCells) -> tuple[TreeNote, ...]:
-    """What is said of a stream that is selected itself."""
+    """Returns the notes of a selected stream."""
     begin = format_iso_time(session.engine.streams.cell("begin", cells.number))
     said = {
         "id": name_stream(session, cells.number),
@@ -159,7 +160,7 @@ GAP_AFTER = 8
 
 @dataclass(frozen=True, slots=True)
 class HexRows:
-    """One source's lines: `width` bytes each, offsets in `digits` digits; `masks` are spans apart, in order."""
+    """The lines of a source: `width` bytes each, offsets in `digits` digits; masks are disjoint and ascending."""
 
     data: bytes
     masks: Sequence[Span]
@@ -168,18 +169,18 @@ class HexRows:
 
     @classmethod
     def fit(cls, data: bytes, masks: Iterable[Span], columns: int) -> HexRows:
-        """As many bytes on a line as `columns` cells hold."""
+        """Chooses as many bytes for a line as `columns` cells hold."""
         digits = max(4, len(f"{max(len(data) - 1, 0):x}"))
         width = next((width for width in WIDTHS if _count_columns(width, digits) <= columns), WIDTHS[-1])
         return cls(data, _merge_spans(masks), width, digits)
 
     @property
     def lines(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         return -(-len(self.data) // self.width)
 
     def make_line(self, number: int, highlight: Span | None) -> Line:
-        """One line."""
+        """Returns a line, with a span of bytes highlighted."""
         at = number * self.width
         end = at + self.width
         first = bisect_right(self.masks, at, key=lambda span: span[1])
@@ -187,11 +188,11 @@ class HexRows:
         return hexdump_line(at, self.data[at:end], masks, highlight, self.width, self.digits)
 
     def find_columns(self, index: int) -> tuple[int, int]:
-        """Where byte `index` of a line stands: the first of its two hex cells, and its character's cell."""
+        """Returns the cells of byte `index` of a line: the first of its two hex cells, and its character's cell."""
         return self.digits + 2 + _count_hex_cells(index), self._text + index
 
     def find_byte(self, line: int, column: int) -> int | None:
-        """The offset of the byte under a cell; None where there is none."""
+        """Returns the offset of the byte under a cell, or None."""
         for index in range(self.width):
             first, text = self.find_columns(index)
             if column in (first, first + 1, text):
@@ -205,7 +206,7 @@ class HexRows:
 
 
 def _merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """The same bytes as spans that do not touch, in order, so that those of a line can be found by bisection."""
+    """Merges spans that touch, in order, so that the spans of a line can be found by bisection."""
     found: list[Span] = []
     for first, end in sorted(spans):
         if found and first <= found[-1][1]:
@@ -216,7 +217,7 @@ def _merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def _count_hex_cells(count: int) -> int:
-    """Cells of `count` bytes in hex, each with the blank behind it."""
+    """Returns the cells of `count` bytes in hex, each with a blank behind it."""
     return 3 * count + (count >= GAP_AFTER)
 
 

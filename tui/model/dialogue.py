@@ -38,7 +38,10 @@ _INDEX = tuple(key for key in KEYS if key not in BODY_KEYS)
 
 
 class Dialogue:
-    """See tui.screens.folding.Contents. rows: of one stream, rising. wish: asks for `decoded` of a long row."""
+    """The messages of a stream as FoldContents.
+
+    rows: ascending, of one stream. wish: requests decode_message() of a long row.
+    """
 
     def __init__(
         self, session: Session, rows: Ints, began: int, limits: Limits, lore: Lore, wish: Callable[[int], None]
@@ -52,11 +55,11 @@ class Dialogue:
         self._wished: set[int] = set()
 
     def find_head(self, row: int) -> int:
-        """The head of a row, or of the next one that is shown."""
+        """Returns the head of a row, or of the next row that is shown."""
         return min(int(np.searchsorted(self.rows, row)), max(len(self.rows) - 1, 0))
 
     def make_head(self, head: int) -> Line:
-        """See Contents."""
+        """Returns the line of a message."""
         found = self._heads.get(head)
         if found is None:
             self._read_heads(head - head % PORTION)
@@ -64,33 +67,33 @@ class Dialogue:
         return found
 
     def can_unfold(self, head: int) -> bool:
-        """See Contents: every message has fields."""
+        """Returns True: every message has fields."""
         return True
 
     def unfold(self, head: int) -> int:
-        """See Contents."""
+        """Unfolds the fields of a message; returns the number of lines that were added."""
         return self.fold_list.unfold(head, len(self._get_lines(head)))
 
     def fold(self, head: int) -> int:
-        """See Contents."""
+        """Folds the fields of a message; returns the number of lines that were removed."""
         return self.fold_list.fold(head)
 
     def make_child(self, head: int, at: int) -> Line:
-        """See Contents."""
+        """Returns a line of the fields of a message."""
         lines = self._get_lines(head)
         return lines[at] if at < len(lines) else ()
 
     def find_lead(self, spot: FoldLine) -> Lead:
-        """See Contents: every line leads to its message."""
+        """Returns the lead to the message of a line."""
         return MessageLead(int(self.rows[spot.head]))
 
     def decode_message(self, row: int) -> DecodedMessage:
-        """What a row's head says, and the lines beneath it. Changes nothing; any thread may ask."""
+        """Decodes the head of a row and the lines beneath it; any thread may call it."""
         (cells,) = self._reader.objects(KEYS, np.array([row]), self._naming.named)
         return self._make_head_line(row, cells), list(self._make_lines(row))
 
     def add_decoded(self, row: int, decoded: DecodedMessage) -> tuple[int, int]:
-        """A wish is fulfilled: the line of the row's head, and how many more lines are beneath it now."""
+        """Adds a decoded message; returns the line of its head, and how many lines were added beneath it."""
         head = self.find_head(row)
         self._wished.discard(row)
         self._heads[head], lines = decoded
@@ -99,7 +102,7 @@ class Dialogue:
         return self.fold_list.find_line(head), self.fold_list.unfold(head, len(lines)) if unfolded else 0
 
     def _read_heads(self, first: int) -> None:
-        """Makes heads from one on."""
+        """Makes a portion of heads."""
         rows = self.rows[first : first + PORTION]
         if len(self._heads) > KEPT_HEADS:
             self._heads.clear()
@@ -123,7 +126,7 @@ class Dialogue:
         return (*line, ("note", "  # commented")) if comments else line
 
     def _get_lines(self, head: int) -> Sequence[Line]:
-        """The lines beneath a head; of a long message whose lines are not at hand, one that says so."""
+        """Returns the lines beneath a head, or a line that says that they are being decoded."""
         found = self._fields.get(head)
         if found is not None:
             return found
@@ -134,7 +137,7 @@ class Dialogue:
         return self._cache_lines(head, list(self._make_lines(row)))
 
     def _cache_lines(self, head: int, lines: Sequence[Line]) -> Sequence[Line]:
-        """Keeps lines, and lets go of those that were kept first."""
+        """Caches lines, and drops the oldest ones."""
         self._fields[head] = lines
         while len(self._fields) > 1 and sum(map(len, self._fields.values())) > MOST_LINES:
             del self._fields[next(iter(self._fields))]

@@ -25,7 +25,7 @@ Spans = Iterable[tuple[str, str]]
 
 
 def fit_spans(spans: Spans, width: int) -> list[tuple[str, str]]:
-    """Spans of exactly `width` cells together, blanks at their end if need be."""
+    """Cuts or pads spans to exactly `width` cells together."""
     found = []
     left = width
     for name, text in spans:
@@ -43,7 +43,7 @@ def fit_spans(spans: Spans, width: int) -> list[tuple[str, str]]:
 
 
 def cut_text(text: str, width: int) -> str:
-    """`text` in exactly `width` cells, with an ellipsis in the last one if it is longer."""
+    """Cuts or pads a text to exactly `width` cells; a longer text ends in an ellipsis."""
     if cell_len(text) <= width:
         return set_cell_size(text, width)
     return set_cell_size(text, max(width - 1, 0)) + ELLIPSIS * (width > 0)
@@ -60,7 +60,7 @@ _ALMOST = 1e-9
 
 
 def draw_bar(value: float, most: float, width: int) -> str:
-    """A bar to the right, as long as `value` is beside `most`, which is `width` cells; no longer than that."""
+    """Draws a bar to the right: `most` has a length of `width` cells, and no bar is longer."""
     if value <= 0 or most <= 0 or width <= 0:
         return ""
     steps = min(max(round(value * width * STEPS / most), 1), width * STEPS)
@@ -70,7 +70,10 @@ def draw_bar(value: float, most: float, width: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Values (none below 0) over time, one for each of n equal intervals. style: of the columns; show: of a value."""
+    """Values over time, one for each of n equal intervals, none below 0.
+
+    show: formats a value. style: the style of the columns.
+    """
 
     title: str
     values: Sequence[float]
@@ -84,15 +87,15 @@ class Chart:
 
     @property
     def margin(self) -> int:
-        """Cells at the left of the columns."""
+        """The number of cells left of the columns."""
         return len(self.show(self.maximum)) + 1
 
     def divide_width(self, width: int, beside: int = 0) -> ChartCells:
-        """The cells of the columns in a line of `width`, with `beside` at their left, or as many as labels need."""
+        """Divides a line of `width` cells into columns, with `beside` cells left of them, or as many as labels need."""
         return ChartCells(len(self.values), max(width - max(beside, self.margin), 1))
 
     def draw(self, width: int, height: int, selected: int | None = None, beside: int = 0) -> list[Line]:
-        """The title and `height` lines of columns; the interval `selected` is told by its style."""
+        """Draws the title and `height` lines of columns; the interval `selected` has another style."""
         cells, most, beside = self.divide_width(width, beside), self.maximum, max(beside, self.margin)
         tall = [max(self.values[first:end]) for first, end in map(cells.get_intervals, range(cells.count))]
         steps = [max(ceil(value * STEPS * height / most - _ALMOST), 1) if value > 0 else 0 for value in tall]
@@ -108,18 +111,18 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class ChartCells:
-    """n intervals over `count` cells: each has several, or each cell stands for several of them."""
+    """n intervals in `count` cells: an interval has one or more cells, or a cell has several intervals."""
 
     intervals: int
     count: int
 
     def get_intervals(self, cell: int) -> tuple[int, int]:
-        """The intervals that a cell stands for, from the first to before the last number."""
+        """Returns the range of intervals of a cell."""
         first = cell * self.intervals // self.count
         return first, max((cell + 1) * self.intervals // self.count, first + 1)
 
     def get_cells(self, interval: int) -> tuple[int, int]:
-        """The cells of an interval, in the same way."""
+        """Returns the range of cells of an interval."""
         if self.intervals > self.count:
             cell = ((interval + 1) * self.count - 1) // self.intervals
             return cell, cell + 1
@@ -128,7 +131,7 @@ class ChartCells:
 
 
 def draw_axis(cells: ChartCells, beside: int, ends: tuple[str, str], selected: int | None, said: str) -> list[Line]:
-    """What stands beneath the columns: where the selected one is, when they begin and end, and what is said of it."""
+    """Draws the axis: a marker at the selected interval, the two ends, and a text at the marker."""
     here = (0, 0) if selected is None else cells.get_cells(selected)
     middle = (here[0] + here[1]) // 2
     marks = FLOOR * cells.count
@@ -146,6 +149,6 @@ def draw_axis(cells: ChartCells, beside: int, ends: tuple[str, str], selected: i
 
 
 def _style_cells(signs: str, here: tuple[int, int], style: str) -> Line:
-    """The columns of one line, the cells `here` in another style."""
+    """Splits a line of columns into spans; the cells `here` have another style."""
     first, end = here
     return ((style, signs[:first]), ("partner", signs[first:end]), (style, signs[end:]))

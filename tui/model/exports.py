@@ -28,7 +28,10 @@ SUFFIXES: Mapping[str, str] = {"raw": ".bin", "objects": "", "parquet": ""}
 
 
 class ExportChoice(NamedTuple):
-    """Rows that can be saved. about: for people. rows: which, rising; name: for the file."""
+    """Rows that can be saved.
+
+    title: for people. rows: ascending. name: the begin of the file's name.
+    """
 
     title: str
     rows: Ints
@@ -38,8 +41,9 @@ class ExportChoice(NamedTuple):
 def list_choices(
     shown: Ints, marked: Collection[int], ignored: Collection[int], row: int | None, mine: Ints
 ) -> list[ExportChoice]:
-    """What there is to save: what the list shows, what is marked, the selected message, its stream (`mine`). What is
-    ignored is left out, unless it is the selected message.
+    """Returns the sets of rows to save: visible, marked, the selected message, and its stream (`mine`).
+
+    Ignored rows are left out, except the selected message.
     """
     left_out = np.fromiter(ignored, np.int64, len(ignored))
     some = np.sort(np.fromiter(marked, np.int64, len(marked)))
@@ -54,7 +58,7 @@ def list_choices(
 
 
 def list_forms(session: Session, *, reading: bool) -> list[str]:
-    """The forms that are possible now."""
+    """Returns the forms that are possible now."""
     return [
         name
         for name in FORM_NAMES
@@ -65,12 +69,12 @@ def list_forms(session: Session, *, reading: bool) -> list[str]:
 
 
 def suggest_name(what: ExportChoice, form: str) -> str:
-    """A name that nobody has."""
+    """Suggests a name that does not exist."""
     return find_unused_name(what.name, SUFFIXES.get(form, f".{form}"))
 
 
 def find_unused_name(stem: str, suffix: str) -> str:
-    """A name in this folder that nobody has, with a number behind the stem where that is needed."""
+    """Returns a name in the current folder that does not exist, with a number if needed."""
     for number in range(1, 1000):
         name = f"{stem}{'' if number == 1 else f'-{number}'}{suffix}"
         if not os.path.lexists(name):
@@ -79,7 +83,7 @@ def find_unused_name(stem: str, suffix: str) -> str:
 
 
 def make_request(name: str, form: str, limits: Limits, watch: Callable[[int | None], None]) -> Asked:
-    """What is wanted of the forms, over nothing that is there."""
+    """Makes the request of an export that replaces no existing file. Raises UserError for an unusable name."""
     path = os.path.expanduser(name.strip())
     if path == "-" or "\0" in path:
         raise UserError("name a file, or for tables and objects a folder")
@@ -88,7 +92,7 @@ def make_request(name: str, form: str, limits: Limits, watch: Callable[[int | No
 
 
 def is_existing(wanted: Asked) -> bool:
-    """Whether something stands in the way that may be replaced. Raises UserError for what cannot be written at all."""
+    """Returns whether a file exists that may be replaced. Raises UserError if nothing can be written there."""
     try:
         check(wanted)
     except UserError:
@@ -100,12 +104,12 @@ def is_existing(wanted: Asked) -> bool:
 
 
 def replace_existing(wanted: Asked) -> Asked:
-    """The same, in the place of what is there."""
+    """Returns the same request, which replaces an existing file."""
     return replace(wanted, force=True)
 
 
 def write_export(wanted: Asked, session: Session, rows: Ints) -> str:
-    """Does it; says what was written. Raises UserError, and what `watch` raises."""
+    """Writes the rows; returns what was written. Raises UserError, and what `watch` raises."""
     try:
         return FORMS[wanted.form].write(wanted, session, rows)
     finally:

@@ -38,7 +38,7 @@ CODE, NUMBER = 24, 9
 
 
 class FindingTally:
-    """Of each kind how many, and the first ones in the order in which they were found."""
+    """The number of findings of each kind, and the first ones in the order in which they were found."""
 
     def __init__(self) -> None:
         self.counts: dict[Kind, int] = {}
@@ -53,7 +53,7 @@ class FindingTally:
             kept.append(found)
 
     def merge(self, later: FindingTally) -> None:
-        """Counts what was found behind this."""
+        """Adds the counts of a later tally."""
         for each, count in later.counts.items():
             kind = self._register_kind(each)
             self.counts[kind] += count
@@ -69,7 +69,7 @@ class FindingTally:
         return kind
 
     def count_by_severity(self) -> dict[Severity, int]:
-        """How many of each severity, the gravest first; those that there are none of are left out."""
+        """Returns the number of findings of each severity, the gravest first, without zeros."""
         counted = dict.fromkeys(sorted(Severity, reverse=True), 0)
         for kind, count in self.counts.items():
             counted[kind.severity] += count
@@ -77,14 +77,14 @@ class FindingTally:
 
 
 class FindingPosition(NamedTuple):
-    """A line by what it shows, wherever that comes to stand."""
+    """The kind that a line shows, and its offset beneath the kind's line."""
 
     kind: Kind
     offset: int
 
 
 class FindingList:
-    """The lines of what was found so far; see tui.screens.folding.Contents. session: tells of the rows."""
+    """The findings so far as FoldContents."""
 
     def __init__(self, session: Analysis) -> None:
         self._session = session
@@ -94,7 +94,7 @@ class FindingList:
         self.fold_list = FoldList()
 
     def merge(self, later: FindingTally) -> None:
-        """More was found: kinds have other places."""
+        """Adds findings; the order of kinds may change."""
         self.tally.merge(later)
         self.kinds = gravest_first(self.tally.counts)
         self.fold_list = FoldList(len(self.kinds))
@@ -103,43 +103,43 @@ class FindingList:
                 self.fold_list.unfold(head, self._count_lines(kind))
 
     def get_position(self, spot: FoldLine | None) -> FindingPosition | None:
-        """What stands at a spot."""
+        """Returns the kind and offset of a line, which stay valid when findings are added."""
         return None if spot is None else FindingPosition(self.kinds[spot.head], spot.offset)
 
     def find_line(self, mark: FindingPosition | None) -> FoldLine | None:
-        """Where that stands now; the kind's own line where it was folded."""
+        """Returns the line of a position; the kind's own line if it was folded."""
         if mark is None:
             return None
         head = self.kinds.index(mark.kind)
         return FoldLine(head, min(mark.offset, self.fold_list.get_height(head) or 0))
 
     def get_finding(self, spot: FoldLine) -> Found | None:
-        """The finding of a line; None of a kind's own, and of the one that counts the rest."""
+        """Returns the finding of a line; None for a kind's own line, and for the line that counts the rest."""
         kept = self.tally.examples[self.kinds[spot.head]]
         return kept[spot.offset - 1] if 0 < spot.offset <= len(kept) else None
 
     def find_lead(self, spot: FoldLine) -> Lead | None:
-        """See Contents: to the message of a finding, and its place there."""
+        """Returns the lead to the message of a finding, and to its place there."""
         found = self.get_finding(spot)
         return None if found is None or found.row is None else PlaceLead(found.row, partial(_find_place, found.finding))
 
     def can_unfold(self, head: int) -> bool:
-        """See Contents: every kind has some."""
+        """Returns True: every kind has findings."""
         return True
 
     def unfold(self, head: int) -> int:
-        """See Contents."""
+        """Unfolds the findings of a kind; returns the number of lines that were added."""
         kind = self.kinds[head]
         self._chosen[kind] = True
         return self.fold_list.unfold(head, self._count_lines(kind))
 
     def fold(self, head: int) -> int:
-        """See Contents."""
+        """Folds the findings of a kind; returns the number of lines that were removed."""
         self._chosen[self.kinds[head]] = False
         return self.fold_list.fold(head)
 
     def make_head(self, head: int) -> Line:
-        """See Contents."""
+        """Returns the line of a kind: severity, code, number and meaning."""
         kind = self.kinds[head]
         severity = kind.severity.name.lower()
         said = safe_text(kind.error, LONGEST) if kind.error else CODES[kind.code]
@@ -148,7 +148,7 @@ class FindingList:
         return ((severity, f"{severity:<8} {kind.code:<{CODE}}"), ("title", count), ("", "  "), (style, said))
 
     def make_child(self, head: int, at: int) -> Line:
-        """See Contents."""
+        """Returns the line of a finding."""
         kind = self.kinds[head]
         kept = self.tally.examples[kind]
         if at >= len(kept):
@@ -171,7 +171,7 @@ class FindingList:
 
 
 def _find_place(wanted: Finding, tree: Tree) -> ByteRange | None:
-    """The place of a finding in a tree, or that of one which says the same."""
+    """Returns the place of a finding in a tree, or of an equal finding there."""
     for each in (wanted, *tree.findings):
         if (each.code, each.text) == (wanted.code, wanted.text) and each.offset is not None:
             last = max(tree.sources[each.source].length - 1, 0)  # what is missing would be behind it

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 
 class FoldLine(NamedTuple):
-    """A line: `beneath` counts the lines beneath the head from 1; 0 is the head's own."""
+    """A line: the item, and the offset beneath its head, from 1; 0 is the head itself."""
 
     head: int
     offset: int
 
 
 class FoldList:
-    """`heads` things, numbered from 0, of which some are unfolded."""
+    """`heads` items, numbered from 0, of which some are unfolded."""
 
     def __init__(self, heads: int = 0) -> None:
         self.heads = heads
@@ -30,22 +30,22 @@ class FoldList:
 
     @property
     def lines(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         return self.heads + self._beneath
 
     @property
     def unfolded(self) -> list[int]:
-        """The heads that are unfolded, rising."""
+        """The unfolded items, ascending."""
         return self._unfolded.copy()
 
     def get_height(self, head: int) -> int | None:
-        """The lines beneath a head; None while it is folded."""
+        """Returns the number of lines beneath a head; None while it is folded."""
         place = bisect_left(self._unfolded, head)
         found = place < len(self._unfolded) and self._unfolded[place] == head
         return self._heights[place] if found else None
 
     def unfold(self, head: int, height: int) -> int:
-        """Puts so many lines beneath a head, in the place of those that are there; how many more there are now."""
+        """Puts `height` lines beneath a head, in place of those that are there; returns by how many there are more."""
         place = bisect_left(self._unfolded, head)
         self._begins = None
         if place < len(self._unfolded) and self._unfolded[place] == head:
@@ -58,7 +58,7 @@ class FoldList:
         return height
 
     def fold(self, head: int) -> int:
-        """Takes away the lines beneath a head; how many there were."""
+        """Removes the lines beneath a head; returns their number."""
         place = bisect_left(self._unfolded, head)
         if place == len(self._unfolded) or self._unfolded[place] != head:
             return 0
@@ -69,14 +69,14 @@ class FoldList:
         return height
 
     def find_line(self, head: int) -> int:
-        """The line of a head."""
+        """Returns the line of a head."""
         place = bisect_left(self._unfolded, head)
         if not place:
             return head
         return self._lines()[place - 1] + self._heights[place - 1] + head - self._unfolded[place - 1]
 
     def locate(self, line: int) -> FoldLine:
-        """What a line shows."""
+        """Returns what a line shows."""
         place = bisect_right(self._lines(), line) - 1
         if place < 0:
             return FoldLine(line, 0)
@@ -87,7 +87,7 @@ class FoldList:
         return FoldLine(self._unfolded[place] + behind - height, 0)
 
     def _lines(self) -> list[int]:
-        """The line of each unfolded head."""
+        """Returns the line of each unfolded head."""
         if self._begins is None:
             above = accumulate(self._heights, initial=0)  # one more than is asked for
             self._begins = [head + lines for head, lines in zip(self._unfolded, above, strict=False)]

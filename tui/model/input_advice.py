@@ -32,7 +32,7 @@ ValueSampler = Callable[[str], Sequence[SampledValue]]
 
 
 class InputAdvice(NamedTuple):
-    """What there is to say of a text with a cursor in it."""
+    """The advice for a text with a cursor in it."""
 
     text: str
     cursor: int
@@ -41,7 +41,10 @@ class InputAdvice(NamedTuple):
 
 
 class InputAdvisor:
-    """Of the line for a filter. sample: reads the values of a field."""
+    """Advises on filters.
+
+    sample: reads the values of a field.
+    """
 
     def __init__(self, history: InputHistory, named: Mapping[str, str], sample: ValueSampler) -> None:
         self.history = history
@@ -51,11 +54,11 @@ class InputAdvisor:
 
     @property
     def sources(self) -> CompletionSources:
-        """What has been read by now."""
+        """The words that have been read by now."""
         return CompletionSources(self._names, self._named, self._values)
 
     def advise(self, text: str, cursor: int) -> InputAdvice:
-        """Looks at a text."""
+        """Judges a text, and completes the word at the cursor."""
         known = self.sources
         return InputAdvice(text, cursor, judge_filter(text, known), complete(text, cursor, known))
 
@@ -64,7 +67,7 @@ class InputAdvisor:
         self._names = read_field_names()
 
     def read_values(self, field: str) -> None:
-        """Reads the values of a field; there are none where the capture cannot be read any more."""
+        """Samples the values of a field; there are none if the capture cannot be read any more."""
         values: Sequence[SampledValue] = ()
         with suppress(UserError):
             values = self._sample(field)
@@ -72,7 +75,10 @@ class InputAdvisor:
 
 
 class SearchAdvisor(InputAdvisor):
-    """Of the line for a search. sign: what stands before a filter; read: reads anything else, or raises UserError."""
+    """Advises on searches.
+
+    sign: begins a filter. read: parses any other text, or raises UserError.
+    """
 
     def __init__(
         self,
@@ -87,7 +93,7 @@ class SearchAdvisor(InputAdvisor):
         self._sign, self._read = sign, read
 
     def advise(self, text: str, cursor: int) -> InputAdvice:
-        """See Prompter."""
+        """Judges the text of a search; completes words only in a filter."""
         before = len(self._sign)
         if text.startswith(self._sign) and cursor >= before:
             found = super().advise(text[before:], cursor - before)
@@ -108,7 +114,7 @@ MOST_ENTRIES = 200
 
 
 class InputHistory:
-    """The entries of one kind of line."""
+    """The earlier entries of one kind of input line, the newest first."""
 
     def __init__(self, entries: Iterable[str] = ()) -> None:
         self.entries = list(dict.fromkeys(entry for entry in entries if entry.strip()))[:MOST_ENTRIES]
@@ -116,17 +122,17 @@ class InputHistory:
         self._typed = ""
 
     def add(self, text: str) -> None:
-        """Something was typed and taken; it is the newest now, wherever it was before."""
+        """Adds an entry as the newest one."""
         self.begin()
         if text.strip():
             self.entries = [text, *(entry for entry in self.entries if entry != text)][:MOST_ENTRIES]
 
     def begin(self) -> None:
-        """A line is opened: nothing has been gone back to."""
+        """Starts at the newest entry, for a line that opens."""
         self._at, self._typed = -1, ""
 
     def go_older(self, text: str) -> str | None:
-        """The entry before the one that stands in the line as `text`; None at the end. What stands there is no step."""
+        """Returns the next older entry that differs from `text`; None at the end."""
         if self._at < 0:
             self._typed = text
         at = self._at + 1
@@ -135,7 +141,7 @@ class InputHistory:
         return self._go(at) if at < len(self.entries) else None
 
     def go_newer(self) -> str | None:
-        """The entry after it, at last what was being typed; None behind that."""
+        """Returns the next newer entry, at last the text that was being typed; None behind it."""
         if self._at < 0:
             return None
         return self._go(self._at - 1)

@@ -35,7 +35,7 @@ PERCENTILES = (("p50", 500), ("p95", 950), ("p99", 990))
 
 
 class LatencyView(TableView):
-    """Operations that were answered; beneath those that are unfolded, buckets of their latencies."""
+    """Operations with answers; beneath unfolded ones, the buckets of their latencies."""
 
     def __init__(
         self, name: str, table: SortableTable, conditions: Sequence[str], counts: Sequence[Sequence[int]]
@@ -46,11 +46,11 @@ class LatencyView(TableView):
         self.text = "" if conditions else "no answer has a request here, so none has a latency"
 
     def make_head(self, width: int, state: ViewState) -> ViewHeads:
-        """See View."""
+        """Returns the titles of the table, indented by the fold mark."""
         return [(INDENT, ""), *super().make_head(width - len(INDENT), state)] if self._conditions else ()
 
     def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
-        """See View."""
+        """Returns the lines of operations, and the buckets of unfolded ones."""
         listed = super().make_lines(width - len(INDENT), state)
         if not isinstance(listed, TableLines) or not self._conditions:
             return listed
@@ -64,11 +64,11 @@ class LatencyView(TableView):
         return [*found, *listed.behind]
 
     def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
-        """See View."""
+        """Returns the line of an operation or bucket by its filter."""
         return next((place for place, item in enumerate(lines) if item.key == key), None)
 
     def _buckets(self, row: int, width: int) -> list[ViewLine]:
-        """Those from the first one that has any latency to the last."""
+        """Returns the lines of buckets, from the first one that is not empty to the last."""
         counts = self._counts[row]
         there = [bucket for bucket, many in enumerate(counts) if many]
         total, most, sum_of = sum(counts), max(counts), 0
@@ -91,7 +91,7 @@ class LatencyView(TableView):
 
 
 def format_bounds(low: int, high: int) -> str:
-    """`1ms to 2ms`; `below 1us`."""
+    """Formats the bounds of a bucket: `1ms to 2ms`, `below 1us`."""
     return f"{_format_bound(low)} to {_format_bound(high)}" if low else f"below {_format_bound(high)}"
 
 
@@ -101,7 +101,7 @@ def _format_bound(nanoseconds: int) -> str:
 
 
 def make_latency_view(name: str, study: Study) -> LatencyView:
-    """Of all operations that were answered, those with most answers first."""
+    """Makes the view of all operations that were answered, those with most answers first."""
     grouped = study.grouped(("protocol", "operation"))
     found, counts = study.figures(grouped), study.latencies(grouped, ROUND)
     percentiles = [study.percentile(grouped, thousandths) for _, thousandths in PERCENTILES]
@@ -130,7 +130,7 @@ TALLEST = 8
 
 
 class RateView(TextView):
-    """The same messages over intervals of several lengths, the shortest last."""
+    """Messages over intervals, at several scales, the shortest interval last."""
 
     def __init__(self, name: str, scales: Sequence[RateScale]) -> None:
         super().__init__(name, "")
@@ -141,25 +141,25 @@ class RateView(TextView):
         return self._scales[min(state.zoom, self.zooms)]
 
     def make_head(self, width: int, state: ViewState) -> ViewHeads:
-        """See View."""
+        """Returns the titles of the present scale's table."""
         return self._get_scale(state).table.make_head(width, state)
 
     def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
-        """See View."""
+        """Returns a line for each interval of the present scale."""
         return self._get_scale(state).table.make_lines(width, state)
 
     def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
-        """See View: the interval in which a time is."""
+        """Returns the line of the interval that a time is in."""
         if not isinstance(key, int) or not isinstance(lines, TableLines):
             return None
         return max(bisect_right(lines.view.keys, key, key=_as_number) - 1, 0)
 
     def make_chart(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
-        """See View: a chart of messages, one of bytes, and the time."""
+        """Returns a chart of messages, one of bytes, and the time axis."""
         return self._get_scale(state).draw_charts(width, height, key)
 
     def find_key(self, cell: int, width: int, state: ViewState) -> Hashable:
-        """See View."""
+        """Returns the begin of the interval at a cell of the chart."""
         return self._get_scale(state).find_interval(cell, width)
 
 
@@ -189,7 +189,7 @@ class RateScale:
         return FilterLead(write_time_range(begin, begin + self._length)) if self._messages[row] else None
 
     def draw_charts(self, width: int, height: int, key: Hashable) -> list[Line]:
-        """As many and as tall as there is room for in half of `height`."""
+        """Draws as many charts, and as tall, as fit into half of `height`."""
         selected = self._begins.index(key) if key in self._begins else None
         drawn = self._charts if height >= 20 else self._charts[:1] if height >= 12 else ()
         if not drawn:
@@ -203,14 +203,14 @@ class RateScale:
         return [*found, *draw_axis(cells, beside, ends, selected, said)]
 
     def find_interval(self, cell: int, width: int) -> int | None:
-        """The time for which a cell of the charts stands."""
+        """Returns the begin of the interval at a cell of the charts."""
         beside = max(chart.margin for chart in self._charts)
         cells = self._charts[0].divide_width(width, beside)
         return self._begins[cells.get_intervals(cell - beside)[0]] if 0 <= cell - beside < cells.count else None
 
 
 def make_rate_view(name: str, study: Study) -> RateView:
-    """How much was said when, at all scales that differ."""
+    """Makes the view of messages and bytes over time, at all scales that differ."""
     found: list[Statistics] = []
     for most in SCALES:
         scale = study.in_intervals(most)

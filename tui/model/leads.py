@@ -26,26 +26,26 @@ _CHOICE = re.compile(r"\bx?or\b|[|^$]")
 
 
 class FilterLead(NamedTuple):
-    """Messages that fulfil a filter."""
+    """Leads to the messages that fulfil a filter."""
 
     condition: str
 
 
 class MessageLead(NamedTuple):
-    """A message."""
+    """Leads to a message."""
 
     row: int
 
 
 class PlaceLead(NamedTuple):
-    """A message, and the bytes in it that `where` finds in its tree, if it finds any."""
+    """Leads to a message, and to the bytes that `where` finds in its tree."""
 
     row: int
     where: Callable[[Tree], ByteRange | None]
 
 
 class ViewLead(NamedTuple):
-    """Another view of the same page."""
+    """Leads to another view of the same page."""
 
     view: str
 
@@ -54,12 +54,12 @@ Lead = FilterLead | MessageLead | PlaceLead | ViewLead
 
 
 def write_literal(text: str) -> str:
-    """A text as a filter has it behind an operator; no character of it acts on a terminal or breaks a line."""
+    """Writes a text as a filter has it behind an operator, safe for terminals."""
     return text if _WORD.fullmatch(text) else quoted(text)
 
 
 def write_duration(nanoseconds: int) -> str:
-    """`2ms`: exactly, in the largest unit in which it is a whole number, up to seconds."""
+    """Writes a duration exactly, in the largest unit up to seconds in which it is whole: `2ms`."""
     for unit in ("s", "ms", "us"):
         if nanoseconds and nanoseconds % DURATIONS[unit] == 0:
             return f"{nanoseconds // DURATIONS[unit]}{unit}"
@@ -67,28 +67,28 @@ def write_duration(nanoseconds: int) -> str:
 
 
 def write_latency_range(low: int, high: int) -> str:
-    """Answers with a latency from `low` to below `high` (ns); where `low` is 0, also with one below that."""
+    """Writes the filter of latencies from `low` to below `high` (ns); with `low` 0 also of lower ones."""
     below = f"latency < {write_duration(high)}"
     return below if not low else f"latency >= {write_duration(low)} and {below}"
 
 
 def write_time_range(first: int, end: int) -> str:
-    """Messages from one time to before another (ns since 1970)."""
+    """Writes the filter of messages from one time to before another (ns since 1970)."""
     return f'time >= "{_write_time(first)}" and time < "{_write_time(end)}"'
 
 
 def _write_time(time: int) -> str:
-    """A time in UTC without what is nothing."""
+    """Writes a time in UTC without trailing zeros."""
     return format_iso_time(time).replace("T", " ").rstrip("Z").rstrip("0").rstrip(".")
 
 
 def write_comparison(field: str, value: str | None) -> str:
-    """Messages that have a value in a field; without a value, those that have none."""
+    """Writes the filter of messages with a value in a field; None: of messages without the field."""
     return f"not {field}" if value is None else f"{field} == {write_literal(value)}"
 
 
 def combine_filters(first: str, second: str) -> str:
-    """What fulfils both; the second one needs no parentheses."""
+    """Combines two filters by `and`; the second one needs no parentheses."""
     if not first or first == second or first.endswith(f" and {second}"):
         return first or second
     return f"{f'({first})' if _CHOICE.search(first) else first} and {second}"
@@ -114,7 +114,10 @@ NOTHING_NOW = _write_nothing_now()
 
 
 def make_label_filters(labels: Iterable[Label]) -> Callable[[Label], str]:
-    """The filter that keeps an operation; it names the protocol only where several have an operation of this name."""
+    """Returns a function that writes the filter of an operation.
+
+    The filter names the protocol only if several protocols have an operation of this name.
+    """
     known = Counter(operation for _, operation in labels)
 
     def condition(label: Label) -> str:

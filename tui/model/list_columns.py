@@ -58,7 +58,10 @@ COLUMN_TITLES: Mapping[str, str] = {"number": "No.", "stream": "Str", "version":
 
 
 class ListColumn(NamedTuple):
-    """A column. name: by which it was asked for; key: by which it is read. right: figures, which end together."""
+    """A column.
+
+    name: as the user wrote it. key: as it is read. right: numbers, aligned to the right.
+    """
 
     name: str
     key: str
@@ -66,7 +69,7 @@ class ListColumn(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What stands above it: of a long path its end."""
+        """The title; of a long path its end."""
         if self.key in COLUMN_TITLES:
             return COLUMN_TITLES[self.key]
         last = self.name.rpartition(".")[2] if self.name.count(".") > 1 else self.name
@@ -76,7 +79,7 @@ class ListColumn(NamedTuple):
 class ListColumns:
     """Columns by the names that `-e` takes. Raises UserError for a name that means nothing.
 
-    limits: whether secrets are shown. Of the thread that paints, but for `read`.
+    limits: whether secrets are shown. Used by the thread that paints, except read_fields().
     """
 
     def __init__(self, session: Session, names: Sequence[str], limits: Limits) -> None:
@@ -100,7 +103,7 @@ class ListColumns:
         self.clear()
 
     def clear(self) -> None:
-        """Fields are read again when they are looked at: names have been learned."""
+        """Drops all fields; they are read again on demand, for instance because names were resolved."""
         self.edition += 1
         self._fields.clear()
         self._index_reader, self._body_reader = self._make_reader(self._index_keys), self._make_reader(self._body_keys)
@@ -110,7 +113,7 @@ class ListColumns:
         return AskedRows(Rows(self._session), paths, self._shape, with_names=True)
 
     def read_texts(self, rows: Sequence[int]) -> list[dict[str, str]]:
-        """What the columns say of rows beyond their cells, as far as it has been read."""
+        """Returns the texts of rows beyond their cells, as far as they have been read."""
         numbers_ = np.array(rows, np.int64)
         columns = [self._index_reader.column(key, numbers_).values() for key in self._index_keys]
         found = [dict(zip(self._index_keys, map(format_value, row), strict=True)) for row in zip(*columns, strict=True)]
@@ -120,18 +123,18 @@ class ListColumns:
         return found
 
     def list_missing(self, rows: Iterable[int]) -> list[int]:
-        """Those of `rows` that must be read for their fields."""
+        """Returns those of the rows whose fields must be read."""
         return [row for row in rows if row not in self._fields] if self._body_keys else []
 
     def read_fields(self, rows: Sequence[int]) -> dict[int, tuple[str, ...]]:
-        """Reads the fields of rows; changes nothing but the reader, which is the other thread's."""
+        """Reads the fields of rows, in another thread."""
         columns = [self._body_reader.column(key, np.array(rows, np.int64)).values() for key in self._body_keys]
         return {
             row: tuple(map(format_value, texts)) for row, texts in zip(rows, zip(*columns, strict=True), strict=True)
         }
 
     def add_fields(self, edition: int, found: Mapping[int, tuple[str, ...]]) -> list[int]:
-        """Keeps what was read; gives the rows that say something else now."""
+        """Adds fields that were read; returns the rows that have changed."""
         if edition != self.edition:
             return []
         self._fields |= found
@@ -140,7 +143,7 @@ class ListColumns:
         return list(found)
 
     def widen(self, widths: Sequence[int]) -> bool:
-        """Some rows need columns as wide as this, in cells; whether one has become wider."""
+        """Widens columns to the needed cells; returns whether one has become wider."""
         before = self.widths
         self.widths = [max(wide, min(need, WIDEST_COLUMN)) for wide, need in zip(before, widths, strict=True)]
         return self.widths != before
@@ -151,26 +154,26 @@ def _is_expensive(keys: Keys, key: str) -> bool:
 
 
 def format_value(value: object) -> str:
-    """A cell as text, not safe for terminals; secrets have been masked."""
+    """Formats a cell; the text is not safe for terminals, but secrets have been masked."""
     if value is None:
         return ""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def list_set_keys(keys: Sequence[str]) -> list[str]:
-    """The columns of a set: what shares the last column of `list` has none of its own."""
+    """Returns the columns of a set, without keys that the info column shows too."""
     if tuple(keys) == tuple(TABLE_KEYS):
         return [key for key in keys if key not in INFO_KEYS]
     return list(keys)
 
 
 def collect_sets(own: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """All sets of columns by name, those of the configuration first and before built-in ones of the same name."""
+    """Returns all sets of columns by name; those of the configuration come first and override built-in ones."""
     return {**own, **{name: keys for name, keys in presets().items() if name not in own}}
 
 
 def insert_column(names: Sequence[str], name: str) -> list[str]:
-    """One more column: before the line for people if that stands last, for it takes what is left."""
+    """Inserts a column, before the info column if that is the last one."""
     if name in names:
         return list(names)
     return [*names[:-1], name, INFO] if names and names[-1] == INFO else [*names, name]
@@ -184,7 +187,7 @@ _WORDS = frozenset({"role", "protocol", "state"})
 
 
 class CustomColumns:
-    """The columns with the widths that they have now. See Columns of tui.model.row_lines."""
+    """The user's columns with their present widths; has the methods of StandardColumns."""
 
     def __init__(self, chosen: ListColumns, time: TimeWidth, rows: int) -> None:
         self._chosen, self.time = chosen, time
@@ -198,7 +201,7 @@ class CustomColumns:
         self._measure()
 
     def _measure(self) -> None:
-        """Info takes what is left where it stands last, as does any text there; else it has its bound."""
+        """Computes widths; the last column takes what is left if it is text."""
         self._widths = [
             0 if place == self._last and not column.right else WIDEST_COLUMN if column.key == INFO else max(wide, least)
             for place, (column, wide, least) in enumerate(
@@ -207,7 +210,7 @@ class CustomColumns:
         ]
 
     def make_head(self) -> str:
-        """The names of the columns, behind the mark of one cell that every head begins with."""
+        """Returns the titles of the columns."""
         cells = [
             _pad(safe_text(column.title, WIDEST_COLUMN), width, column.right)
             for column, width in zip(self._columns, self._widths, strict=True)
@@ -215,11 +218,11 @@ class CustomColumns:
         return " " * (SIGN_CELLS - 1) + " ".join(cells)
 
     def make_texts(self, row: RowCells, more: Mapping[str, str], look: RowContext) -> list[str]:
-        """What stands in the columns, safe; of the line for people nothing, which is made of pieces."""
+        """Returns the safe texts of a row's columns; "" for the info column, which consists of spans."""
         return [_make_text(column.key, row, more, look) for column in self._columns]
 
     def fit(self, rows: Iterable[Sequence[str]]) -> bool:
-        """Makes room for these texts of rows; whether a column has become wider."""
+        """Widens columns for the texts of rows; returns whether one has become wider."""
         wide = [max(map(_count_cells, column)) for column in zip(*rows, strict=True)]
         is_wider = bool(wide) and self._chosen.widen(wide)
         if is_wider:
@@ -227,7 +230,7 @@ class CustomColumns:
         return is_wider
 
     def make_spans(self, row: RowCells, texts: Sequence[str], look: RowContext) -> list[Span]:
-        """One message's line."""
+        """Returns the line of a message."""
         spans = [*make_signs(row, look)]
         if look.referred and not self._has_time:
             spans.append(("partner", f"{REFERENCE} "))
@@ -257,7 +260,7 @@ def _count_cells(text: str) -> int:
 
 
 def _pad(text: str, width: int, right: bool) -> str:
-    """A safe text in its column; 0 for one behind which nothing is aligned."""
+    """Pads or cuts a safe text to its column; width 0: nothing is aligned behind it."""
     size = _count_cells(text)
     if not width or size == width:
         return text

@@ -27,7 +27,10 @@ REMEMBERED = 1024
 
 
 class OutlineLine(NamedTuple):
-    """A line. `hidden`: below a secret, so that values must not be shown."""
+    """A line.
+
+    hidden: below a secret, so values must not be shown.
+    """
 
     node: Field | TreeNote
     depth: int
@@ -35,31 +38,34 @@ class OutlineLine(NamedTuple):
 
 
 class FoldChoices:
-    """What was folded and unfolded by hand, by names; the oldest is forgotten first. `all`: what = and - left."""
+    """The user's choices to fold and unfold, by names; the oldest is dropped first.
+
+    all: the last choice for all nodes.
+    """
 
     def __init__(self) -> None:
         self.all: bool | None = None
         self._chosen: dict[NodePath, bool] = {}
 
     def get(self, names: NodePath) -> bool | None:
-        """What was chosen for nodes of these names; None: nothing."""
+        """Returns the choice for nodes of these names; None: there is none."""
         return self._chosen.get(names, self.all)
 
     def choose(self, names: NodePath, opened: bool) -> None:
-        """Remembers a choice."""
+        """Adds a choice."""
         self._chosen.pop(names, None)
         self._chosen[names] = opened
         if len(self._chosen) > REMEMBERED:
             del self._chosen[next(iter(self._chosen))]
 
     def choose_all(self, opened: bool) -> None:
-        """From now on everything is open, or nothing is, until somebody says otherwise."""
+        """Opens or folds all nodes from now on, and drops the choices before."""
         self._chosen.clear()
         self.all = opened
 
 
 class Outline:
-    """The lines of one message. `folds` outlives it."""
+    """The lines of one message; `folds` outlives it."""
 
     def __init__(self, notes: Sequence[TreeNote], fields: Sequence[Field], folds: FoldChoices) -> None:
         self._roots: list[Field | TreeNote] = [*notes, *fields]
@@ -69,11 +75,11 @@ class Outline:
         self.lines = self._list_lines(self._roots, 0, False)
 
     def is_open(self, line: int) -> bool:
-        """Whether what is below the line's node is shown."""
+        """Returns whether the node of a line is unfolded."""
         return id(self.lines[line].node) in self._open
 
     def fold(self, line: int, *, opened: bool) -> None:
-        """Shows or hides what is below a line; nothing changes where there is nothing below, or it is so already."""
+        """Unfolds or folds the node of a line; does nothing if it has no children."""
         entry = self.lines[line]
         if not entry.node.children or self.is_open(line) == opened:
             return
@@ -86,22 +92,22 @@ class Outline:
             self._open.discard(id(entry.node))
 
     def fold_all(self, *, opened: bool) -> None:
-        """The same for every node."""
+        """Unfolds or folds all nodes."""
         self._folds.choose_all(opened)
         self._open.clear()
         self.lines = self._list_lines(self._roots, 0, False, opening=opened)
 
     def find_line(self, what: Field | TreeNote) -> int | None:
-        """The line that shows it; None while it is folded away."""
+        """Returns the line of a node; None while it is folded away."""
         return next((at for at, entry in enumerate(self.lines) if entry.node is what), None)
 
     def find_parent(self, line: int) -> int | None:
-        """The line of the node around a line's."""
+        """Returns the line of the node around a line's."""
         depth = self.lines[line].depth
         return next((at for at in range(line - 1, -1, -1) if self.lines[at].depth < depth), None)
 
     def reveal(self, path: Sequence[Field]) -> int | None:
-        """The line of the last node of a path from the outermost, which is unfolded as far as needed."""
+        """Unfolds what is around the last node of a path, and returns its line."""
         found = None
         for node in path:
             first = 0 if found is None else found + 1
@@ -113,7 +119,7 @@ class Outline:
         return found
 
     def get_path(self, line: int) -> list[Field | TreeNote]:
-        """The node of a line behind those around it, the outermost first."""
+        """Returns the node of a line behind those around it, the outermost first."""
         found: list[Field | TreeNote] = []
         at: int | None = line
         while at is not None:
@@ -132,7 +138,7 @@ class Outline:
     def _list_lines(
         self, nodes: Iterable[Field | TreeNote], depth: int, hidden: bool, *, opening: bool = False
     ) -> list[OutlineLine]:
-        """The lines of nodes and of what is open below them. opening: opens all of it."""
+        """Returns the lines of nodes and of open ones below them; opening: opens all."""
         lines: list[OutlineLine] = []
         add, opened = lines.append, self._open
 
@@ -148,7 +154,7 @@ class Outline:
         return lines
 
     def _open_unasked(self) -> None:
-        """Opens what was left open in the last message, and of the rest level by level what fits."""
+        """Opens what was left open in the last message, and other nodes level by level as long as they fit."""
         level: list[tuple[NodePath, Field | TreeNote]] = [((_name(node),), node) for node in self._roots]
         shown, fits = len(level), True
         while level:

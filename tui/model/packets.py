@@ -26,7 +26,10 @@ _CLOCK = slice(11, -4)
 
 
 class PacketLines:
-    """See tui.screens.folding.Contents. wish: asks for the bytes of a frame, by its place; they come by `put`."""
+    """The frames of a message as FoldContents.
+
+    wish: requests the bytes of a frame by its index; add_bytes() takes them.
+    """
 
     def __init__(
         self, frames: Sequence[Frame], lost: Sequence[Lost], *, from_client: bool, wish: Callable[[int], None]
@@ -38,7 +41,7 @@ class PacketLines:
         self.fold_list = FoldList(1 + len(frames) + len(lost))
 
     def make_head(self, head: int) -> Line:
-        """See Contents."""
+        """Returns the line of a frame, of missing bytes, or of the titles."""
         if not head:
             return HEAD
         if head > len(self.frames):
@@ -58,16 +61,16 @@ class PacketLines:
         )
 
     def can_unfold(self, head: int) -> bool:
-        """See Contents: every frame has bytes."""
+        """Returns whether a line is a frame, which has bytes."""
         return 0 < head <= len(self.frames)
 
     def unfold(self, head: int) -> int:
-        """See Contents."""
+        """Unfolds the bytes of a frame; returns the number of lines that were added."""
         found = self._get_bytes(head - 1)
         return self.fold_list.unfold(head, 1 if found is None else found[0].lines)
 
     def add_bytes(self, place: int, data: bytes, masks: Sequence[Span]) -> int:
-        """The bytes of a frame are there; how many more lines there are now."""
+        """Adds the bytes of a frame; returns by how many lines there are more."""
         rows = HexRows.fit(data, masks, COLUMNS)
         self._wished.discard(place)
         self._bytes[place] = rows, _find_own_bytes(self.frames[place])
@@ -76,20 +79,20 @@ class PacketLines:
         return 0 if self.fold_list.get_height(place + 1) is None else self.fold_list.unfold(place + 1, rows.lines)
 
     def fold(self, head: int) -> int:
-        """See Contents."""
+        """Folds the bytes of a frame; returns the number of lines that were removed."""
         return self.fold_list.fold(head)
 
     def make_child(self, head: int, at: int) -> Line:
-        """See Contents."""
+        """Returns a line of a frame's bytes."""
         found = self._get_bytes(head - 1)
         return (("dim", "reading ..."),) if found is None else found[0].make_line(at, found[1])
 
     def find_lead(self, spot: FoldLine) -> Lead | None:
-        """See Contents: Enter unfolds."""
+        """Returns None: Enter unfolds a line."""
         return None
 
     def _get_bytes(self, place: int) -> tuple[HexRows, Span | None] | None:
-        """The bytes of a frame; asks for them where they are not at hand."""
+        """Returns the bytes of a frame; requests them if needed."""
         found = self._bytes.get(place)
         if found is None and place not in self._wished:
             self._wished.add(place)
@@ -98,7 +101,7 @@ class PacketLines:
 
 
 def _find_own_bytes(frame: Frame) -> Span | None:
-    """The bytes of the frame that are of the message, where others are beside them."""
+    """Returns the message's bytes in a frame that has others, too."""
     if frame.tcp is None or frame.length >= frame.tcp.payload or frame.own is None:
         return None
     return frame.own, frame.own + frame.length

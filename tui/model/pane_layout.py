@@ -38,7 +38,7 @@ HEAVIEST = 1 << 20
 
 
 class Box(NamedTuple):
-    """Cells from the upper left corner of the area."""
+    """Cells of the area, from its upper left corner."""
 
     x: int
     y: int
@@ -48,10 +48,10 @@ class Box(NamedTuple):
 
 @make_slotted
 class Divider:
-    """Stands between two neighbours, the panes in which are `before` and `after` it.
+    """A line between the panes `before` it and those `after` it.
 
-    sizes: cells, along it, of all parts of its group that are seen; `at`: how many of them stand before the divider.
-    least: the two neighbours' least sizes. joint: where another divider begins at it, in cells from its beginning.
+    sizes: cells of all visible parts of its group, along it. index: the number of parts before it. least_sizes: of its
+    two neighbours. joint: where another divider begins at it, in cells from its begin.
     """
 
     box: Box
@@ -65,20 +65,20 @@ class Divider:
 
     @property
     def position(self) -> int:
-        """Its column if it is upright, else its line."""
+        """The column of an upright divider, the line of a level one."""
         return self.box.x if self.upright else self.box.y
 
 
 @make_slotted
 class PaneLayout:
-    """Boxes of an area: heads and panes by the pane's name, only of those that are seen."""
+    """The boxes of an area: heads and panes by the pane's name, only visible ones."""
 
     heads: dict[PaneName, Box] = field(default_factory=dict)
     panes: dict[PaneName, Box] = field(default_factory=dict)
     dividers: list[Divider] = field(default_factory=list)
 
     def find_divider(self, pane: PaneName, *, upright: bool) -> Divider | None:
-        """The one that a pane's size is changed by: behind it, or before it if it is the last."""
+        """Returns the divider that changes a pane's size: behind it, or before it if it is the last one."""
         fitting = [divider for divider in self.dividers if divider.upright == upright]
         behind = next((divider for divider in fitting if pane in divider.before), None)
         return behind or next((divider for divider in fitting[::-1] if pane in divider.after), None)
@@ -86,7 +86,10 @@ class PaneLayout:
 
 @make_slotted
 class Arrangement:
-    """What the user has chosen. shares: weights of parts, of those groups in which a divider was moved."""
+    """The user's choices.
+
+    shares: weights of parts, of groups in which a divider was moved.
+    """
 
     mode: LayoutMode = "auto"
     shares: Mapping[str, int] = field(default_factory=dict)
@@ -94,39 +97,42 @@ class Arrangement:
     zoomed: bool = False
 
     @classmethod
-    def load(cls, remembered: SavedState) -> Arrangement:
-        """As it was when the program was last ended."""
-        mode, hidden = remembered.get("layout", "auto"), frozenset(filter(_is_name, remembered.get("hidden", [])))
-        weights = {name: int(weight) for name, weight in remembered.get("shares", {}).items()}
+    def load(cls, saved_state: SavedState) -> Arrangement:
+        """Loads the arrangement of the last run."""
+        mode, hidden = saved_state.get("layout", "auto"), frozenset(filter(_is_name, saved_state.get("hidden", [])))
+        weights = {name: int(weight) for name, weight in saved_state.get("shares", {}).items()}
         return cls(
             mode if _is_mode(mode) else "auto",
             {name: weight for name, weight in weights.items() if 0 < weight <= HEAVIEST},
             hidden if len(hidden) < len(PANES) else frozenset(),
         )
 
-    def save(self, remembered: SavedState) -> None:
-        """Has it recalled the next time, but for the zoom."""
-        remembered.set("layout", self.mode)
-        remembered.set("hidden", sorted(self.hidden))
-        remembered.set("shares", dict(self.shares))
+    def save(self, saved_state: SavedState) -> None:
+        """Saves the arrangement for the next run, without the zoom."""
+        saved_state.set("layout", self.mode)
+        saved_state.set("hidden", sorted(self.hidden))
+        saved_state.set("shares", dict(self.shares))
 
     @property
     def visible_panes(self) -> list[PaneName]:
-        """The panes that are not hidden, in the order in which they get the focus."""
+        """The panes that are not hidden, in the order of the focus."""
         return [name for name in PANES if name not in self.hidden]
 
     def with_next_mode(self) -> Arrangement:
-        """The mode behind this one, round the end."""
+        """Returns the arrangement with the next layout mode."""
         modes = list(MODES)
         return replace(self, mode=modes[(modes.index(self.mode) + 1) % len(modes)], zoomed=False)
 
     def with_pane(self, pane: PaneName, *, shown: bool) -> Arrangement:
-        """With a pane shown or hidden; the last one stays."""
+        """Returns the arrangement with a pane shown or hidden; the last one stays."""
         hidden = self.hidden - {pane} if shown else self.hidden | {pane}
         return self if len(hidden) == len(PANES) else replace(self, hidden=hidden)
 
     def lay_out(self, width: int, height: int, focus: PaneName) -> PaneLayout:
-        """Boxes that cover an area of at least one cell; `focus`: the pane that stands alone if only one does."""
+        """Computes boxes for an area of at least one cell.
+
+        focus: the pane that is shown if only one fits.
+        """
         part = drop_hidden(self._choose_shape(width), self.hidden)
         needed = measure_least(part)
         if self.zoomed or needed[0] > width or needed[1] > height:
@@ -136,7 +142,10 @@ class Arrangement:
         return found
 
     def with_divider_at(self, divider: Divider, to: int, width: int) -> Arrangement:
-        """With a divider at another position, as near as its neighbours' least sizes let it; `width`: the area's."""
+        """Returns the arrangement with a divider moved, within its neighbours' least sizes.
+
+        width: of the area.
+        """
         names, sizes = list(divider.sizes), list(divider.sizes.values())
         first, second = divider.index - 1, divider.index
         both = sizes[first] + sizes[second]
@@ -154,7 +163,7 @@ class Arrangement:
         return SHAPES[("beside" if width >= WIDE else "mixed") if mode == "auto" else mode]
 
     def _lay(self, part: LayoutPart, box: Box, found: PaneLayout) -> None:
-        """Puts the boxes of a part that has been given a box into `found`."""
+        """Adds the boxes of a part to `found`."""
         if isinstance(part, PaneGroup):
             self._lay_group(part, box, found)
         else:
@@ -178,7 +187,10 @@ class Arrangement:
             _mark_joints(found.dividers)
 
     def _find_weights(self, group: PaneGroup, width: int, room: int) -> dict[str, int]:
-        """Those of a group's parts. width: the area's; room: cells that they share."""
+        """Returns the weights of a group's parts.
+
+        width: of the area. room: cells that they share.
+        """
         if all(name in self.shares for name in group.parts):
             return {name: self.shares[name] for name in group.parts}
         if not group.upright:
@@ -197,14 +209,14 @@ def _first_pane(part: LayoutPart) -> PaneName:
 
 
 def _slice_box(box: Box, upright: bool, at: int, size: int) -> Box:
-    """`size` columns of a box from column `at` on, or lines."""
+    """Cuts `size` columns or lines out of a box, from position `at` on."""
     if upright:
         return box._replace(x=box.x + at, width=size)
     return box._replace(y=box.y + at, height=size)
 
 
 def _mark_joints(dividers: list[Divider]) -> None:
-    """Tells level dividers where an upright one begins just below."""
+    """Sets the joint of level dividers at which an upright one begins."""
     for index, level in enumerate(dividers):
         below = [each.box.x - level.box.x for each in dividers if each.upright and each.box.y == level.box.y + 1]
         if not level.upright and below:
@@ -236,7 +248,7 @@ PANE_WIDTH, PANE_HEIGHT = 12, 2
 
 @make_slotted
 class PaneGroup:
-    """Parts by name: side by side if `upright`, for so the dividers between them are; else one above the other."""
+    """Parts by name: side by side if `upright`, as the dividers are then; else one above the other."""
 
     upright: bool
     parts: Mapping[str, LayoutPart]
@@ -255,7 +267,7 @@ SHAPES: dict[LayoutMode, PaneGroup] = {
 
 
 def measure_least(part: LayoutPart) -> tuple[int, int]:
-    """The least width and height that has room for all panes, and for the dividers between them."""
+    """Returns the least width and height of a part with all its panes and dividers."""
     if not isinstance(part, PaneGroup):
         return PANE_WIDTH, PANE_HEIGHT
     widths, heights = zip(*map(measure_least, part.parts.values()), strict=True)
@@ -266,7 +278,7 @@ def measure_least(part: LayoutPart) -> tuple[int, int]:
 
 
 def drop_hidden(group: PaneGroup, hidden: frozenset[PaneName]) -> LayoutPart:
-    """The group without the panes that are hidden, which are not all; where one part is left, that part."""
+    """Returns the group without hidden panes; a group of one part becomes that part."""
     parts: dict[str, LayoutPart] = {}
     for name, part in group.parts.items():
         if not hidden.issuperset(walk_panes(part)):
@@ -275,7 +287,7 @@ def drop_hidden(group: PaneGroup, hidden: frozenset[PaneName]) -> LayoutPart:
 
 
 def walk_panes(part: LayoutPart) -> Iterator[PaneName]:
-    """All panes in it."""
+    """Yields all panes of a part."""
     if isinstance(part, PaneGroup):
         for each in part.parts.values():
             yield from walk_panes(each)
@@ -284,7 +296,7 @@ def walk_panes(part: LayoutPart) -> Iterator[PaneName]:
 
 
 def walk_groups(group: PaneGroup) -> Iterator[PaneGroup]:
-    """It, and all groups in it."""
+    """Yields a group, and all groups in it."""
     yield group
     for part in group.parts.values():
         if isinstance(part, PaneGroup):
@@ -292,7 +304,7 @@ def walk_groups(group: PaneGroup) -> Iterator[PaneGroup]:
 
 
 def apportion(room: int, weights: Sequence[int], least: Sequence[int]) -> list[int]:
-    """`room` cells by weights, which are above 0, none below its least; these must have room together."""
+    """Divides `room` cells by positive weights, none below its least size."""
     sizes, left = list(least), dict(enumerate(weights))
     while True:
         free = room - sum(size for index, size in enumerate(sizes) if index not in left)

@@ -28,7 +28,7 @@ _MILLISECONDS = 3
 
 
 def list_report_names(session: Analysis) -> Sequence[str]:
-    """What the views are called: first those of protocols that have messages by now."""
+    """Returns the names of reports, first those of protocols that have messages by now."""
     filled, others = offered(session)
     return [*filled, *others]
 
@@ -36,7 +36,10 @@ def list_report_names(session: Analysis) -> Sequence[str]:
 def make_report_views(
     session: Analysis, order: Sequence[str], scope: PageScope, work: ViewWork
 ) -> Iterator[Sequence[View]]:
-    """All views in an order, more of them each time. Raises working.Stopped when nobody wants them any more."""
+    """Yields all views in an order, more of them each time.
+
+    Raises Cancellation if the work is not wanted any more.
+    """
     known = reports_by_name(session.engine.known.dissectors)
     found: dict[str, View] = {name: TextView(name, NOT_YET) for name in order}
     for name in order:
@@ -77,7 +80,7 @@ def _make_view(name: str, table: ReportTable, problem: str) -> TableView:
 
 
 def _make_column(column: ReportColumn, values: Sequence[object], rank: int) -> TableColumn:
-    """Lists are sorted as the texts that they are shown as."""
+    """Makes the column of a report; lists are sorted as texts."""
     if column.kind in ("text", "texts"):
         texts = [None if value is None else shown(column, value) for value in values]
         return TableColumn(title(column), texts, str, is_name=True, rank=rank, style="")
@@ -85,7 +88,7 @@ def _make_column(column: ReportColumn, values: Sequence[object], rank: int) -> T
 
 
 def _find_lead(rows: Sequence[int]) -> Lead | None:
-    """The messages of a line, by their numbers."""
+    """Returns the lead to the messages of a line."""
     if len(set(rows)) <= 1:
         return MessageLead(rows[0]) if rows else None
     return FilterLead(f"number in {{{', '.join(str(row + 1) for row in sorted(set(rows)))}}}")

@@ -36,7 +36,7 @@ BODY_KEYS = ("error", "info", "findings")
 
 @make_slotted
 class BodyCells:
-    """What a body says: the name of its error, the line for people, its findings as (severity, code)."""
+    """The cells that need the body: error name, info, and findings as (severity, code)."""
 
     error: str | None
     info: str
@@ -45,7 +45,10 @@ class BodyCells:
 
 @make_slotted
 class RowCells:
-    """One row. `number` and `partner` count from 1; `said` is None while the body has not been decoded."""
+    """The cells of a row.
+
+    number, partner: from 1. latency: ns. body: None while it has not been decoded.
+    """
 
     number: int
     time: str
@@ -62,7 +65,7 @@ class RowCells:
 
     @property
     def sign(self) -> str:
-        """One character for what should not be missed: `!` an error, `*` a warning, `%` partial, `?` uncertain."""
+        """One character for the state: `!` an error, `*` a warning, `%` partial, `?` uncertain."""
         said = self.body
         if said is not None and (said.error or any(severity == "error" for severity, _ in said.findings)):
             return "!"
@@ -75,8 +78,10 @@ class RowCells:
 
 @make_slotted
 class StreamCells:
-    """One stream. client, server: with the names that the capture tells, if it does. duration: ns from its first packet
-    to its last. kept: messages that a filter keeps, if any. left: how many of the messages have left.
+    """The cells of a stream.
+
+    client, server: with the names that the capture has. duration: ns between its first and last packet. matches:
+    messages that a filter keeps, None without one. evicted: messages that were evicted.
     """
 
     number: int
@@ -91,7 +96,10 @@ class StreamCells:
 
 
 class CellReader:
-    """Reads what visible lines say. Of one thread, but for `decode`. lore: names of topics, learned elsewhere."""
+    """Reads the cells of visible lines; used by one thread, except decode_bodies().
+
+    lore: resolved names of topics.
+    """
 
     def __init__(self, session: Session, lore: Lore | None = None) -> None:
         self._session = session
@@ -100,7 +108,7 @@ class CellReader:
         self._bodies: dict[int, BodyCells] = {}
 
     def read_rows(self, rows: Sequence[int], *, without: Collection[int] = ()) -> list[RowCells]:
-        """The cells of rows, in order; short bodies are decoded on the way, but for those of `without`."""
+        """Returns the cells of rows; decodes short bodies, except those of `without`."""
         if not rows:
             return []
         numbers = np.array(rows, np.int64)
@@ -112,21 +120,21 @@ class CellReader:
         return [RowCells(*cells) for cells in zip(*columns, strict=True)]
 
     def find_stream(self, row: int) -> int:
-        """The stream of a row."""
+        """Returns the stream of a row."""
         return self._session.rows.cell("stream", row)
 
     def list_missing(self, rows: Iterable[int]) -> list[int]:
-        """Those of `rows` whose bodies have not been decoded."""
+        """Returns those of the rows whose bodies have not been decoded."""
         return [row for row in rows if row not in self._bodies]
 
     def decode_bodies(self, rows: Sequence[int]) -> dict[int, BodyCells]:
-        """What the bodies of rows say, of those that are not kept. Changes nothing."""
+        """Decodes the bodies of rows that are not cached; changes nothing, so any thread may call it."""
         wanted = np.array(self.list_missing(rows), np.int64)
         found = self._rows.objects(BODY_KEYS, wanted, self._naming.named) if len(wanted) else ()
         return {row: _make_body_cells(cells) for row, cells in zip(wanted.tolist(), found, strict=True)}
 
     def cache_bodies(self, said: Mapping[int, BodyCells]) -> None:
-        """Keeps what was decoded, and lets go of what was not looked at for longest."""
+        """Caches decoded bodies, and drops those that were not used for longest."""
         for row in said:
             self._bodies.pop(row, None)
         self._bodies |= said
@@ -134,12 +142,13 @@ class CellReader:
             del self._bodies[next(iter(self._bodies))]
 
     def clear(self) -> None:
-        """Bodies are decoded again when they are looked at: names have been learned."""
+        """Drops all decoded bodies, because names were resolved."""
         self._bodies.clear()
 
     def read_stream(self, stream: int, messages: int, kept: int | None = None, left: int = 0) -> StreamCells:
-        """A stream's own line; `messages` as far as they were announced; `kept`: those that a filter keeps; `left`:
-        those that are not there any more.
+        """Returns the cells of a stream.
+
+        messages: those announced. kept: those that a filter keeps. left: those that were evicted.
         """
         session = self._session
         cell = session.engine.streams.cell
@@ -157,7 +166,7 @@ class CellReader:
         )
 
     def _name_unknown(self, stream: int, messages: int) -> str:
-        """What is said in place of a protocol: a SYN that was answered by RST is a connection that was refused."""
+        """Returns the text in place of a protocol: `refused` for a SYN that was answered by RST."""
         cell = self._session.engine.streams.cell
         server = 1 - max(cell("client", stream), 0)
         refused = not messages and cell("packets", stream) == REFUSED_PACKETS and cell("closer", stream) == server

@@ -28,28 +28,31 @@ from tui.model.row_spans import RowContext, Span, StandardColumns, cover_spans, 
 
 
 class ListLine(NamedTuple):
-    """What a line says. over: the same for the cursor's line, where a rule's background gives way."""
+    """A line of the list; cursor_spans: the same on the cursor's line, without a rule's background."""
 
     spans: list[Span]
     cursor_spans: list[Span]
 
 
 COLUMNS_KEY = "columns"
-"""The name under which the chosen columns are remembered."""
+"""The key of the saved columns."""
 
 ResultTaker = Callable[[], Sequence[int]]
 """Takes over what another thread has read; gives the rows that say something else now."""
 
 
 class ReadRequest(NamedTuple):
-    """Work for another thread, of which only the newest of its kind counts."""
+    """Work for another thread; only the newest request of a kind counts."""
 
     kind: str
     work: Callable[[], ResultTaker]
 
 
 class RowLines:
-    """Of the thread that paints. covers: whether a rule's style has a background of its own."""
+    """Makes the lines of rows; used by the thread that paints.
+
+    covers: returns whether a rule's style has a background.
+    """
 
     def __init__(self, session: Session, cells: CellReader, covers: Callable[[str], bool]) -> None:
         self.cells, self._covers = cells, covers
@@ -61,7 +64,10 @@ class RowLines:
         """Whether the columns have become wider since somebody last looked: the head has to say it."""
 
     def fit_columns(self, room: int, rows: int, streams: int) -> StandardColumns | CustomColumns:
-        """The columns, as they fit into `room` cells; `streams`: how many there are, if they are to be said."""
+        """Returns the columns that fit into `room` cells.
+
+        streams: their number if streams have a column.
+        """
         if self.custom_columns is None:
             return StandardColumns.fit(room, rows, self.times.fit(room, rows), streams=streams)
         from tui.model.list_columns import CustomColumns
@@ -69,7 +75,7 @@ class RowLines:
         return CustomColumns(self.custom_columns, self.times.fit(max(room, LEAST), rows), rows)
 
     def make_lines(self, places: Sequence[ListPlace], columns: StandardColumns | CustomColumns) -> dict[int, ListLine]:
-        """The lines of the rows among places, of which the first is only what stands before them."""
+        """Returns the lines of rows; the first place is the line before them."""
         numbers = [place.row for place in places[1:] if place.row is not None]
         before = [last.row for last, place in pairwise(places) if place.row is not None]
         ignored, references = self.marks.ignored, frozenset(self.times.references)
@@ -103,7 +109,7 @@ class RowLines:
         }
 
     def _find_rules(self, numbers: Sequence[int], rows: Sequence[RowCells]) -> list[CompiledRule | None]:
-        """The colour rule of each row; an ignored one has none."""
+        """Returns the colour rule of each row; an ignored one has none."""
         if self.colour_rules is None:
             return [None] * len(rows)
         ignored = self.marks.ignored
@@ -112,7 +118,7 @@ class RowLines:
         return [found.get(number) for number in numbers]
 
     def _make_markup(self, rule: CompiledRule | None) -> tuple[str, str] | None:
-        """Style of the words, and sign; what covers the whole line is painted over all of it."""
+        """Returns the style of a rule's words, and its sign; no style if it has a background."""
         if rule is None:
             return None
         return "" if self._covers(rule.style) else rule.style, rule.sign
@@ -127,7 +133,7 @@ class RowLines:
         return [columns.make_spans(row, text, look) for row, text, look in zip(rows, texts, looks, strict=True)]
 
     def list_requests(self, rows: Sequence[int]) -> list[ReadRequest]:
-        """What rows, which have been read here, lack for their lines."""
+        """Returns the work that the lines of rows need from another thread."""
         found: list[ReadRequest] = []
         ignored = self.marks.ignored
         if (colouring := self.colour_rules) is not None and (asked := colouring.list_missing(rows)):
@@ -138,19 +144,19 @@ class RowLines:
         return found
 
     def evict(self, before: int) -> None:
-        """The rows before one leave."""
+        """Drops the rows before one."""
         self.marks.evict(before)
         self.times.evict(before)
         if self.partner is not None and self.partner < before:
             self.partner = None
 
     def clear(self) -> None:
-        """Names have been learned: all that was read out of messages is read again."""
+        """Drops all that was read out of messages, because names were resolved."""
         self.cells.clear()
         self.clear_read()
 
     def clear_read(self) -> None:
-        """The same of what rules and chosen columns have read."""
+        """Drops what rules and custom columns have read out of messages."""
         for each in (self.colour_rules, self.custom_columns):
             if each is not None:
                 each.clear()

@@ -17,14 +17,14 @@ from analyzer.columns.arrays import Bools, Ints
 
 
 class RowMarks:
-    """`marked` and `ignored` are read by all who ask for them; rows come and go one at a time."""
+    """The rows that the user has marked, and those that he ignores."""
 
     def __init__(self) -> None:
         self.marked: set[int] = set()
         self.ignored: set[int] = set()
 
     def find_next(self, row: int, shows: Callable[[int], bool], *, forward: bool) -> int | None:
-        """The next marked row that is shown, behind `row` or before it, round the end; None where there is none."""
+        """Returns the next marked and visible row behind or before `row`, round the end; None if there is none."""
         rows = sorted(self.marked)
         if not forward:
             cut = bisect_left(rows, row)
@@ -33,7 +33,7 @@ class RowMarks:
         return next(filter(shows, (*rows[cut:], *rows[:cut])), None)
 
     def drop_ignored(self, rows: Ints) -> Ints:
-        """Those of `rows`, which rise, that are not ignored."""
+        """Returns the ascending rows without ignored ones."""
         if not self.ignored or not len(rows):
             return rows
         ignored = np.array(sorted(self.ignored), np.int64)
@@ -41,19 +41,19 @@ class RowMarks:
         return np.delete(rows, places[rows[places] == ignored])
 
     def evict(self, before: int) -> None:
-        """The rows before one leave, and their marks with them."""
+        """Drops the rows before one."""
         for rows in (self.marked, self.ignored):
             rows.difference_update([row for row in rows if row < before])
 
     @property
     def summary(self) -> str:
-        """How many there are, for people; nothing where there are none."""
+        """The numbers of marked and ignored rows as text, empty if there are none."""
         counted = ((len(self.marked), "marked"), (len(self.ignored), "ignored"))
         return ", ".join(f"{count:,} {what}" for count, what in counted if count)
 
 
 def toggle_row(rows: set[int], row: int) -> bool:
-    """Takes a row in, or out; whether it is in now."""
+    """Adds a row to a set or removes it; returns whether it is in now."""
     if row in rows:
         rows.remove(row)
         return False
@@ -62,18 +62,18 @@ def toggle_row(rows: set[int], row: int) -> bool:
 
 
 MOST_JUMPS = 100
-"""Places that are remembered."""
+"""Rows that the history keeps."""
 
 
 class JumpHistory:
-    """A list of rows, and the place in it where the user is."""
+    """The rows of jumps, and the present position among them."""
 
     def __init__(self) -> None:
         self._rows: list[int] = []
         self._at = 0
 
     def add_jump(self, left: int, to: int) -> None:
-        """From one row to another, which are different ones."""
+        """Adds a jump from one row to another."""
         before = self._rows[: self._at]
         if before and before[-1] == left:
             before.pop()
@@ -81,11 +81,14 @@ class JumpHistory:
         self._at = len(self._rows) - 1
 
     def go_back(self, row: int, shows: Callable[[int], bool]) -> int | None:
-        """The last place before; `row` is where the user is now. None where there is none that is shown."""
+        """Returns the last visible row before; `row` is the present one.
+
+        None if there is none.
+        """
         return self._go(row, shows, range(self._at - 1, -1, -1))
 
     def go_forward(self, row: int, shows: Callable[[int], bool]) -> int | None:
-        """The place that was last left by going back."""
+        """Returns the next visible row that going back has left."""
         return self._go(row, shows, range(self._at + 1, len(self._rows)))
 
     def _go(self, row: int, shows: Callable[[int], bool], places: Iterable[int]) -> int | None:
@@ -100,10 +103,10 @@ class JumpHistory:
 
 @dataclass(frozen=True, slots=True)
 class PageScope:
-    """So many rows and streams are there. kept: the rows that a filter keeps, rising; None without one.
+    """The rows and streams that a page is about.
 
-    ended: nothing comes any more, and the filter has asked all. filter: its text. ignored: rows that the user wants to
-    hear nothing of. first: rows before it have left.
+    ended: the input has ended, and the filter has examined all rows. matches: the rows that match the filter,
+    ascending; None without one. filter: its text. ignored: rows to leave out. first: rows before it were evicted.
     """
 
     rows: int
@@ -116,11 +119,11 @@ class PageScope:
 
     @property
     def row_count(self) -> int:
-        """How many rows are there."""
+        """The number of rows."""
         return self.rows - self.first
 
     def make_mask(self) -> Bools | None:
-        """Which of the rows from `first` on count; None: all."""
+        """Returns which of the rows from `first` on belong to the page; None: all."""
         if self.matches is None and not self.ignored:
             return None
         found = np.full(self.row_count, self.matches is None)
@@ -130,19 +133,19 @@ class PageScope:
         return found
 
     def drop_ignored(self, rows: Ints) -> Ints:
-        """Those of some rows that are not ignored; a filter does not matter."""
+        """Returns rows without ignored ones; the filter does not matter."""
         if not self.ignored:
             return rows
         return rows[~np.isin(rows, np.fromiter(self.ignored, np.int64, len(self.ignored)))]
 
     @property
     def description(self) -> str:
-        """What limits what a page says, for its title; nothing where nothing does."""
+        """The limits of the page, for its title; empty if there are none."""
         return self._describe(() if self.filter is None else (f"of what fulfils {self.filter}",))
 
     @property
     def description_of_all(self) -> str:
-        """The same of a page for which a filter does not matter."""
+        """The limits of a page for which a filter does not matter."""
         return self._describe(())
 
     def _describe(self, filtered: tuple[str, ...]) -> str:

@@ -48,8 +48,9 @@ SIGN_CELLS = 3
 
 
 class RowContext(NamedTuple):
-    """What there is to say of a row beyond its cells. referred: it is a time reference. rule: style and sign of its
-    colour rule.
+    """What the line of a row shows beyond its cells.
+
+    referred: the row is a time reference. rule: style and sign of its colour rule.
     """
 
     time: str
@@ -61,7 +62,7 @@ class RowContext(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """The second sign."""
+        """The second sign: partner, mark, or both."""
         if self.partner:
             return BOTH if self.marked else PARTNER
         return MARKED if self.marked else " "
@@ -69,7 +70,7 @@ class RowContext(NamedTuple):
 
 @make_slotted
 class StandardColumns:
-    """Widths in cells; 0 hides a column."""
+    """The widths of the standard columns in cells; 0 hides a column."""
 
     number: int
     time: TimeWidth
@@ -80,8 +81,9 @@ class StandardColumns:
 
     @classmethod
     def fit(cls, width: int, rows: int, time: TimeWidth, *, streams: int = 0) -> StandardColumns:
-        """What fits into `width` for row numbers up to `rows`; `streams`: how many there are, if their column is
-        wanted.
+        """Chooses the columns that fit into `width`, for row numbers up to `rows`.
+
+        streams: their number if they have a column.
         """
         return cls(
             number=max(4, len(str(rows))),
@@ -93,7 +95,7 @@ class StandardColumns:
         )
 
     def make_head(self) -> str:
-        """The names of the columns, behind the mark of one cell that every head begins with."""
+        """Returns the titles of the columns."""
         cells = [
             ("No.".rjust(self.number), True),
             ("Time".ljust(self.time.cells), self.time.cells),
@@ -108,7 +110,7 @@ class StandardColumns:
 
 
 def make_row_spans(row: RowCells, columns: StandardColumns, look: RowContext) -> list[Span]:
-    """One message's line."""
+    """Returns the line of a message."""
     words = look.rule[0] if look.rule else ""
     number = f"{row.number:>{columns.number}} "
     figures = f"{look.time} " if columns.time.cells else ""
@@ -137,7 +139,7 @@ def make_row_spans(row: RowCells, columns: StandardColumns, look: RowContext) ->
 
 
 def make_signs(row: RowCells, look: RowContext) -> Iterator[Span]:
-    """The signs before a row."""
+    """Yields the signs before a row."""
     sign, mark = " " if look.ignored else row.sign, look.mark
     if sign == mark == " " and look.rule is None:
         yield "dim", " " * SIGN_CELLS
@@ -148,17 +150,17 @@ def make_signs(row: RowCells, look: RowContext) -> Iterator[Span]:
 
 
 def name_operation(row: RowCells) -> str:
-    """The name of what is done."""
+    """Returns the name of a row's operation."""
     return row.operation or (row.protocol if row.role == "raw" else "unknown")
 
 
 def choose_style(row: RowCells) -> str:
-    """The style of a row's operation where no rule says it."""
+    """Returns the style of a row's operation without a rule."""
     return "response" if row.role in ("response", "push") else "request"
 
 
 def make_info_spans(row: RowCells, look: RowContext) -> list[Span]:
-    """Error, state, the line for people, findings: as `list` has them."""
+    """Returns error, state, info and findings, as in `list`."""
     if look.ignored:
         return [("dim", "ignored")]
     if row.body is None:
@@ -177,12 +179,12 @@ def make_info_spans(row: RowCells, look: RowContext) -> list[Span]:
 
 
 def cover_spans(spans: Sequence[Span], style: str) -> list[Span]:
-    """A line that a rule with a background paints as a whole."""
+    """Paints a whole line in a style."""
     return [(style, "".join(text for _, text in spans))]
 
 
 def make_stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list[Span]:
-    """A stream's own line; its number takes `digits` cells."""
+    """Returns the line of a stream; its number takes `digits` cells."""
     there = stream.messages > stream.evicted
     mark = " " if not there else "▾" if opened else "▸"
     style = "value" if there else "dim"

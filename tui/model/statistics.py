@@ -62,7 +62,7 @@ NOT_YET = "being looked for ..."
 
 
 class StatisticsViews:
-    """The views that there are by now."""
+    """Collects the views as they are made."""
 
     def __init__(self) -> None:
         self._found: dict[str, View] = {name: TextView(name, NOT_YET) for name in STATISTICS_VIEWS}
@@ -70,26 +70,32 @@ class StatisticsViews:
         self._facts: OverviewFacts | None = None
 
     def add_view(self, view: View, most: str | None = None) -> None:
-        """A view has been made. most: what is most in it, if it has anything."""
+        """Adds a view.
+
+        most: its largest groups, for the overview.
+        """
         self._found[view.name] = view
         if most is not None:
             self._most[view.name] = most
 
     def update_overview(self, facts: OverviewFacts | None = None) -> None:
-        """Makes the first one anew."""
+        """Makes the overview again."""
         self._facts = facts or self._facts
         if self._facts is not None:
             others = [(name, self._most[name]) for name in STATISTICS_VIEWS if name in self._most]
             self.add_view(OverviewView(OVERVIEW, self._facts, others, RATE))
 
     def list_views(self) -> list[View]:
-        """In their order."""
+        """Returns the views in their order."""
         self.update_overview()
         return list(self._found.values())
 
 
 def make_statistics_views(session: Analysis, rows: Ints, work: ViewWork) -> Iterator[list[View]]:
-    """All views of some rows, each time more of them. Raises views.Stopped when nobody wants them any more."""
+    """Yields all views of some rows, more of them each time.
+
+    Raises Cancellation if the work is not wanted any more.
+    """
     reader, views = Rows(session), StatisticsViews()
     if not len(rows):
         for name in STATISTICS_VIEWS:
@@ -118,7 +124,7 @@ def make_statistics_views(session: Analysis, rows: Ints, work: ViewWork) -> Iter
 
 
 def _add_index_views(views: StatisticsViews, study: Study, work: ViewWork) -> Iterator[None]:
-    """Those for which nothing is read but errors."""
+    """Adds the views that need only the index and errors."""
     work.raise_if_cancelled()
     views.add_view(make_rate_view(RATE, study))
     yield
@@ -153,7 +159,7 @@ def _add_errors(views: StatisticsViews, study: Study) -> None:
 
 
 def _add_subjects(views: StatisticsViews, study: Study, name: str, word: str) -> None:
-    """What messages name, by protocol; those that name nothing are told as a number."""
+    """Adds the view of what messages are about; messages without one are counted."""
     groups = study.by("protocol", word).groups
     some, silent = [], 0
     for group in groups:
@@ -180,7 +186,10 @@ OLDEST_REQUESTS, TITLE_WIDTH, BESIDE_WIDTH = 3, 16, 34
 
 @dataclass(frozen=True, slots=True)
 class OverviewFacts:
-    """What is said of all messages. over_time: how many in each `interval` (ns). waiting: who waited longest."""
+    """The metrics of all messages.
+
+    over_time: messages in each `interval` (ns). waiting: the requests that waited longest.
+    """
 
     total: Figures
     first: int | None
@@ -192,7 +201,7 @@ class OverviewFacts:
 
     @classmethod
     def from_study(cls, study: Study) -> OverviewFacts:
-        """Of the rows of a study."""
+        """Collects the metrics of a study."""
         rows: Ints = unanswered(study.reader.session, study.rows)
         over_time = [group.figures.messages for group in study.by("time").groups]
         groups = study.by("protocol", "operation").groups
@@ -201,7 +210,10 @@ class OverviewFacts:
 
 
 class OverviewView(TextView):
-    """See the module. others: for each other view that has anything, its name and what is most in it."""
+    """The overview.
+
+    others: names of other views, with their largest groups.
+    """
 
     def __init__(self, name: str, facts: OverviewFacts, others: Sequence[tuple[str, str]], rate_name: str) -> None:
         super().__init__(name, "")
@@ -209,14 +221,14 @@ class OverviewView(TextView):
         self._table = _make_operation_table(facts.groups)
 
     def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
-        """See View."""
+        """Returns the lines of amounts, problems, operations, and other views."""
         if not self._facts.total.messages:
             return [ViewLine((("warning", " there is no message to count"),))]
         found = [*self._make_amounts(width), *self._make_troubles(), ViewLine(())]
         return [*found, *self._make_table_lines(width), ViewLine(()), *self._make_view_lines()]
 
     def make_head(self, width: int, state: ViewState) -> ViewHeads:
-        """See View."""
+        """Returns no titles: the table has its own."""
         return ()
 
     def _make_amounts(self, width: int) -> Iterator[ViewLine]:
@@ -237,7 +249,7 @@ class OverviewView(TextView):
         yield ViewLine(spark, ViewLead(self._rate), "over time")
 
     def _make_troubles(self) -> Iterator[ViewLine]:
-        """What failed and what was never answered; that there is none, if so."""
+        """Yields the lines of errors and of requests without an answer."""
         total = self._facts.total
         if total.errors is None:
             yield _make_item("errors", "being looked for ...", style="dim")
@@ -283,7 +295,7 @@ def _make_item(title: str, text: str, lead: Lead | None = None, style: str = "va
 
 
 def _make_operation_table(groups: Sequence[Group]) -> TableView:
-    """Each operation of each protocol."""
+    """Makes the table of operations."""
     labels = [(group.key[0], group.key[1]) for group in groups]
     condition = make_label_filters(labels)
     operations = [
@@ -299,6 +311,9 @@ def _make_operation_table(groups: Sequence[Group]) -> TableView:
 
 
 def summarise_groups(groups: Sequence[Group], place: int) -> str:
-    """How many there are, and the first few by name; place: of the name in a key."""
+    """Returns the number of groups, and the first few by name.
+
+    place: of the name in a key.
+    """
     few = [f"{format_key(group.key[place])} {count(group.figures.messages)}" for group in groups[:4]]
     return safe_text(f"{len(groups):,}: {', '.join(few)}", 300)

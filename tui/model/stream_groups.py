@@ -25,7 +25,10 @@ MOST_PORTIONS = 1024
 
 
 class StreamGroups:
-    """The rows `first`..`rows`-1 by stream. `counts` (int64, one for each stream): how many rows a stream has."""
+    """The rows `first` to `rows` - 1 by stream.
+
+    counts (int64, one for each stream): the number of its rows.
+    """
 
     def __init__(self, first: int = 0) -> None:
         self.first = self.rows = first
@@ -35,7 +38,10 @@ class StreamGroups:
         self._waiting: list[Rows32] = []
 
     def grow(self, stream: Rows32, streams: int) -> None:
-        """Takes the `stream` (int32, n) of the next n rows; there are `streams` streams by now."""
+        """Adds n rows.
+
+        stream (int32, n): their streams. streams: the number of streams by now.
+        """
         self.rows += len(stream)
         counts = np.bincount(stream, minlength=max(streams, len(self.counts)))
         counts[: len(self.counts)] += self.counts
@@ -46,7 +52,7 @@ class StreamGroups:
             self._waiting = [np.concatenate(self._waiting)]
 
     def evict(self, before: int) -> Ints:
-        """The rows before one leave; how many each stream loses (int64, one for each)."""
+        """Drops the rows before one; returns how many each stream loses (int64, one for each)."""
         streams = len(self.counts)
         self.first = before = max(self.first, min(before, self.rows))
         waiting = np.concatenate([np.zeros(0, np.int32), *self._waiting])
@@ -62,36 +68,36 @@ class StreamGroups:
         return gone
 
     def keep_streams(self, places: Ints) -> None:
-        """Only these streams, which rise, stay, and are counted from 0 on; the others have no row."""
+        """Keeps only these streams, ascending, and renumbers them from 0; the others have no rows."""
         renumbered = np.zeros(len(self.counts), np.int32)
         renumbered[places] = np.arange(len(places), dtype=np.int32)
         self._waiting = [renumbered[each] for each in self._waiting]
         self.counts, self._starts = self.counts[places], self._starts[places]
 
     def insert_streams(self, places: Ints) -> None:
-        """Streams without a row are put before those at some places, as np.insert does it."""
+        """Inserts streams without rows before those at some places, as np.insert does."""
         self._settle()
         self.counts = np.insert(self.counts, places, 0)
         self._starts = np.cumsum(self.counts) - self.counts
 
     def find_row(self, stream: int, rank: int) -> int:
-        """The `rank`-th row of a stream, from 0."""
+        """Returns the `rank`-th row of a stream, from 0."""
         return int(self.find_rows(np.array([stream]), np.array([rank]))[0])
 
     def find_rows(self, streams: Ints, ranks_: Ints) -> Ints:
-        """The same for many at once."""
+        """Returns the rows of many streams and ranks (n each)."""
         self._settle()
         found: Ints = self._order[self._starts[streams] + ranks_].astype(np.int64)
         return found
 
     def find_rank(self, stream: int, row: int) -> int:
-        """How many rows of the stream come before `row`."""
+        """Returns how many rows of the stream come before `row`."""
         self._settle()
         first = int(self._starts[stream])
         return int(np.searchsorted(self._order[first : first + int(self.counts[stream])], row))
 
     def _settle(self) -> None:
-        """Puts the rows that wait into the permutation."""
+        """Merges waiting rows into the permutation."""
         if not self._waiting:
             return
         stream = np.concatenate(self._waiting)
@@ -108,7 +114,7 @@ class StreamGroups:
 
 
 class StreamSlots:
-    """`streams` are announced, and some of them have one of `len` places, in the order of their numbers."""
+    """Slots of streams: those of the announced `streams` that have rows, in the order of their numbers."""
 
     def __init__(self) -> None:
         self.streams = 0
@@ -119,39 +125,39 @@ class StreamSlots:
         return self.streams if self._numbers is None else len(self._numbers)
 
     def grow(self, streams: int) -> None:
-        """There are so many streams by now: new ones have a place, behind all others."""
+        """Takes the number of streams by now; new ones get a slot behind the others."""
         if self._numbers is not None:
             self._numbers = np.concatenate((self._numbers, np.arange(self.streams, streams)))
         self.streams = streams
 
     def keep(self, places: Ints) -> None:
-        """Only the streams at these places, which rise, keep one."""
+        """Keeps only the streams in these slots, ascending."""
         if len(places) < len(self):
             self._numbers = self.get_numbers(places)
 
     def get_numbers(self, places: Ints) -> Ints:
-        """The streams at some places."""
+        """Returns the streams of some slots."""
         return places if self._numbers is None else self._numbers[places]
 
     def get_number(self, place: int) -> int:
-        """The same of one."""
+        """Returns the stream of a slot."""
         return place if self._numbers is None else int(self._numbers[place])
 
     def find_places(self, streams: Ints) -> Ints:
-        """The places of streams that have one."""
+        """Returns the slots of streams that have one."""
         return streams if self._numbers is None else np.searchsorted(self._numbers, streams)
 
     def find_place(self, stream: int) -> int | None:
-        """The same of one that may have none."""
+        """Returns the slot of a stream, or None."""
         near = self.find_nearest(stream)
         return near if near < len(self) and self.get_number(near) == stream else None
 
     def find_nearest(self, stream: int) -> int:
-        """The place of a stream, or of the next one that has one; `len` behind the last."""
+        """Returns the slot of a stream, or of the next one that has one; the number of slots behind the last."""
         return min(stream, len(self)) if self._numbers is None else int(np.searchsorted(self._numbers, stream))
 
     def add_streams(self, streams: Ints) -> Ints:
-        """These streams have rows. Gives the places before which others, so far without one, were put among them."""
+        """Gives slots to streams that have rows now; returns the slots before which they were inserted."""
         if self._numbers is None:
             return np.zeros(0, np.int64)
         missing = np.setdiff1d(streams, self._numbers)

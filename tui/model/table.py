@@ -29,9 +29,10 @@ DOWN, UP = "▼", "▲"
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """values: one for each row, None for nothing; left: a name, which begins where others begin; others are figures.
+    """A column.
 
-    rank: where there is not room for all, columns of a low rank come before others, and those of rank 0 always.
+    values: one for each row, None for none. is_name: aligned to the left and shortened if needed. rank: columns of a
+    higher rank are left out first; those of rank 0 stay.
     """
 
     title: str
@@ -42,16 +43,16 @@ class TableColumn:
     style: str = "value"
 
     def format_cell(self, row: int) -> str:
-        """A cell."""
+        """Returns the text of a cell."""
         value = self.values[row]
         return "" if value is None else safe_text(self.show(value), LONGEST_NAME)
 
 
 @dataclass(slots=True)
 class TableOrder:
-    """How a table is seen. by: the title of the column that it is sorted by, None: as it is made.
+    """The user's view of a table.
 
-    turned: the other way round; words: what must all be in the names of a row.
+    by: the title of the column that it is sorted by, None: as it was made. words: must all occur in the names of a row.
     """
 
     by: str | None = None
@@ -61,7 +62,7 @@ class TableOrder:
 
 @dataclass(frozen=True, slots=True)
 class TableFit:
-    """The columns that fit, how wide each is, and how much room there is for bars."""
+    """The columns that fit, their widths, and the width of bars."""
 
     columns: tuple[int, ...]
     widths: tuple[int, ...]
@@ -70,7 +71,10 @@ class TableFit:
 
 @dataclass(slots=True)
 class SortableTable:
-    """Columns of equal lengths, each with a title of its own. bars: what bars at the right stand for, for each row."""
+    """Columns of equal lengths with different titles.
+
+    bars: for each row, the value of its bar.
+    """
 
     columns: Sequence[TableColumn]
     bars: Sequence[float] | None = None
@@ -92,7 +96,7 @@ class SortableTable:
         return len(self.columns[0].values)
 
     def sort_rows(self, order: TableOrder) -> Sequence[int]:
-        """The rows that are seen, in their order: names rise, figures fall; what has no value stands at the end."""
+        """Returns the visible rows in their order: names ascend, numbers descend, missing values come last."""
         rows: Sequence[int] = range(len(self))
         if order.words:
             searched = self._searched
@@ -105,7 +109,7 @@ class SortableTable:
         return there + [row for row in rows if column.values[row] is None]
 
     def fit(self, width: int) -> TableFit:
-        """What fits into `width` cells."""
+        """Returns what fits into `width` cells."""
         kept, widths = list(range(len(self.columns))), list(self._natural)
         self._shorten(kept, widths, width, SHORT_NAME)
         kept = self._choose_columns(kept, widths, width)
@@ -115,7 +119,7 @@ class SortableTable:
         return TableFit(tuple(kept), tuple(widths[place] for place in kept), room)
 
     def _shorten(self, kept: Sequence[int], widths: list[int], width: int, least: int) -> None:
-        """Takes from the names, the widest first, what is too much."""
+        """Shortens names, the widest first."""
         names = [place for place in kept if self.columns[place].is_name]
         for _ in range(_count_cells(kept, widths) - width):
             widest = max(names, key=widths.__getitem__, default=None)
@@ -124,7 +128,7 @@ class SortableTable:
             widths[widest] -= 1
 
     def _choose_columns(self, there: Sequence[int], widths: Sequence[int], width: int) -> list[int]:
-        """The columns that stay: those of rank 0, then of each rank that still fits all of it."""
+        """Returns the columns that stay: those of rank 0, then of each rank that fits as a whole."""
         kept = [place for place in there if not self.columns[place].rank]
         for rank in sorted({self.columns[place].rank for place in there} - {0}):
             more = sorted([*kept, *(place for place in there if self.columns[place].rank == rank)])
@@ -133,7 +137,7 @@ class SortableTable:
         return kept
 
     def make_head(self, fit: TableFit, order: TableOrder) -> list[tuple[str, str]]:
-        """The titles in their places, and what they are alone; a sign is behind that which sorts."""
+        """Returns the titles with padding, and each title alone; a sign is behind that which sorts."""
         found = []
         for place, width in zip(fit.columns, fit.widths, strict=True):
             column = self.columns[place]
@@ -142,7 +146,7 @@ class SortableTable:
         return found
 
     def make_line(self, fit: TableFit, row: int) -> Line:
-        """One row."""
+        """Returns a row."""
         spans: list[tuple[str, str]] = []
         for place, width in zip(fit.columns, fit.widths, strict=True):
             column = self.columns[place]
@@ -154,7 +158,7 @@ class SortableTable:
 
 
 def _measure_column(column: TableColumn, names: Sequence[str] | None) -> int:
-    """Cells of the widest text; figures are many, but few different ones."""
+    """Returns the cells of the widest text; each different value is formatted once."""
     texts = {column.show(value) for value in {*column.values} - {None}} if names is None else {*names}
     return max(map(cell_len, {column.title, *texts}))
 
@@ -164,7 +168,7 @@ def _count_cells(kept: Sequence[int], widths: Sequence[int]) -> int:
 
 
 def _pad(text: str, width: int, *, left: bool) -> str:
-    """A text in exactly `width` cells."""
+    """Pads or shortens a text to exactly `width` cells."""
     cells = cell_len(text)
     if cells > width:
         # Names that begin alike differ at their end, and the other way round.

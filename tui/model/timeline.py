@@ -23,7 +23,7 @@ from analyzer.columns.arrays import Array, Bools, Ints
 from tui.model.stream_groups import StreamGroups, StreamSlots
 
 FLAT_KEY = "flat"
-"""The name under which is remembered that the list is a flat timeline."""
+"""The key under which the view of the list is saved."""
 
 
 class ListPlace(NamedTuple):
@@ -34,7 +34,10 @@ class ListPlace(NamedTuple):
 
 
 class Timeline:
-    """The lines; `flat` chooses the view. `stream_of` gives the streams (n) of rows (n)."""
+    """The lines of the list; `flat` chooses the view.
+
+    stream_of: returns the streams (n) of rows (n).
+    """
 
     def __init__(self, stream_of: Callable[[Ints], Array]) -> None:
         self.flat = False
@@ -52,7 +55,7 @@ class Timeline:
 
     @property
     def rows(self) -> int:
-        """Rows announced, those that have left among them."""
+        """The number of announced rows, with evicted ones."""
         return self._all.rows
 
     @property
@@ -62,18 +65,18 @@ class Timeline:
 
     @property
     def streams(self) -> int:
-        """Streams announced."""
+        """The number of announced streams."""
         return self._slots.streams
 
     @property
     def lines(self) -> int:
-        """Lines of the chosen view."""
+        """The number of lines of the present view."""
         if self.flat:
             return self._grouped.rows - self._grouped.first
         return int(self._ends[-1]) if len(self._ends) else 0
 
     def grow(self, rows: int, streams: int) -> None:
-        """There are `rows` rows and `streams` streams by now. New streams are folded, new rows not among the kept."""
+        """Takes the numbers of announced rows and streams; new streams are folded, new rows do not match the filter."""
         self._slots.grow(streams)
         new = self._stream_of(np.arange(self.rows, rows))
         self._make_places(self._slots.add_streams(new))
@@ -86,7 +89,7 @@ class Timeline:
         self._recount()
 
     def _make_places(self, places: Ints) -> None:
-        """Streams that had none have one now, before those at some places."""
+        """Inserts slots of streams that had none."""
         if len(places):
             self._open, self._evicted = np.insert(self._open, places, False), np.insert(self._evicted, places, 0)
             self._all.insert_streams(places)
@@ -94,7 +97,7 @@ class Timeline:
                 self._grouped.insert_streams(places)
 
     def evict(self, before: int) -> None:
-        """The rows before one, of those that were announced, have no line any more."""
+        """Drops the rows before one."""
         if before <= self.first:
             return
         self._evicted += self._all.evict(before)
@@ -106,7 +109,7 @@ class Timeline:
         self.filter_rows(None if self.matches is None else self.matches[np.searchsorted(self.matches, self.first) :])
 
     def filter_rows(self, rows: Ints | None) -> None:
-        """Only these rows are shown, rising, of those that have not left; None: all."""
+        """Shows only these rows, ascending; None: all rows."""
         self.matches = rows
         self._grouped = self._all
         if rows is not None:
@@ -115,22 +118,22 @@ class Timeline:
         self._recount()
 
     def count_rows(self, stream: int) -> int:
-        """Rows of a stream that are shown."""
+        """Returns the number of visible rows of a stream."""
         place = self._slots.find_place(stream)
         return 0 if place is None else int(self._grouped.counts[place])
 
     def count_messages(self, stream: int) -> int:
-        """Rows of a stream, those that have left among them; none where all have."""
+        """Returns the number of rows of a stream with evicted ones; 0 if all were evicted."""
         place = self._slots.find_place(stream)
         return 0 if place is None else int(self._all.counts[place] + self._evicted[place])
 
     def count_evicted(self, stream: int) -> int:
-        """Rows that have left of a stream that has others."""
+        """Returns the number of evicted rows of a stream that has others."""
         place = self._slots.find_place(stream)
         return 0 if place is None else int(self._evicted[place])
 
     def find_first_row(self, stream: int) -> int | None:
-        """The stream's first row that is shown; None while it has none."""
+        """Returns the first visible row of a stream, or None."""
         place = self._slots.find_place(stream)
         if place is None or not self._grouped.counts[place]:
             return None
@@ -138,36 +141,36 @@ class Timeline:
         return found if self.matches is None else int(self.matches[found])
 
     def find_begin(self, stream: int) -> int:
-        """The stream's first row; the first one there is while it has none."""
+        """Returns the first row of a stream, or the first row of all if it has none."""
         place = self._slots.find_place(stream)
         return self.first if place is None or not self._all.counts[place] else self._all.find_row(place, 0)
 
     def is_shown(self, row: int) -> bool:
-        """Whether an announced row is shown."""
+        """Returns whether an announced row is visible."""
         if self.matches is None:
             return row >= self.first
         rank = self._find_rank(row)
         return rank < len(self.matches) and int(self.matches[rank]) == row
 
     def is_open(self, stream: int) -> bool:
-        """Whether the stream's rows are shown in the fold view."""
+        """Returns whether a stream is unfolded in the fold view."""
         place = self._slots.find_place(stream)
         return place is not None and bool(self._open[place])
 
     def fold(self, stream: int, *, opened: bool) -> None:
-        """Shows a stream's rows beneath it, or hides them."""
+        """Unfolds or folds a stream."""
         place = self._slots.find_place(stream)
         if place is not None:
             self._open[place] = opened
             self._recount()
 
     def fold_all(self, *, opened: bool) -> None:
-        """The same for all streams."""
+        """Unfolds or folds all streams."""
         self._open[:] = opened
         self._recount()
 
     def list_places(self, first: int, count: int) -> list[ListPlace]:
-        """The places of `count` lines from `first`, fewer at the ends."""
+        """Returns the places of `count` lines from `first` on, fewer at the ends."""
         lines = np.arange(max(first, 0), min(first + count, self.lines))
         if self.flat:
             rows = self.first + lines if self.matches is None else self.matches[lines]
@@ -183,13 +186,14 @@ class Timeline:
         return [ListPlace(s, None if r < 0 else r) for s, r in zip(streams, row.tolist(), strict=True)]
 
     def find_place(self, line: int) -> ListPlace | None:
-        """What a line shows; None outside."""
+        """Returns what a line shows; None outside."""
         found = self.list_places(line, 1)
         return found[0] if line >= 0 and found else None
 
     def find_nearest(self, place: ListPlace) -> ListPlace | None:
-        """The place itself if it is shown, else the next one of its kind, else the one before; None while there is
-        nothing.
+        """Returns the place if it is visible, else the next one of its kind, else the one before.
+
+        None while there is nothing.
         """
         if place.row is None:
             return self._find_nearest_stream(place.stream)
@@ -202,7 +206,7 @@ class Timeline:
         return ListPlace(int(self._stream_of(np.array([row]))[0]), row)
 
     def _find_nearest_stream(self, stream: int) -> ListPlace | None:
-        """A stream that has a line: this one, else the next, else the one before."""
+        """Returns a stream that has a line: this one, else the next, else the one before."""
         there = np.flatnonzero(self._sizes)
         if not len(there):
             return None
@@ -210,8 +214,9 @@ class Timeline:
         return ListPlace(self._slots.get_number(int(there[at])))
 
     def find_line(self, place: ListPlace) -> int:
-        """The line of a place that is shown; of a row that is folded away, its stream's; in the flat view of a stream,
-        its first row's.
+        """Returns the line of a visible place.
+
+        A row that is folded away has its stream's line; in the flat view a stream has its first row's.
         """
         if self.flat:
             row = self.find_first_row(place.stream) if place.row is None else place.row
@@ -224,7 +229,7 @@ class Timeline:
         return head + 1 + self._grouped.find_rank(at, among)
 
     def _find_rank(self, row: int) -> int:
-        """How many shown rows come before a row."""
+        """Returns how many visible rows come before a row."""
         return row - self.first if self.matches is None else int(np.searchsorted(self.matches, row))
 
     def _find_row(self, rank: int) -> int:

@@ -32,23 +32,26 @@ _ISO = len("2026-11-21T10:00:00")
 
 
 TIME_FORMAT_KEY = "time-format"
-"""The name under which the format is remembered."""
+"""The key of the saved format."""
 
 
-def choose_format(configured: TimeFormat | None, remembered: str) -> TimeFormat | None:
-    """The format to begin with: the configuration's, else the last one; None for the clock."""
-    return configured or next((form for form in TIME_FORMATS if form == remembered), None)
+def choose_format(configured: TimeFormat | None, saved: str) -> TimeFormat | None:
+    """Returns the first format: that of the configuration, else the last one used; None for the clock."""
+    return configured or next((form for form in TIME_FORMATS if form == saved), None)
 
 
 class TimeWidth(NamedTuple):
-    """Cells of the column, and decimals of the seconds in it; 0 cells hide it."""
+    """The cells of the column, and the decimals of seconds; 0 cells hide it."""
 
     cells: int
     decimals: int
 
 
 class RowTimes:
-    """Of the thread that paints. form: None for the clock. `references`: rows, rising."""
+    """Formats the times of rows; used by the thread that paints.
+
+    format: None for the clock. references: rows, ascending.
+    """
 
     def __init__(self, session: Session, form: TimeFormat | None = None) -> None:
         self.format = form
@@ -59,7 +62,7 @@ class RowTimes:
         self._session = session
 
     def toggle_reference(self, row: int) -> bool:
-        """Makes a row a reference, or an ordinary one again; whether it is one now."""
+        """Makes a row a reference, or an ordinary one again; returns whether it is one now."""
         place = bisect_left(self.references, row)
         if self.references[place : place + 1] == [row]:
             del self.references[place]
@@ -69,17 +72,17 @@ class RowTimes:
         return True
 
     def clear_references(self) -> None:
-        """No row is a reference any more."""
+        """Removes all references."""
         self.references.clear()
 
     def evict(self, before: int) -> None:
-        """The rows before one leave: of references among them only the last still counts."""
+        """Drops the rows before one; of their references only the last one still counts."""
         self._first = before
         del self.references[: max(bisect_left(self.references, before) - 1, 0)]
         self._times = {row: self._times[row] for row in self.references}
 
     def fit(self, room: int, rows: int) -> TimeWidth:
-        """What fits where the list has `room` cells and `rows` rows have been announced."""
+        """Returns the width of times in a list of `room` cells with `rows` announced rows."""
         if room < LEAST:
             return TimeWidth(0, 0)
         room -= DATE * (self.format == "iso")
@@ -90,8 +93,9 @@ class RowTimes:
         return TimeWidth(whole + 1 + decimals + (self.format == "delta"), decimals)
 
     def format_times(self, rows: Ints, told: Sequence[str], before: Ints, width: TimeWidth) -> list[str]:
-        """The times of rows, of which `told` are those in ISO 8601, in `width`. before: the row that is shown before
-        each, -1 for none.
+        """Formats the times of rows.
+
+        told: the same in ISO 8601. before: the visible row before each, -1 for none.
         """
         cells, decimals = width
         if not cells:
@@ -113,7 +117,7 @@ class RowTimes:
         ]
 
     def _count_since(self, rows: Ints, before: Ints) -> Ints:
-        """Nanoseconds since whatever the format counts from."""
+        """Returns nanoseconds since the origin of the format."""
         column = self._session.rows.column("time")
         times: Ints = column[rows].astype(np.int64)
         if self.format == "epoch":
@@ -130,7 +134,7 @@ class RowTimes:
         return since
 
     def _measure_duration(self, rows: int) -> int:
-        """Nanoseconds from the beginning to the newest row, about."""
+        """Returns about the nanoseconds from the first row to the newest."""
         from analyzer.render.clock import began
 
         session = self._session

@@ -27,7 +27,10 @@ ViewHeads = Sequence[tuple[str, str]]
 
 
 class ViewLine(NamedTuple):
-    """A line. folds: whether something is unfolded beneath it, or would be."""
+    """A line of a view.
+
+    folds: whether it can be unfolded.
+    """
 
     line: Line
     lead: Lead | None = None
@@ -37,10 +40,9 @@ class ViewLine(NamedTuple):
 
 @dataclass(slots=True)
 class ViewState:
-    """How the user sees a view.
+    """The user's view of a View.
 
-    opened: keys of what is unfolded; None until he has folded or unfolded anything. zoom: how often he has looked
-    closer.
+    opened: keys of unfolded lines, None before the first choice. zoom: how often the user has zoomed in.
     """
 
     order: TableOrder = field(default_factory=TableOrder)
@@ -48,14 +50,15 @@ class ViewState:
     zoom: int = 0
 
     def get_opened(self, view: View) -> frozenset[Hashable]:
-        """The keys of what is unfolded of a view."""
+        """Returns the keys of the unfolded lines of a view."""
         return view.opened if self.opened is None else self.opened
 
 
 class View(Protocol):
-    """sorts: whether it can be sorted by its columns. foldable: what can be unfolded, opened: what is so at first.
+    """Lines for one aspect of the capture.
 
-    zooms: how often one can look closer.
+    sorts: whether columns can sort it. foldable: keys of lines that can be unfolded; opened: those that are unfolded at
+    first. zooms: the number of zoom steps.
     """
 
     name: str
@@ -65,23 +68,26 @@ class View(Protocol):
     zooms: int
 
     def make_head(self, width: int, state: ViewState) -> ViewHeads:
-        """What stands above the lines."""
+        """Returns the titles above the lines."""
 
     def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
-        """The lines for a width in cells."""
+        """Returns the lines for a width in cells."""
 
     def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
-        """Which of its lines has a key, or is nearest."""
+        """Returns the line of a key, or the nearest one."""
 
     def make_chart(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
-        """What stands above the head; `key` is that of the selected line, `height` the lines that there is room for."""
+        """Returns the lines of the chart above the titles.
+
+        height: the lines of the page. key: of the selected line.
+        """
 
     def find_key(self, cell: int, width: int, state: ViewState) -> Hashable:
-        """The key of the line that a cell of what stands above stands for; None for none."""
+        """Returns the key of the line for a cell of the chart, or None."""
 
 
 class TextView:
-    """A view of one line, and the beginning of others."""
+    """A view of one line of text, and the base of other views."""
 
     def __init__(self, name: str, said: str) -> None:
         self.name, self.text = name, said
@@ -91,23 +97,23 @@ class TextView:
         self.zooms = 0
 
     def make_head(self, width: int, state: ViewState) -> ViewHeads:
-        """See View."""
+        """Returns no titles."""
         return ()
 
     def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
-        """See View."""
+        """Returns the text as the only line."""
         return [ViewLine((("dim", f" {self.text}"),))]
 
     def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
-        """See View."""
+        """Returns the line of a key, or None."""
         return next((place for place, item in enumerate(lines) if item.key == key), None)
 
     def make_chart(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
-        """See View."""
+        """Returns no chart."""
         return ()
 
     def find_key(self, cell: int, width: int, state: ViewState) -> Hashable:
-        """See View."""
+        """Returns None: there is no chart."""
         return None
 
 
@@ -116,11 +122,14 @@ PROGRESS_INTERVAL = 0.1
 
 
 class Cancellation(Exception):
-    """Nobody wants the work any more."""
+    """Raised inside work that is not wanted any more."""
 
 
 class ViewWork:
-    """What those who do it are told, and tell. say: how far it has come. what: what is being looked for."""
+    """The connection between work and its page.
+
+    say: gets the progress. subject: what is being examined.
+    """
 
     def __init__(self, say: Callable[[str], None], what: str = "") -> None:
         self.subject = what
@@ -129,20 +138,20 @@ class ViewWork:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anybody still wants it."""
+        """Whether the work is still wanted."""
         return not self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """Nobody wants it any more."""
+        """Cancels the work."""
         self._cancelled.set()
 
     def raise_if_cancelled(self) -> None:
-        """Raises Stopped if nobody wants it any more."""
+        """Raises Cancellation if the work was cancelled."""
         if self._cancelled.is_set():
             raise Cancellation
 
     def report_progress(self, done: int, total: int) -> None:
-        """Says that so many messages of `total` have been examined. Raises Stopped as check() does."""
+        """Reports that `done` of `total` messages were examined. Raises Cancellation if the work was cancelled."""
         self.raise_if_cancelled()
         now = time.monotonic()
         if now > self._said + PROGRESS_INTERVAL:
@@ -151,7 +160,10 @@ class ViewWork:
 
 
 class TableView(TextView):
-    """A table. keys: of its rows; lead: what such a row leads to. said: a line behind them."""
+    """A table.
+
+    keys: of its rows. lead: returns the lead of a row. said: a line behind the rows.
+    """
 
     def __init__(
         self,
@@ -166,11 +178,11 @@ class TableView(TextView):
         self.sorts = True
 
     def make_head(self, width: int, state: ViewState) -> ViewHeads:
-        """See View."""
+        """Returns the titles of the columns that fit."""
         return self.table.make_head(self.table.fit(width), state.order)
 
     def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
-        """See View."""
+        """Returns the visible rows in their order, and a line behind them."""
         rows, said = self.table.sort_rows(state.order), self.text
         if state.order.words:
             said = f"{len(rows):,} of {len(self.table):,} have {' '.join(state.order.words)}; / narrows, Esc shows all"
@@ -178,14 +190,14 @@ class TableView(TextView):
         return TableLines(self, fit, rows, [ViewLine((("dim", said),))] if said else [])
 
     def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
-        """See View."""
+        """Returns the line of a row's key, or None."""
         if key is None or not isinstance(lines, TableLines):
             return None
         return next((place for place, row in enumerate(lines.rows) if self.keys[row] == key), None)
 
 
 class TableLines(Sequence[ViewLine]):
-    """An item for each of the rows that are seen, made when it is asked for, and some behind them."""
+    """The lines of the visible rows, made on demand, and further lines behind them."""
 
     def __init__(self, view: TableView, fit: TableFit, rows: Sequence[int], behind: Sequence[ViewLine]) -> None:
         self.view, self.rows, self.behind = view, rows, behind
@@ -222,7 +234,7 @@ STYLES: Mapping[str, str] = {"errors": "error", "error_rate": "error", "unanswer
 
 
 def make_metric_columns(groups: Sequence[Group]) -> list[TableColumn]:
-    """The figures of which there is anything to say."""
+    """Makes the columns of metrics that have values."""
     return [
         TableColumn(
             SHOWN[name][0],
@@ -238,17 +250,17 @@ def make_metric_columns(groups: Sequence[Group]) -> list[TableColumn]:
 def make_name_column(
     values: Sequence[Any], title: str, show: Callable[[Any], str] | None = None, rank: int = 0
 ) -> TableColumn:
-    """A column of what messages are grouped by."""
+    """Makes the column of a grouping key."""
     return TableColumn(title, values, show or format_key, is_name=True, rank=rank, style="")
 
 
 def format_key(value: Any) -> str:
-    """A value that messages are grouped by."""
+    """Formats a grouping key."""
     return value or NO_NAME if isinstance(value, str) else name_of(value)
 
 
 def format_clocks(times: Sequence[int], digits: int) -> list[str]:
-    """Times (ns since 1970) with so many digits behind the second, and with the date if they are of several days."""
+    """Formats times (ns since 1970) with so many decimals; with dates if they are of several days."""
     stop = 19 + (digits + 1 if digits else 0)
     texts: list[str] = [text[:stop].replace("T", " ") for text in TimeColumn(np.array(times, np.int64)).values()]
     return texts if len({text[:10] for text in texts}) > 1 else [text[11:] for text in texts]
@@ -261,7 +273,10 @@ def make_group_view(
     lead: Callable[[tuple[Any, ...]], Lead | None],
     said: str = "",
 ) -> TableView:
-    """A view of groups. titles: of the parts of their keys; lead: made of a key."""
+    """Makes the view of groups.
+
+    titles: of the parts of their keys. lead: returns the lead of a key.
+    """
     keys = [group.key for group in groups]
     parts = [
         make_name_column([NOTHING if key[place] is None else key[place] for key in keys], title)

@@ -35,16 +35,19 @@ class BugPane(Pane):
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of lines."""
         return len(self.lines)
 
     def get_spans(self, line: int) -> Spans:
-        """See Pane."""
+        """Returns a line of the report."""
         return self.lines[line]
 
 
 class BugScreen(CrashGuard, Screen[BugAnswer]):
-    """Shows a report; gives whether to go on. happened: what it cost."""
+    """Shows a report; its result is whether to go on.
+
+    happened: the effect of the defect.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "copy", show=False),
@@ -64,19 +67,19 @@ class BugScreen(CrashGuard, Screen[BugAnswer]):
         self._pane = BugPane(palette, said, id="bug")
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields the bars and the report."""
         yield self._head
         yield self._pane
         yield self._said
         yield self._foot
 
     def on_mount(self) -> None:
-        """Says what it is, and the keys."""
+        """Shows the title and the keys."""
         self._head.show([BarPart("bar-title", " bug")])
         hints = [(BarPart("bar-key", key, key), BarPart("bar-dim", f" {text}", key), BLANK) for key, text in KEYS]
         self._foot.show([BarPart("bar", " "), *(part for parts in hints for part in parts)])
 
-    def on_bar_clicked(self, message: Bar.PartClick) -> None:
+    def on_bar_part_click(self, message: Bar.PartClick) -> None:
         """A key that is clicked is pressed."""
         self.app.simulate_key(message.name)
 

@@ -34,7 +34,10 @@ AROUND = 4
 
 
 class Choice(NamedTuple, Generic[_Value]):
-    """One thing to choose. shown: its line. beside: what stands at its right, a key for example."""
+    """A choice.
+
+    line: its text. beside: the text at its right, such as a key.
+    """
 
     line: Line
     value: _Value
@@ -42,7 +45,7 @@ class Choice(NamedTuple, Generic[_Value]):
 
 
 class ChoicePane(Pane):
-    """The lines of the choices that are left."""
+    """The lines of the matching choices."""
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
@@ -52,28 +55,31 @@ class ChoicePane(Pane):
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of matching choices."""
         return len(self.lines)
 
     @property
     def has_focus(self) -> bool:  # type: ignore[override] # what is typed goes to the line, and yet this one is chosen
-        """It looks so."""
+        """True, so that the cursor looks active while the input line has the focus."""
         return True
 
     def get_spans(self, line: int) -> Spans:
-        """See Pane."""
+        """Returns the text of a choice, and the text at its right."""
         shown, beside = self.lines[line]
         width = self.inner.width - len(plain(shown)) - len(beside) - 1
         return [*shown, ("", " " * max(width, 1)), ("dim", beside)] if beside else shown
 
     def handle_click(self, line: int, column: int) -> None:
-        """See Pane."""
+        """Chooses the clicked line."""
         assert isinstance(self.screen, Chooser)
         self.screen.choose()
 
 
 class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
-    """Gives the value that was chosen alone in a tuple; Escape gives None. at: the choice selected first."""
+    """A dialog of choices; its result is a tuple of the chosen value, or None after Escape.
+
+    at: the choice selected first.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", show=False),
@@ -99,19 +105,19 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
         self.pane.styles.height = max(1, min(len(choices), MOST_CHOICES))
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields title, input line and choices."""
         with Vertical():
             yield self._said
             yield TextLine(placeholder="type to find")
             yield self.pane
 
     def on_mount(self) -> None:
-        """Shows all."""
+        """Shows all choices."""
         self._said.show([BarPart("bar-title", f" {self._title}")])
         self._show(self._at)
 
     def on_resize(self, event: events.Resize) -> None:
-        """The list has no lines that the terminal has not: what is selected is to be seen."""
+        """Limits the list to the height of the terminal."""
         self.pane.styles.max_height = max(event.size.height - AROUND, 1)
 
     @on(Input.Changed)
@@ -130,7 +136,7 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
 
     @on(Input.Submitted)
     def choose(self) -> None:
-        """Ends with what is selected."""
+        """Closes the dialog with the selected choice."""
         if self._left:
             self.dismiss((self._left[self.pane.cursor].value,))
 
@@ -146,9 +152,9 @@ Act = Callable[[], object]
 
 
 class ConfirmDialog(Chooser[Act]):
-    """Gives what is to be done. choices: what there is to do, for people, and the act; the first is what was wanted.
+    """A dialog whose result is the act to do.
 
-    keys: Textual's names of those that choose the first, with commas.
+    choices: texts and acts, the one asked for first. keys: Textual's names, with commas, of keys that choose the first.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", show=False, priority=True)]
@@ -161,7 +167,7 @@ class ConfirmDialog(Chooser[Act]):
         self._bindings.bind(keys, "yes", show=False, priority=True)
 
     def compose(self) -> ComposeResult:
-        """See Chooser; a line to type into would take the keys."""
+        """Yields title and choices, without an input line that would take the keys."""
         with Vertical():
             yield self._said
             yield self.pane

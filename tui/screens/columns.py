@@ -34,13 +34,13 @@ BESIDE = 30
 
 
 class ColumnSetChoice(NamedTuple):
-    """What Enter gives: all columns by name, none for those that fit."""
+    """A choice that replaces all columns; no names: those that fit."""
 
     names: Sequence[str]
 
 
 class ColumnToggle(NamedTuple):
-    """A column that Enter shows or hides."""
+    """A choice that shows or hides a column."""
 
     name: str
 
@@ -70,7 +70,7 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
         self.pane.styles.height = MOST_CHOICES
 
     def on_mount(self) -> None:
-        """Shows what is known at once, and has the fields written down."""
+        """Shows the columns and sets at once, and lists all fields in the worker thread."""
         self._update_list(None)
         super().on_mount()
         self._main.background.submit("fields", _list_fields, self._take_fields)
@@ -93,7 +93,7 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
         self.choose()
 
     def choose(self) -> None:
-        """Does what Enter is for, and stays."""
+        """Shows or hides the selected column, or takes the set; the dialog stays open."""
         if not self._left:
             return
         value = self._left[self.pane.cursor].value
@@ -138,7 +138,7 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
         self.dismiss(None)
 
     def _update_list(self, at: Choice[ColumnSetChoice | ColumnToggle] | None) -> None:
-        """Lists what there is by now; `at` is selected if it is there still, else the same line as before."""
+        """Lists the choices; `at` stays selected if it is still there, else the same line."""
         before = self.pane.cursor
         self._left = list(self._list_matching())
         names = [choice.line[1] for choice in self._left]
@@ -157,7 +157,7 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
             yield _make_toggle(HIDDEN, name, self._fields[name])
 
     def _list_fixed(self, shown: Sequence[str] | None) -> Iterator[Choice[ColumnSetChoice | ColumnToggle]]:
-        """What fits, the columns that are shown, in order, and the sets."""
+        """Yields what fits, the visible columns in order, and the sets."""
         mark = SHOWN if shown is None else HIDDEN
         yield Choice((("", mark), ("name", FITTING)), ColumnSetChoice(()), "the list's own choice")
         for name in shown or ():
@@ -171,7 +171,7 @@ def _make_toggle(mark: str, name: str, about: str) -> Choice[ColumnSetChoice | C
 
 
 def _list_fields() -> Mapping[str, str]:
-    """All that can be a column, with what kind of values it has."""
+    """Returns all fields that can be a column, with the kind of their values."""
     from analyzer.query.fields import Kind, every
 
     return {field.name: field.kind.value for field in every() if field.kind is not Kind.PRESENCE}

@@ -29,11 +29,10 @@ EVICTED = "is not there any more: the oldest messages leave (--memory, --ring)"
 
 
 class DetailView:
-    """Shows in the tree and in the bytes what is selected in the list: the panes of `bars`.
+    """Shows the selection of the list in the tree pane and the hex pane.
 
-    detail: the message that is shown, None while there is none. head: what stands above the tree; source: which of the
-    message's sources the bytes are of. search: what was found is shown in its message. say_heads: has the heads of the
-    panes say what these show now.
+    detail: the message, None while there is none. head: the title of the tree. source: the source of the bytes. search:
+    its result is shown in the message. show_heads: updates the heads of the panes.
     """
 
     def __init__(
@@ -53,11 +52,11 @@ class DetailView:
         self._target: tuple[int, Callable[[Tree], ByteRange | None]] | None = None
 
     def show_status(self) -> None:
-        """The status line speaks of what is selected now."""
+        """Updates the status line."""
         self._bars.show_selection(self.detail, self.source)
 
     def show_selected(self, place: ListPlace | None) -> None:
-        """Shows what is selected in the list, None for nothing."""
+        """Shows the selection of the list; None: nothing is selected."""
         self._background.cancel("detail")
         self._background.cancel("session")
         self.show_status()
@@ -70,7 +69,7 @@ class DetailView:
             self._show_row(place.row)
 
     def _show_row(self, row: int) -> None:
-        """Decodes a row and shows it: at once; when it is long, or not alone, as soon as another thread has done so."""
+        """Shows a row: at once, or after another thread has decoded it if it is long or in fragments."""
         session, read = self._session, self._read
         if row in self._timeline.ignored:
             self._show(None, f"message {row + 1}", (TreeNote((("dim", "ignored: d takes it in again"),)),), ())
@@ -84,7 +83,7 @@ class DetailView:
         self._background.submit("session", lambda: standing_of(session, row), partial(self._take_standing, row))
 
     def refresh(self) -> None:
-        """Shows anew what is selected: there is something else to be said of it."""
+        """Shows the selected row again."""
         place = self._timeline.selected
         if place is not None and place.row is not None:
             self._show_row(place.row)
@@ -94,7 +93,7 @@ class DetailView:
             self.reread(row, standing)
 
     def reread(self, row: int, standing: SessionContents | None) -> None:
-        """Decodes what is shown again, for more is known of it."""
+        """Decodes the shown row again, because more is known about it."""
         if self._is_selected(row):
             self._background.submit("detail", lambda: self._read(row, standing), self._take_detail)
 
@@ -117,7 +116,7 @@ class DetailView:
         self.select_found()
 
     def select_found(self) -> None:
-        """Selects the field and marks the bytes that were found, or aimed at, in the selected message."""
+        """Selects the field that a search has found, or that a lead points to."""
         detail = self.detail
         found = None if detail is None else self._search.get_result_in(detail.row)
         if detail is None or found is None:
@@ -158,11 +157,11 @@ class DetailView:
             self.show_status()
 
     def show_nothing(self) -> None:
-        """Nothing is selected, or what was has left."""
+        """Empties the panes."""
         self._show(None, "", (), ())
 
     def check_partner(self) -> None:
-        """An answer that came in late makes its request a partner."""
+        """Takes a partner that has come in late."""
         detail = self.detail
         if detail is not None and detail.partner is None:
             partner = read_cell(self._session, "partner", detail.row)
@@ -171,7 +170,7 @@ class DetailView:
                 self._timeline.show_partner(partner)
 
     def select_field(self, path: Sequence[Field | TreeNote]) -> None:
-        """Another line of the tree is selected, the last of a path: its bytes are marked."""
+        """Marks the bytes of the selected line of the tree, the last of a path."""
         place = find_range(path[-1]) if path else None
         if place is None:
             self._hex.mark(None, jump=False)
@@ -181,7 +180,7 @@ class DetailView:
         self.show_status()
 
     def select_byte(self, offset: int) -> None:
-        """The cursor has come to another byte: the innermost field around it is selected."""
+        """Selects the innermost field around a byte."""
         if self.detail is None:
             return
         path = find_fields(self.detail.tree, self.source, offset)
@@ -193,7 +192,7 @@ class DetailView:
         self.show_status()
 
     def cycle_source(self, by: int) -> None:
-        """The source `by` tabs further, round the end."""
+        """Shows the source `by` tabs further, round the end."""
         sources = 0 if self.detail is None else len(self.detail.tree.sources)
         if sources > 1:
             self.show_source((self.source + by) % sources)
@@ -201,7 +200,7 @@ class DetailView:
             self._bars.show_message("there is no other source: nothing here was decompressed or joined", "bar-warning")
 
     def show_source(self, source: int) -> None:
-        """Another source in the hex pane."""
+        """Shows another source in the hex pane."""
         detail = self.detail
         if detail is not None and self._hex.shown_source == (detail.row, source):
             return
@@ -213,7 +212,10 @@ class DetailView:
         self._say_heads()
 
     def select_row(self, row: int, what: str = "") -> None:
-        """Selects a row of those that were announced, or says why that cannot be."""
+        """Selects an announced row, or shows why that is impossible.
+
+        what: names the row in that message.
+        """
         if row < self._timeline.timeline.first:
             self._bars.show_message(f"{what}message {row + 1} {EVICTED}", "bar-warning")
         elif self._timeline.timeline.is_shown(row):
@@ -224,7 +226,7 @@ class DetailView:
             )
 
     def select_place(self, row: int, where: Callable[[Tree], ByteRange | None]) -> None:
-        """Selects a row and, when it is decoded, the field at a place in it, if there is one; see select_row."""
+        """Selects a row and, after it is decoded, the field at a place in it."""
         self._search.result, self._target = None, (row, where)
         if self._is_selected(row):
             self.select_found()

@@ -44,9 +44,9 @@ FILTER_HINT = "Enter applies it, Esc leaves; empty: all messages"
 
 
 class FilterControl:
-    """Shows in `timeline` what the filter in force keeps. search: ends when another filter comes into force.
+    """Shows the matches of the filter in force in the list.
 
-    show_soon: has show_kept() called, with True at once, else when the screen has time for it.
+    search: stopped by another filter. show_soon: calls show_matches(), with True at once.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class FilterControl:
 
     @property
     def in_force(self) -> ActiveFilter | None:
-        """What there is to say of the filter in force."""
+        """The filter in force, for the title; None without one."""
         filtering = self.worker.current_pass
         if filtering is None:
             return None
@@ -85,7 +85,7 @@ class FilterControl:
         self._replace_rows()
 
     def cancel(self) -> bool:
-        """Goes back to the filter before one that is at work; whether one was."""
+        """Restores the filter before one that is still at work; returns whether one was."""
         is_at_work = self.worker.restore_previous()
         if is_at_work:
             self._replace_rows()
@@ -97,7 +97,7 @@ class FilterControl:
         self._show_soon(True)
 
     def show_matches(self) -> None:
-        """Shows what the filter has kept by now; until it has been asked, what was shown before."""
+        """Shows the matches by now; before the first portion, the rows that were shown before."""
         worker, listed = self.worker, self._timeline
         if worker.current_pass is not None and worker.current_pass.is_new and listed.timeline.rows:
             return
@@ -107,13 +107,13 @@ class FilterControl:
         self.warn_if_empty()
 
     def warn_if_empty(self) -> None:
-        """Says why there is nothing in the list, if it is for the filter."""
+        """Shows a message if no row matches the filter."""
         filtering = self.worker.current_pass
         if filtering is not None and filtering.is_settled and not len(filtering.matches):
             self._bars.show_message("no message fulfils the filter", "bar-warning")
 
     def ask_filter(self) -> None:
-        """Asks for another filter; nothing stands for none."""
+        """Asks for another filter; an empty one shows all rows."""
         from analyzer.query.filter import compiled
         from tui.model.input_advice import InputAdvisor
         from tui.screens.input_line import LineQuestion
@@ -130,7 +130,10 @@ SEARCH_HINT = 'a text; 0x00ff or "text": bytes; =FILTER: what fulfils it'
 
 
 class SearchControl:
-    """Selects in `timeline` what is found, and has `view` show the place in it. filters: the one in force."""
+    """Selects the results of searches in the list, and their places in the message.
+
+    filters: holds the filter in force.
+    """
 
     def __init__(
         self,
@@ -146,7 +149,7 @@ class SearchControl:
         worker.on_progress, worker.on_end = self._show_progress, self._take_result
 
     def ask_text(self) -> None:
-        """Asks what is sought, and searches for it."""
+        """Asks for a text, and searches for it."""
         from tui.model.input_advice import SearchAdvisor
         from tui.screens.input_line import LineQuestion
 
@@ -176,11 +179,11 @@ class SearchControl:
         worker.start(at, listed.row_lines.marks.drop_ignored(listed.timeline.visible_rows), forward=forward)
 
     def stop(self) -> None:
-        """Ends the search that is under way."""
+        """Stops the search."""
         self._worker.stop()
 
     def cancel(self) -> bool:
-        """The same, and says so; whether one was under way."""
+        """Stops the search and says so; returns whether one was running."""
         is_under_way = self._worker.stop()
         if is_under_way:
             self._bars.show_message("the search was stopped", "bar-warning")
@@ -204,7 +207,10 @@ _Answer = TypeVar("_Answer")
 
 
 class InputPrompts:
-    """Of a screen. timeline: values of fields are read around its cursor. named: filters that a filter may refer to."""
+    """Opens input lines over a screen.
+
+    timeline: values of fields are sampled around its cursor. named: named filters.
+    """
 
     def __init__(
         self,
@@ -212,24 +218,27 @@ class InputPrompts:
         session: Session,
         palette: Palette,
         timeline: TimelinePane,
-        remembered: SavedState,
+        saved_state: SavedState,
         named: Mapping[str, str],
     ) -> None:
         self.named = named
         self._screen, self._session, self._palette = screen, session, palette
-        self._timeline, self._remembered = timeline, remembered
+        self._timeline, self._saved_state = timeline, saved_state
         self._histories: dict[str, InputHistory] = {}
 
     def ask_line(
         self, question: LineQuestion[_Answer], kind: str, make: MakePrompter, then: Callable[[_Answer], object]
     ) -> None:
-        """Opens a line; `then` gets the answer, if there is one. kind: the name under which earlier ones are kept."""
+        """Opens a line; `then` gets the answer, if there is one.
+
+        kind: the key of its history.
+        """
         from tui.screens.filter_bar import FilterBar  # stock widgets: only who asks pays for them
 
         history = self._get_history(kind)
 
         def pass_answer(answer: tuple[_Answer] | None) -> None:
-            self._remembered.set(kind, history.entries)
+            self._saved_state.set(kind, history.entries)
             if answer is not None:
                 then(*answer)
 
@@ -237,15 +246,15 @@ class InputPrompts:
         self._screen.app.push_screen(FilterBar(self._palette, question, prompter), pass_answer)
 
     def _get_history(self, kind: str) -> InputHistory:
-        """What was typed into a line earlier, in this run and before."""
+        """Returns the earlier entries of a kind of line, of this run and before."""
         from tui.model.input_advice import InputHistory
 
         if kind not in self._histories:
-            self._histories[kind] = InputHistory(self._remembered.get(kind, list[str]()))
+            self._histories[kind] = InputHistory(self._saved_state.get(kind, list[str]()))
         return self._histories[kind]
 
     def _make_sampler(self) -> Callable[[str], Sequence[SampledValue]]:
-        """Reads the values of a field by its name, as they are by now; for another thread."""
+        """Returns a function that samples the values of a field; for another thread."""
         from tui.model.completion_sources import sample_values
 
         listed, around = self._timeline.timeline, self._timeline.current_row

@@ -50,10 +50,10 @@ LEAST = 16
 
 
 class CompletionPane(Pane):
-    """Some offers; the cursor is on none of them until one is taken."""
+    """Shows completions; the cursor is on none until one is taken."""
 
     class CompletionClick(Message):
-        """An offer was clicked."""
+        """A completion was clicked."""
 
         def __init__(self, place: int) -> None:
             super().__init__()
@@ -68,16 +68,16 @@ class CompletionPane(Pane):
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of completions."""
         return len(self.completions)
 
     @property
     def has_focus(self) -> bool:  # type: ignore[override] # keys go to the line, and yet this is where the cursor is
-        """It looks so."""
+        """True, so that the cursor looks active while the input line has the focus."""
         return True
 
     def show(self, offers: Sequence[Completion], room: int) -> None:
-        """Shows others, none of them taken; `room` lines are left for them."""
+        """Shows others, none of them selected, in at most `room` lines."""
         height = min(len(offers), MOST, max(room, 0))
         if height != (self.styles.height.value if self.display and self.styles.height else 0):
             self.display = height > 0
@@ -88,11 +88,11 @@ class CompletionPane(Pane):
             self.invalidate()
 
     def select(self, place: int) -> None:
-        """Marks one."""
+        """Selects one."""
         self.place_cursor(place)
 
     def get_spans(self, line: int) -> Spans:
-        """See Pane."""
+        """Returns a completion and its description."""
         offer = self.completions[line]
         about = describe_field(offer.text) if offer.about is None else offer.about
         spans = [("bar", TAKEN if line == self.cursor else FREE)]
@@ -101,12 +101,15 @@ class CompletionPane(Pane):
         return [*spans, ("bar", GAP), ("bar-dim", about)] if about and room >= LEAST else spans
 
     def handle_click(self, line: int, column: int) -> None:
-        """See Pane."""
+        """Posts the clicked completion."""
         self.post_message(self.CompletionClick(line))
 
 
 class FilterBar(LineDialog[_Answer]):
-    """A line at the foot of the screen with somebody who helps; see AskLine."""
+    """A LineDialog with advice while you type.
+
+    advice: the last advice for the present text; None if more has been read since.
+    """
 
     DEFAULT_CSS = """
     FilterBar Horizontal { height: 1; }
@@ -131,7 +134,7 @@ class FilterBar(LineDialog[_Answer]):
         """What Tab goes round in; the text is one of these offers while it does."""
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields completions, hint, sign and input line."""
         with Vertical():
             yield self.pane
             yield self.hint_bar
@@ -140,7 +143,7 @@ class FilterBar(LineDialog[_Answer]):
                 yield self.line
 
     def on_mount(self) -> None:
-        """Begins to look. Names are read when the line is on the screen: the first time, a third of a second."""
+        """Starts the two threads; names are read after the line has been painted."""
         self.advisor.history.begin()
         self._looker.start()
         self._submit_text()
@@ -151,13 +154,13 @@ class FilterBar(LineDialog[_Answer]):
         self._reader.start()
 
     def on_unmount(self) -> None:
-        """Nobody wants to know any more."""
+        """Stops the two threads."""
         self._looker.stop()
         self._reader.stop()
 
     @property
     def is_reading(self) -> bool:
-        """Whether there may be more to offer in a moment."""
+        """Whether more completions may come in a moment."""
         is_known = self.advisor.sources.names is not None
         return not is_known or self.advice is None or self.advice.offers.missing is not None
 
@@ -170,12 +173,12 @@ class FilterBar(LineDialog[_Answer]):
             self._looker.submit("look", lambda: prompter.advise(text, cursor), self._take_advice)
 
     def _resubmit_text(self, _: None) -> None:
-        """There is more to offer than there was."""
+        """Judges the text again, because more was read."""
         self._asked = self.advice = None
         self._submit_text()
 
     def handle_change(self) -> None:
-        """See AskLine. What was said stays until the new text has been looked at, lest it flickers at every letter."""
+        """Judges the new text; the verdict of the old one stays until then, so that nothing flickers."""
         wrong = self.highlighter.error
         if wrong is not None and wrong.stop > len(self.line.value):
             self.highlighter.error = None
@@ -183,7 +186,7 @@ class FilterBar(LineDialog[_Answer]):
 
     @on(BarLine.CursorMove)
     def _follow_cursor(self) -> None:
-        """The text or the cursor is another one."""
+        """Judges the text for the new cursor position."""
         if self._cycled is not None and not self._is_inserted(self._cycled):
             self._cycled = None
         self._wants_completions, self._owed = False, 0
@@ -206,11 +209,11 @@ class FilterBar(LineDialog[_Answer]):
             self._cycle(self._owed)
 
     def show_hint(self, beside: str = HELP) -> None:
-        """See AskLine."""
+        """Shows the question, and the keys that help."""
         super().show_hint(beside)
 
     def _show_verdict(self, verdict: TextVerdict) -> None:
-        """Sign, colour and words for what stands there."""
+        """Shows a verdict by sign, colour and text."""
         state = verdict.state
         if verdict.why:
             self.show_above([BarPart("bar-error" if state is TextState.WRONG else "bar-dim", f" {verdict.why}")], ENTER)
@@ -222,12 +225,12 @@ class FilterBar(LineDialog[_Answer]):
         self.line.refresh()
 
     def show_error(self, why: str, wrong: Span | None) -> None:
-        """See AskLine."""
+        """Shows an error with the sign of a wrong text."""
         self._show_verdict(TextVerdict(TextState.WRONG, why, wrong))
         super().show_error(why, wrong)
 
     def handle_accept(self, text: str) -> None:
-        """See AskLine: it is an earlier one from now on."""
+        """Adds the text to the history."""
         self.advisor.history.add(text)
 
     # Ways to go on.
@@ -237,7 +240,7 @@ class FilterBar(LineDialog[_Answer]):
         self.pane.show(offers.items if is_wanted else (), self.size.height - FOOT - 1)
 
     def press_help_key(self, key: str) -> None:
-        """A key that helps was pressed in the line."""
+        """Handles a key of the input line: earlier entries, or completions."""
         history = self.advisor.history
         if key == "older":
             self._set_text(history.go_older(self.line.value))
@@ -258,7 +261,7 @@ class FilterBar(LineDialog[_Answer]):
             self.line.set_text(text, len(text))
 
     def _cycle(self, by: int) -> None:
-        """Takes the first offer, or another one in the place of the one that was taken."""
+        """Inserts the first completion, or another one in place of the last."""
         if self._cycled is not None:
             self._insert(self._cycled, (self.pane.cursor + by) % len(self._cycled.items))
             return
@@ -276,8 +279,10 @@ class FilterBar(LineDialog[_Answer]):
             self._insert(look.offers, 0 if by > 0 else len(look.offers.items) - 1)
 
     def _get_advice(self) -> InputAdvice | None:
-        """What there is to say of the text as it is: who types faster than a thread looks waits for it here. None while
-        names are being read."""
+        """Returns the advice for the present text, and waits for it if you type faster than the thread.
+
+        None while names are being read.
+        """
         look, line, prompter = self.advice, self.line, self.advisor
         if prompter.sources.names is None:
             return None
@@ -301,7 +306,7 @@ class FilterBar(LineDialog[_Answer]):
         self.pane.select(place)
 
     def _is_inserted(self, turning: Completions) -> bool:
-        """Whether the text is still as Tab has left it."""
+        """Returns whether the text is still as Tab has left it."""
         line = self.line
         return line.cursor_position == turning.end and any(
             line.value[turning.begin : turning.end] == item.text for item in turning.items

@@ -44,9 +44,9 @@ ScanPortion = tuple[FindingTally, int]
 
 
 class FindingScan:
-    """Looks at all rows of a scope, for a thread of its own.
+    """Examines all rows of a scope in a thread of its own.
 
-    post: gets what was found since the last time, and how many rows have been looked at by now.
+    post: gets new findings, and the number of examined rows.
     """
 
     def __init__(self, session: Session, scope: PageScope, post: Callable[[ScanPortion], object]) -> None:
@@ -56,7 +56,7 @@ class FindingScan:
         self._tally = FindingTally()
 
     def run(self) -> ScanPortion | None:
-        """Posts what it finds, and gives what it finds last; None where nobody wants it any more."""
+        """Posts findings as they come, and returns the last ones; None if they are not wanted any more."""
         scope = self.scope
         if scope.ended and scope.matches is None:
             for finding in self._session.findings:
@@ -79,7 +79,10 @@ class FindingScan:
 
 
 class FindingsPage(FoldingPage):
-    """The page. scope: what there is when it is made, or made anew."""
+    """The page of findings.
+
+    scope: returns the present rows.
+    """
 
     def __init__(self, palette: Palette, session: Session, scope: Callable[[], PageScope]) -> None:
         super().__init__(palette, "Findings")
@@ -89,7 +92,7 @@ class FindingsPage(FoldingPage):
         self._rows = 0
 
     def begin(self) -> None:
-        """See FoldingPage."""
+        """Starts the scan, with an empty list."""
         self.stop()
         self._findings, self._rows = FindingList(self._session), 0
         self.pane.show_text("working ...")
@@ -102,12 +105,12 @@ class FindingsPage(FoldingPage):
         self._show_title()
 
     def stop(self) -> None:
-        """Ends the examination that is under way."""
+        """Stops the scan."""
         if self._examination is not None:
             self._examination.work.cancel()
 
     def on_unmount(self) -> None:
-        """Nobody wants the rest any more."""
+        """Stops the scan."""
         self.stop()
 
     def _take_portion(self, examination: FindingScan, portion: ScanPortion | None) -> None:
@@ -148,7 +151,7 @@ _STYLES = {Severity.NOTE: "bar", Severity.WARNING: "bar-warning", Severity.ERROR
 
 
 def format_count(count: int, severity: Severity) -> str:
-    """`1 error`, `2,000 warnings`."""
+    """Formats a number of findings: `1 error`, `2,000 warnings`."""
     return f"{count:,} {severity.name.lower()}{'' if count == 1 else 's'}"
 
 
@@ -157,7 +160,10 @@ SIDE_TITLES = {None: "", FROM_CLIENT: ", what the client said", FROM_SERVER: ", 
 
 
 class FollowPage(FoldingPage):
-    """The page of one stream; the cursor begins at a row of it. lore: names that have been learned."""
+    """The page of a stream; the cursor begins at a row of it.
+
+    lore: resolved names.
+    """
 
     HINTS = (
         ("Enter", "go there"),
@@ -185,7 +191,7 @@ class FollowPage(FoldingPage):
         self._dialogue: Dialogue | None = None
 
     def begin(self) -> None:
-        """See FoldingPage."""
+        """Lists the messages of the stream by now."""
         if self._dialogue is not None and self.pane.current_line is not None:
             self._row = int(self._dialogue.rows[self.pane.current_line.head])
         scope, index = self._scope(), self._session.rows
@@ -221,7 +227,7 @@ class FollowPage(FoldingPage):
 
 
 class PacketsPage(FoldingPage):
-    """The page of one row."""
+    """The page of a message's packets."""
 
     HINTS = (("Enter", "its bytes"), ("= -", "all, none"), ("r", "anew"), ("Esc", "back"))
 
@@ -233,7 +239,7 @@ class PacketsPage(FoldingPage):
         self._lines: PacketLines | None = None
 
     def begin(self) -> None:
-        """See FoldingPage."""
+        """Reads the frames of the message in the worker thread."""
         session, row = self._session, self._row
         self.pane.show_text("working ...")
         self.show_title()

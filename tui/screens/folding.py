@@ -30,33 +30,33 @@ OPEN, FOLDED, PLAIN = "▾ ", "▸ ", "  "
 
 
 class FoldContents(Protocol):
-    """What a page shows, for the thread that paints."""
+    """The content of a page whose lines unfold; used by the thread that paints."""
 
     @property
     def fold_list(self) -> FoldList:
-        """Where each line is."""
+        """The positions of lines."""
 
     def make_head(self, head: int) -> Line:
-        """What a head says."""
+        """Returns the head of an item."""
 
     def make_child(self, head: int, at: int) -> Line:
-        """What a line beneath an unfolded head says; they are counted from 0."""
+        """Returns a line beneath an unfolded head, counted from 0."""
 
     def can_unfold(self, head: int) -> bool:
-        """Whether there is anything beneath a head."""
+        """Returns whether an item has lines beneath it."""
 
     def unfold(self, head: int) -> int:
-        """Unfolds a head; how many more lines there are now. They may be others, and more, before long."""
+        """Unfolds an item; returns the number of lines that were added. They may change before long."""
 
     def fold(self, head: int) -> int:
-        """Folds it; how many fewer lines there are."""
+        """Folds an item; returns the number of lines that were removed."""
 
     def find_lead(self, spot: FoldLine) -> Lead | None:
-        """Where Enter on a line leads."""
+        """Returns the lead of a line, or None."""
 
 
 class FoldingPane(PagePane):
-    """Shows Contents, or while there are none, what a page shows before its lines are there."""
+    """Shows FoldContents, or a text while there are none."""
 
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("folding")
 
@@ -67,17 +67,17 @@ class FoldingPane(PagePane):
         self._kept_folded: set[int] = set()
 
     def show_text(self, text: str) -> None:
-        """Shows a sentence, and no contents."""
+        """Shows a text without contents."""
         self.contents, self.page_lines = None, (PageLine((("dim", text),)),)
         self.update_count()
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of lines."""
         return super().count if self.contents is None else self.contents.fold_list.lines
 
     def get_spans(self, line: int) -> Spans:
-        """See Pane."""
+        """Returns a line with its fold mark."""
         contents = self.contents
         if contents is None:
             return super().get_spans(line)
@@ -89,7 +89,7 @@ class FoldingPane(PagePane):
         return (("dim", mark), *contents.make_head(head))
 
     def show_contents(self, contents: FoldContents, at: int = 0) -> None:
-        """Shows others, with the cursor on a head."""
+        """Shows other contents, with the cursor on the item `at`."""
         self.contents, self._unfolds_all = contents, False
         self._kept_folded.clear()
         self.cursor = self.top = 0
@@ -98,16 +98,16 @@ class FoldingPane(PagePane):
 
     @property
     def current_line(self) -> FoldLine | None:
-        """What the cursor is on."""
+        """The line of the cursor, or None."""
         return None if self.contents is None or not self.count else self.contents.fold_list.locate(self.cursor)
 
     @property
     def top_line(self) -> FoldLine | None:
-        """What the first line seen shows."""
+        """The first visible line, or None."""
         return None if self.contents is None or not self.count else self.contents.fold_list.locate(self.top)
 
     def restore_lines(self, spot: FoldLine | None, top: FoldLine | None) -> None:
-        """There are other lines: `spot` is selected, and `top` is the first line seen, where that can be."""
+        """Selects a line and scrolls to another one, after the contents have changed."""
         if self.contents is not None:
             accordion = self.contents.fold_list
             self.cursor = 0 if spot is None else accordion.find_line(spot.head) + spot.offset
@@ -116,7 +116,7 @@ class FoldingPane(PagePane):
         self.place_cursor(self.cursor)
 
     def add_lines(self, line: int, more: int) -> None:
-        """Beneath the head on a line there are so many more lines now."""
+        """Adapts cursor and scroll position to lines that were added beneath a head."""
         if self.cursor > line:
             self.cursor = max(self.cursor + more, line)
         if self.top > line:
@@ -124,7 +124,7 @@ class FoldingPane(PagePane):
         self.update_count()
 
     def make_strips(self, size: Size) -> list[Strip]:
-        """See Painted."""
+        """Returns the visible lines; unfolds them first if all are to be unfolded."""
         if self._unfolds_all and self.contents is not None:
             self._unfold_visible(self.contents)
         return super().make_strips(size)
@@ -141,7 +141,7 @@ class FoldingPane(PagePane):
             line = begin + 1 + (contents.fold_list.get_height(head) or 0)
 
     def _unfold_if_wanted(self, head: int) -> int:
-        """Unfolds a head because all are to be; how many more lines there are."""
+        """Unfolds an item if all are to be unfolded; returns the number of lines that were added."""
         contents = self.contents
         if contents is None or head in self._kept_folded or contents.fold_list.get_height(head) is not None:
             return 0
@@ -149,7 +149,7 @@ class FoldingPane(PagePane):
         return contents.unfold(head) if contents.can_unfold(head) else 0
 
     def _unfold_on_way(self, line: int, by: int) -> int:
-        """Where a step of `by` lines leads from a line, when all on the way is unfolded; the cursor keeps its spot."""
+        """Returns the line that a step of `by` lines leads to, after unfolding the items on its way."""
         contents, aim = self.contents, line + by
         if contents is None or not self._unfolds_all:
             return aim
@@ -172,7 +172,7 @@ class FoldingPane(PagePane):
         self.move_cursor(self._unfold_on_way(self.cursor, by))
 
     def set_top_line(self, top: int) -> None:
-        """See Pane."""
+        """Scrolls to a line, and unfolds the items on the way."""
         super().set_top_line(self._unfold_on_way(self.top, top - self.top))
 
     def _action_down(self) -> None:
@@ -193,12 +193,12 @@ class FoldingPane(PagePane):
         super()._action_bottom()
 
     def handle_click(self, line: int, column: int) -> None:
-        """See Pane: a click on the mark folds."""
+        """Folds or unfolds an item if its mark was clicked."""
         if column < len(PLAIN) and self.current_line is not None and not self.current_line.offset:
             self.toggle()
 
     def _set_unfolded(self, spot: FoldLine, *, unfold: bool) -> None:
-        """Unfolds or folds the head of a spot, which is selected then."""
+        """Unfolds or folds the item of a line, and selects its head."""
         contents = self.contents
         if contents is None:
             return
@@ -215,7 +215,7 @@ class FoldingPane(PagePane):
             self.show_below(contents.fold_list.get_height(spot.head) or 0)
 
     def toggle(self) -> None:
-        """Unfolds what the cursor is on, or folds it."""
+        """Unfolds the item under the cursor, or folds it."""
         spot, contents = self.current_line, self.contents
         if spot is not None and contents is not None:
             self._set_unfolded(spot, unfold=contents.fold_list.get_height(spot.head) is None)
@@ -257,7 +257,7 @@ class FoldingPane(PagePane):
 
 
 class FoldingPage(Page):
-    """A page whose lines unfold. A subclass begins the work that makes them, and says the title."""
+    """A page whose lines unfold; a subclass starts the work and shows the title."""
 
     HINTS: ClassVar[Sequence[tuple[str, str]]] = (
         ("Enter", "go there"),
@@ -273,21 +273,21 @@ class FoldingPage(Page):
         self._has_begun = False
 
     def begin(self) -> None:
-        """Begins the work, or begins it anew: there may be more by now."""
+        """Starts the work, or starts it again."""
         raise NotImplementedError
 
     def rebuild(self) -> None:
-        """See Page: lines do not depend on the width."""
+        """Starts the work once; lines do not depend on the width."""
         if not self._has_begun:
             self._has_begun = True
             self.begin()
 
     def show_title(self, *more: BarPart) -> None:
-        """What stands behind the page's name in its first line."""
+        """Shows the name of the page and more parts in the title bar."""
         self._head.show([BarPart("bar-title", f" {self.heading}"), *more])
 
     def follow_line(self) -> None:
-        """See Page."""
+        """Closes the page with the lead of the selected line, or folds it."""
         contents, spot = self.pane.contents, self.pane.current_line
         lead = None if contents is None or spot is None else contents.find_lead(spot)
         if lead is not None:

@@ -41,21 +41,21 @@ class HelpPane(Pane):
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of lines."""
         return len(self.help_lines)
 
     def get_spans(self, line: int) -> Spans:
-        """See Pane."""
+        """Returns a line of the help."""
         return self.help_lines[line].line
 
     @property
     def key(self) -> KeyBinding | None:
-        """What the selected line is about."""
+        """The key of the selected line, or None."""
         return self.help_lines[self.cursor].key if self.count else None
 
 
 class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
-    """Opens above the panes and gives the key whose line was chosen; Escape, q and ? lead back."""
+    """The help page; its result is the key of the chosen line. Escape, q and ? close it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,question_mark", "back", show=False),
@@ -83,14 +83,14 @@ class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
         self._hint = Bar(palette, "bar", id="hint")
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields search line, help and hint."""
         with Vertical():
             yield TextLine(placeholder="words to find")
             yield self.pane
             yield self._hint
 
     def on_mount(self) -> None:
-        """Says the keys of this page."""
+        """Shows the keys of this page."""
         parts = [
             each for key, text in HINT for each in (BarPart("bar-key", f" {key}"), BarPart("bar-dim", f" {text}  "))
         ]
@@ -116,7 +116,7 @@ class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
             self.dismiss(key)
 
     def _action_leave(self) -> None:
-        """First the search, then the page."""
+        """Closes the search, or the page."""
         if not self.has_class("-searching"):
             self.dismiss(None)
             return
@@ -159,7 +159,10 @@ NOTES = (
 
 
 class HelpLine(NamedTuple):
-    """A line of the help. title: of what it stands below; key: what Enter on it does."""
+    """A line of the help.
+
+    title: of its section. key: what Enter on it does.
+    """
 
     line: Line
     title: str = ""
@@ -167,7 +170,10 @@ class HelpLine(NamedTuple):
 
 
 def make_help_lines(signs: Sequence[tuple[str, str]], rules: Sequence[CompiledRule]) -> list[HelpLine]:
-    """All that is to be said. signs: of the list; rules: the colour rules in force."""
+    """Makes all lines.
+
+    signs: of the list. rules: the colour rules in force.
+    """
     said: list[HelpLine] = []
     for where, title in TITLES.items():
         said += _make_section(
@@ -182,7 +188,7 @@ def make_help_lines(signs: Sequence[tuple[str, str]], rules: Sequence[CompiledRu
 
 
 def filter_lines(said: Sequence[HelpLine], words: str) -> list[HelpLine]:
-    """The lines that have all of the words; all lines without words."""
+    """Returns the lines that contain all words; all lines without words."""
     wanted = words.lower().split()
     if not wanted:
         return list(said)

@@ -39,10 +39,10 @@ SHARE = 10
 
 
 class Ingest:
-    """Takes over what a Loader announces, for a screen. live: the capture that the packets come from, if it is one.
+    """Takes over what a Loader announces, for a screen.
 
-    paused: the list stands still. saved: so many packets of a live capture that nobody keeps have been saved. follows:
-    more may come for ever.
+    live: the live capture, if any. is_paused: the list stands still. saved: packets of a live capture that were saved.
+    follows: the input may grow for ever.
     """
 
     def __init__(
@@ -71,33 +71,33 @@ class Ingest:
 
     @property
     def is_reading(self) -> bool:
-        """Whether more may come."""
+        """Whether more rows may come."""
         return self._bars.counts.is_reading
 
     @property
     def memory(self) -> int | None:
-        """Bytes that tables may hold."""
+        """Bytes that tables may hold; None: no limit."""
         return self._loader.memory
 
     @property
     def is_over(self) -> bool:
-        """Whether reading has ended, after `stop`."""
+        """Whether reading has ended, after stop()."""
         return not self._loader.is_alive()
 
     @property
     def scrolls(self) -> bool | None:
-        """Whether the list stays at its end; None where no end is awaited."""
+        """Whether the list stays at its end; None if no rows are expected."""
         return self._timeline.following and not self.is_paused if self.is_reading and self._comes_live else None
 
     @property
     def unsaved(self) -> int:
-        """Packets that were captured and that nobody keeps."""
+        """The number of captured packets that nobody keeps."""
         live = self.live
         return 0 if live is None or live.kept else max(live.health().captured - self.saved, 0)
 
     @property
     def capture_status(self) -> CaptureStatus | None:
-        """What there is to say of the live capture, or of a list that stands still."""
+        """The status of the live capture, or of a paused list; None without either."""
         live, waiting = self.live, 0
         if self.is_paused and self._announced is not None:
             waiting = self._announced.rows - self._timeline.timeline.rows
@@ -111,7 +111,7 @@ class Ingest:
         return CaptureStatus(state, health.captured, health.dropped, health.backlog, health.lag, waiting)
 
     def show_title(self) -> None:
-        """The first line says how much there is now, and how the live capture stands."""
+        """Updates the title with the numbers of rows, and the status of the live capture."""
         live = self.live
         self._bars.show_title(self._filters.in_force, self.capture_status)
         if self._bars.set_problem(None if live is None else live.problem):
@@ -120,7 +120,7 @@ class Ingest:
     # Rows come in.
 
     def begin(self) -> Growth | None:
-        """Begins to read; the first rows, if they come in a moment."""
+        """Starts reading; returns the first rows, if they come in a moment."""
         return self._loader.begin(FIRST_ROWS_TIMEOUT)
 
     def resume(self) -> None:
@@ -128,11 +128,11 @@ class Ingest:
         self._loader.resume(self._take_progress)
 
     def stop(self, patience: float) -> None:
-        """Ends reading; waits that many seconds for it at most."""
+        """Ends reading; waits at most `patience` seconds."""
         self._loader.stop(patience)
 
     def _take_progress(self, told: Growth | ReadingEnd) -> None:
-        """See Loader.go_on; in its thread."""
+        """Passes an announcement to the thread that paints; called in the loader's thread."""
         self._screen.call_later(
             partial(self._end, told.error) if isinstance(told, ReadingEnd) else partial(self._grow, told)
         )
@@ -142,7 +142,7 @@ class Ingest:
         self.show_soon()
 
     def show_soon(self, *, now: bool = False) -> None:
-        """Takes over what was announced, and shows what the filter keeps: at once, or when there is time for it."""
+        """Takes over what was announced: at once, or when the pause is over."""
         wait = 0.0 if now else self._next - time.monotonic()
         if wait <= 0:
             self.take_over()
@@ -150,7 +150,7 @@ class Ingest:
             self._timer = self._screen.set_timer(wait, self.take_over)
 
     def take_over(self, growth: Growth | None = None) -> None:
-        """Shows what has been announced, or what is given, unless the list stands still."""
+        """Shows the announced rows, or the given ones, unless the list is paused."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -173,14 +173,14 @@ class Ingest:
         self._next = now + max(pause, SHARE * (now - began))
 
     def _can_take_over(self, growth: Growth) -> bool:
-        """Whether the list takes over what was announced; one that stands still does when it must lose rows."""
+        """Returns whether the list takes rows over; a paused one resumes if it must lose rows."""
         if self.is_paused and growth.pressing and growth.first > self._timeline.timeline.first:
             self.is_paused = False
             self._bars.show_warning("the list goes on: messages that stood in it leave memory")
         return not self.is_paused
 
     def toggle_pause(self) -> None:
-        """The list stands still, or takes over all that has come meanwhile."""
+        """Pauses the list, or takes over all that has come meanwhile."""
         self.is_paused = not self.is_paused
         self.show_soon(now=True)
         self._say_heads()
@@ -205,7 +205,7 @@ class Ingest:
     # Rows leave.
 
     def _evict(self, growth: Growth) -> None:
-        """Rows leave that are to, if nobody needs them: nothing that is painted looks at them from then on."""
+        """Drops rows that are to be evicted, if no page or dialog needs them."""
         app, first = self._screen.app, min(growth.first, growth.rows)
         alone = app.screen is self._screen
         was_alone, self._was_alone = self._was_alone, alone
@@ -223,7 +223,7 @@ class Ingest:
         self._loader.release_rows(first)
 
     def _close_others(self) -> None:
-        """Closes what stands above the screen, now: Textual's own way to do that comes too late the second time."""
+        """Closes the screens above the main screen at once; Textual's own way is too late for several."""
         app = self._screen.app
         for screen in app.screen_stack[:0:-1]:
             if screen is app.screen and screen is not self._screen:
@@ -235,25 +235,25 @@ MOST_MESSAGES, MOST_ROWS = 500, 100_000
 
 
 class NameLearning:
-    """The list and what is shown of a message say the names that have been learned."""
+    """Resolves names from the rows that were taken over, a portion at a time, in the worker thread."""
 
     def __init__(self, lore: Lore, background: BackgroundWorker, timeline: TimelinePane, view: DetailView) -> None:
         self._lore, self._background, self._timeline, self._view = lore, background, timeline, view
 
     @property
     def is_complete(self) -> bool:
-        """Whether all rows that were taken over have been asked for names."""
+        """Whether all rows that were taken over have been examined for names."""
         return self._lore.read >= self._timeline.timeline.rows
 
     def learn(self) -> None:
-        """Learns from the next rows, as far as there are any."""
+        """Examines the next rows, if there are any."""
         lore = self._lore
         rows = min(self._timeline.timeline.rows, lore.read + MOST_ROWS)
         if lore.read < rows:
             self._background.submit("names", lambda: lore.learn(rows, MOST_MESSAGES), self._take_kinds)
 
     def _take_kinds(self, kinds: set[str]) -> None:
-        """Names have been learned, of these kinds."""
+        """Updates list and tree after names of these kinds were resolved."""
         if TOPIC in kinds:
             self._timeline.clear_names()
         detail = self._view.detail

@@ -37,7 +37,7 @@ UNSAFE = "\N{REPLACEMENT CHARACTER}"
 
 
 def make_safe(plain: str) -> str:
-    """A text as it is shown, of the same length."""
+    """Returns a text of the same length that is safe to display."""
     return plain if plain.isascii() and plain.isprintable() else "".join(map(_replace_unsafe, plain))
 
 
@@ -47,12 +47,15 @@ def _replace_unsafe(character: str) -> str:
 
 class _SafeHighlighter(Highlighter):
     def highlight(self, text: Text) -> None:
-        """See rich."""
+        """Replaces unsafe characters."""
         text.plain = make_safe(text.plain)
 
 
 class TextLine(CrashGuard, Input):
-    """`text` stands in it, not selected. allowed: what may, as a regular expression; most: characters, 0: any."""
+    """Textual's Input, with a safe display.
+
+    text: the first value, not selected. allowed: a regular expression. most: characters, 0: no limit.
+    """
 
     def __init__(
         self,
@@ -79,7 +82,7 @@ _BREAKS = re.compile(r"[\t\r\n]+")
 
 
 class ErrorHighlighter(Highlighter):
-    """Shows a text in a style, with what is wrong in it underlined; `wrong` is nothing where nothing is."""
+    """Shows a text in a style, with the span of an error underlined."""
 
     def __init__(self, palette: Palette) -> None:
         self.error: Span | None = None
@@ -88,7 +91,7 @@ class ErrorHighlighter(Highlighter):
         self._safe = ("", "")
 
     def highlight(self, text: Text) -> None:
-        """See rich. A line is asked for several times a key, and may be long."""
+        """Replaces unsafe characters, and styles the text; the result is cached, because lines may be long."""
         plain = text.plain
         if self._safe[0] != plain:
             self._safe = plain, make_safe(plain)
@@ -99,7 +102,7 @@ class ErrorHighlighter(Highlighter):
 
 
 class BarLine(TextLine):
-    """A line of at most LONGEST_LINE characters. Its screen is told when the cursor moves, and of keys that help."""
+    """A line of at most LONGEST_LINE characters; it posts cursor moves, and passes help keys to its screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "help('older')", show=False),
@@ -110,18 +113,18 @@ class BarLine(TextLine):
     ]
 
     class CursorMove(Message):
-        """The cursor stands elsewhere, or what is selected is something else."""
+        """The cursor or the selection has changed."""
 
     def __init__(self, text: str, underlined: ErrorHighlighter) -> None:
         super().__init__(text, highlighter=underlined, most=LONGEST_LINE)
         self.error_highlighter = underlined
 
     def watch_selection(self) -> None:
-        """See Textual."""
+        """Posts CursorMove."""
         self.post_message(self.CursorMove())
 
     def set_text(self, text: str, cursor: int) -> None:
-        """Has the line say something else."""
+        """Sets the text and the cursor."""
         self.value = text[:LONGEST_LINE]
         self.cursor_position = cursor
 
@@ -131,7 +134,7 @@ class BarLine(TextLine):
             helper(key)
 
     async def _on_key(self, event: events.Key) -> None:
-        """What a key is bound to is done now."""
+        """Runs the action of a bound key at once."""
         bound = self._bindings.key_to_bindings.get(event.key)
         if bound and not event.is_printable:
             event.stop()
@@ -139,7 +142,7 @@ class BarLine(TextLine):
             await self.run_action(bound[0].action)
 
     def _on_paste(self, event: events.Paste) -> None:
-        """Line breaks and tabs become blanks; what is too much is cut off."""
+        """Replaces line breaks and tabs by blanks, and cuts what is too long."""
         event.stop()
         event.prevent_default()
         start, end = sorted(self.selection)
@@ -153,12 +156,12 @@ _Answer = TypeVar("_Answer")
 
 
 class InputDialog(CrashGuard, ModalScreen[_Answer]):
-    """Has an Input; what is typed before that is there is typed into it. Escape gives None."""
+    """A dialog with an Input, which also gets keys that were typed before it was there. Escape cancels."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "back", show=False)]
 
     def on_key(self, event: events.Key) -> None:
-        """Keys come here first while nothing has the focus yet; those of a line that has it do not say a character."""
+        """Passes keys to the Input while nothing has the focus yet."""
         line = self.query_one(Input)
         if self.focused is None:
             self.set_focus(line)
@@ -171,7 +174,7 @@ class InputDialog(CrashGuard, ModalScreen[_Answer]):
 
 
 class NumberDialog(InputDialog[int]):
-    """Gives the number that was typed; None when nothing was."""
+    """Asks for a message number; its result is None if nothing was typed."""
 
     DEFAULT_CSS = """
     NumberDialog { align: center middle; }
@@ -183,7 +186,7 @@ class NumberDialog(InputDialog[int]):
         self._rows = rows
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields the input line."""
         yield TextLine(placeholder=f"message 1 to {self._rows}", allowed=r"[0-9]*", most=MOST_DIGITS)
 
     @on(Input.Submitted)
@@ -192,9 +195,10 @@ class NumberDialog(InputDialog[int]):
 
 
 class LineQuestion(NamedTuple, Generic[_Answer]):
-    """name: what is asked for. hint: what the line says while nothing is wrong. text: what stands there at first.
+    """A question.
 
-    read: makes an answer of what was typed. Raises UserError, which is said; the place of a FilterError is underlined.
+    name: what is asked for. hint: shown while nothing is wrong. text: the first value. read: parses the text; raises
+    UserError, which is shown, or FilterError, whose span is underlined.
     """
 
     name: str
@@ -204,7 +208,7 @@ class LineQuestion(NamedTuple, Generic[_Answer]):
 
 
 class LineDialog(InputDialog[tuple[_Answer]]):
-    """A line at the foot of the screen; gives the answer alone in a tuple, None when it was left."""
+    """A line at the foot of the screen; its result is a tuple of the answer, or None."""
 
     DEFAULT_CSS = """
     LineDialog { background: transparent; }
@@ -221,23 +225,23 @@ class LineDialog(InputDialog[tuple[_Answer]]):
         self.line = BarLine(question.text, self.highlighter)
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields hint and input line."""
         with Vertical():
             yield self.hint_bar
             yield self.line
 
     def on_mount(self) -> None:
-        """Says what is asked for. What is typed takes the place of what stands there."""
+        """Shows the hint, and selects the text, so that typing replaces it."""
         self.show_hint()
         self.line.select_all()
 
     def show_hint(self, beside: str = "") -> None:
-        """What is asked for stands above the line; at the right what there is room for."""
+        """Shows the question above the line, and `beside` at its right if it fits."""
         question = self.question
         self.show_above([BarPart("bar-title", f" {question.name}  "), BarPart("bar-dim", question.hint)], beside)
 
     def show_above(self, parts: Sequence[BarPart], beside: str) -> None:
-        """Something stands above the line; what is beside it at the right only if both are seen whole."""
+        """Shows parts above the line, and `beside` at their right if both fit."""
         room = self.size.width - cell_len(beside) - sum(cell_len(part.text) for part in parts)
         self.hint_bar.show(parts, [BarPart("bar-dim", beside)] if beside and room >= 0 else ())
 
@@ -246,7 +250,7 @@ class LineDialog(InputDialog[tuple[_Answer]]):
         self.handle_change()
 
     def handle_change(self) -> None:
-        """Another text stands there: what was said of the one before is not true any more."""
+        """Removes the error of the text before."""
         self.highlighter.error = None
         self.show_hint()
 
@@ -263,7 +267,7 @@ class LineDialog(InputDialog[tuple[_Answer]]):
             self.dismiss((answer,))
 
     def show_error(self, why: str, wrong: Span | None) -> None:
-        """The text is wrong."""
+        """Shows an error, and underlines its span."""
         self.show_above([BarPart("bar-error", f" {why}")], "")
         self.highlighter.error = wrong
         if wrong is not None:
@@ -271,11 +275,11 @@ class LineDialog(InputDialog[tuple[_Answer]]):
         self.line.refresh()
 
     def handle_accept(self, text: str) -> None:
-        """The text is right, and the line closes."""
+        """Called with the accepted text, before the line closes."""
 
 
 def _find_span(typed: str, error: FilterError) -> Span | None:
-    """The place in what was typed, of which the filter is the end."""
+    """Returns the span of a filter's error in the typed text, which ends with the filter."""
     if not typed.endswith(error.text):
         return None
     before = len(typed) - len(error.text)
@@ -286,7 +290,7 @@ NARROW_TITLE = " narrow to: "
 
 
 class NarrowDialog(InputDialog[None]):
-    """Tells each text that stands in the line; Enter leaves it so, Escape leaves nothing."""
+    """Passes each text to `tell` as it is typed; Enter keeps it, Escape clears it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", show=False)]
     DEFAULT_CSS = f"""
@@ -303,13 +307,13 @@ class NarrowDialog(InputDialog[None]):
         self._said = Bar(palette, "bar", id="said")
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields title and input line."""
         with Horizontal():
             yield self._said
             yield TextLine(self._text, most=200)
 
     def on_mount(self) -> None:
-        """Says what it is for."""
+        """Shows the title."""
         self._said.show([BarPart("bar-title", NARROW_TITLE)])
 
     @on(Input.Changed)

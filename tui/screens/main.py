@@ -55,9 +55,9 @@ MOST_LONG_BODIES = 4
 
 
 class MainScreen(CrashGuard, Screen[None]):
-    """List, tree and bytes of one session.
+    """The list, the tree and the bytes of one session.
 
-    named: filters that a filter may refer to. background: the thread for what takes longer than a key may.
+    named: named filters. background: the worker thread.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("screen")
@@ -69,31 +69,31 @@ class MainScreen(CrashGuard, Screen[None]):
         session: Session,
         opened: StartOptions,
         palette: Palette,
-        remembered: SavedState,
+        saved_state: SavedState,
         loader: Loader,
         live: LiveCapture | None = None,
     ) -> None:
         super().__init__()
-        self.session, self.palette, self.remembered = session, palette, remembered
+        self.session, self.palette, self.saved_state = session, palette, saved_state
         self.config, self.limits, self.named = opened.config, opened.limits, opened.config.filters or {}
         self.lore, self._wanted = Lore(session), opened.wanted
         self.on_gone: Callable[[], object] = lambda: None
         """Called when this screen has no more to do."""
         self.background, self._asker = BackgroundWorker(self.call_later), BackgroundWorker(self.call_later)
         self.timeline = TimelinePane(palette, session, following=opened.following, id="list", lore=self.lore)
-        self.timeline.timeline.flat = opened.following or remembered.get(FLAT_KEY, False)
+        self.timeline.timeline.flat = opened.following or saved_state.get(FLAT_KEY, False)
         self.tree_pane, self.hex_pane = TreePane(palette, opened.limits, id="tree"), HexPane(palette, id="hex")
         self.bars = StatusBars(palette, opened.title, self.timeline, self.tree_pane, self.hex_pane)
         self.pane_area = PaneArea(
             palette,
             {"list": self.timeline, "tree": self.tree_pane, "hex": self.hex_pane},
             self.bars.widgets,
-            remembered,
+            saved_state,
         )
         readers = RowReaders(session)
         filters = FilterWorker(session, readers, self._asker)
         search = SearchWorker(session, readers, self._asker)
-        prompts = InputPrompts(self, session, palette, self.timeline, remembered, self.named)
+        prompts = InputPrompts(self, session, palette, self.timeline, saved_state, self.named)
         self.filter = FilterControl(
             filters, search, self.timeline, self.bars, prompts, lambda now: self.ingest.show_soon(now=now)
         )
@@ -113,16 +113,16 @@ class MainScreen(CrashGuard, Screen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields the area of panes and bars."""
         yield self.pane_area
 
     def on_mount(self) -> None:
-        """Begins to read; what is there in a moment is painted with the first screen."""
+        """Starts reading; the first rows are painted with the first screen."""
         self.set_focus(self.pane_area.focus_first, scroll_visible=False)
         self.timeline.row_lines.times.format = choose_format(
-            self.config.time_format, self.remembered.get(TIME_FORMAT_KEY, "")
+            self.config.time_format, self.saved_state.get(TIME_FORMAT_KEY, "")
         )
-        if self.remembered.get(COLUMNS_KEY, []):
+        if self.saved_state.get(COLUMNS_KEY, []):
             self.action_do("columns.restore_columns")
         growth = self.ingest.begin()
         self._asker.start()
@@ -137,15 +137,15 @@ class MainScreen(CrashGuard, Screen[None]):
         self.call_after_refresh(self.action_do, "appearance.load_rules")
 
     def _read_detail(self, row: int, standing: SessionContents | None) -> MessageDetail:
-        """All that is shown of a message; any thread may ask."""
+        """Decodes a message for the panes; any thread may call it."""
         return read_detail(self.session, row, self.limits, self.lore, standing)
 
     def on_unmount(self) -> None:
-        """The last that a screen hears."""
+        """Calls on_gone()."""
         self.on_gone()
 
     def stop(self, patience: float) -> None:
-        """Ends reading and decoding; waits that many seconds for each thread at most."""
+        """Ends reading and decoding; waits at most `patience` seconds for each thread."""
         self.background.stop()
         self.search.stop()
         self._asker.stop()
@@ -156,19 +156,19 @@ class MainScreen(CrashGuard, Screen[None]):
     # What the bars say.
 
     def show_message(self, text: str, style: str = "bar") -> None:
-        """A sentence in the status line, until something else is selected."""
+        """Shows a message in the status line until the selection changes."""
         self.bars.show_message(text, style)
 
     @on(TimelinePane.ColumnGrowth)
     @on(TimelinePane.FollowToggle)
     @on(Pane.SidewaysScroll)
     def show_heads(self) -> None:
-        """What stands above the panes speaks of what they show now."""
+        """Updates the heads of the panes."""
         view, zoomed = self.view, self.pane_area.arrangement.zoomed
         self.bars.show_heads(view.detail, view.head, view.source, zoomed=zoomed, scrolls=self.ingest.scrolls)
 
     def on_descendant_focus(self) -> None:
-        """Another pane has the focus: heads, keys and status speak of it."""
+        """Updates heads, keys and status for the pane that has the focus."""
         self.show_heads()
         self.bars.show_keys()
         self.view.show_status()
@@ -176,19 +176,20 @@ class MainScreen(CrashGuard, Screen[None]):
     @on(Resize)
     @on(PaneArea.LayoutChange)
     def _show_heads_soon(self) -> None:
-        """Other columns fit into the list, or another pane is zoomed."""
+        """Updates the heads after the next layout."""
         self.call_after_refresh(self.show_heads)
 
     # What the panes tell.
 
     @on(TimelinePane.LineSelection)
     def _select(self, message: TimelinePane.LineSelection) -> None:
-        """Goes to the end of the queue first: behind what says that the list's cursor has to be painted."""
+        """Shows the selection after the cursor has been painted."""
         self.call_later(self._show_selected, message.place)
 
     def _show_selected(self, place: ListPlace | None) -> None:
-        """The cursor is painted before anything else is done: it is what the eye follows. Textual's own clock would
-        come to that behind all that follows, which takes as long again.
+        """Paints the cursor, then shows the selection.
+
+        The eye follows the cursor, and Textual's own timer would paint it after the selection.
         """
         if place == self.timeline.selected:  # else the cursor has gone on since
             self._on_timer_update()
@@ -267,7 +268,7 @@ class MainScreen(CrashGuard, Screen[None]):
             self.filter.cancel()
 
     def action_do(self, name: str) -> None:
-        """Runs a command, the function `module.function` of tui.commands; imported when it is first used."""
+        """Runs a command, `module.function` of tui.commands, and imports its module if needed."""
         module, _, function = name.rpartition(".")
         getattr(import_module(f"tui.commands.{module}"), function)(self)
 
@@ -281,7 +282,7 @@ class MainScreen(CrashGuard, Screen[None]):
         self.app.push_screen(dialog, pass_answer)
 
     def follow_lead(self, lead: Lead | None) -> None:
-        """Goes where the line of a page leads that the user has chosen; nowhere if he has left it."""
+        """Follows the lead of a page's line; None: the user left the page."""
         if lead is None:
             return
         from tui.model.leads import FilterLead, MessageLead, PlaceLead
@@ -299,14 +300,14 @@ class MainScreen(CrashGuard, Screen[None]):
 
     def _action_view(self) -> None:
         self.timeline.switch_view()
-        self.remembered.set(FLAT_KEY, self.timeline.timeline.flat)
+        self.saved_state.set(FLAT_KEY, self.timeline.timeline.flat)
         self.show_heads()
 
     def _action_quit(self) -> None:
         self.quit()
 
     def quit(self) -> None:
-        """Ends the program; where packets would be lost, who wants that is asked first."""
+        """Ends the program; asks first if packets would be lost."""
         if self.ingest.live is None:
             self.app.exit()
         else:

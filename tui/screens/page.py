@@ -32,7 +32,7 @@ from tui.widgets.pane import Pane
 
 
 class PageLine(NamedTuple):
-    """A line of a page, and where Enter on it leads."""
+    """A line of a page, and its lead."""
 
     line: Line
     lead: Lead | None = None
@@ -53,21 +53,21 @@ class PagePane(Pane):
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of lines."""
         return len(self.page_lines)
 
     def get_spans(self, line: int) -> Spans:
-        """See Pane."""
+        """Returns a line of the page."""
         return self.page_lines[line].line
 
     def handle_click(self, line: int, column: int) -> None:
-        """See Pane: a click on what leads somewhere goes there."""
+        """Follows the lead of the clicked line."""
         if self.page_lines[line].lead is not None and isinstance(self.screen, Page):
             self.screen.follow_line()
 
 
 class Page(CrashGuard, Screen[Lead]):
-    """Shows what `make` makes, anew whenever the width changes. Gives where a line leads, None when it was left."""
+    """Shows the lines that `make` makes, again whenever the width changes; its result is a lead, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", show=False),
@@ -88,28 +88,28 @@ class Page(CrashGuard, Screen[Lead]):
         self.heading = title
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields title, lines and keys."""
         yield self._head
         yield self.page
         yield self._foot
 
     def on_mount(self) -> None:
-        """Begins to work."""
+        """Shows title and keys, and starts the worker thread."""
         self._head.show([BarPart("bar-title", f" {self.heading}")])
         hints = [(BarPart("bar-key", key), BarPart("bar-dim", f" {text}"), BLANK) for key, text in self.HINTS]
         self._foot.show([BarPart("bar", " "), *(part for parts in hints for part in parts)])
         self._worker.start()
 
     def on_unmount(self) -> None:
-        """Nobody wants the work any more."""
+        """Stops the worker thread."""
         self._worker.stop()
 
     def on_resize(self) -> None:
-        """Another width, other lines."""
+        """Makes the lines again for the new width."""
         self.call_after_refresh(self.rebuild)
 
     def rebuild(self) -> None:
-        """Has the lines made anew."""
+        """Makes the lines again, in the worker thread."""
         width, make = self.page.inner.width, self._make
 
         def work() -> Sequence[PageLine]:
@@ -128,7 +128,7 @@ class Page(CrashGuard, Screen[Lead]):
         self.follow_line()
 
     def follow_line(self) -> None:
-        """Ends with what the selected line stands for, if it stands for something."""
+        """Closes the page with the lead of the selected line, if it has one."""
         entry = self.page.page_lines[self.page.cursor] if self.page.count else None
         if entry is not None and entry.lead is not None:
             self.dismiss(entry.lead)
@@ -141,7 +141,7 @@ _MIB = 1 << 20
 
 
 def make_property_lines(session: Session, scope: PageScope) -> list[PageLine]:
-    """The lines of the page. Reads the session only; any thread may do it."""
+    """Makes the lines of properties. Only reads the session, so any thread may call it."""
     found = properties(session, scope.rows, scope.streams)
     lines = [PageLine(_make_line(each), _find_lead(each, session, scope)) for each in property_lines(found)]
     return [*lines, PageLine(()), *map(PageLine, _make_own_lines(scope))]
@@ -160,7 +160,7 @@ def _make_line(each: Property) -> Line:
 
 
 def _find_lead(each: Property, session: Session, scope: PageScope) -> Lead | None:
-    """A protocol's messages, or the one of a packet that somebody has written a comment on."""
+    """Returns the lead to a protocol's messages, or to the message of a commented packet."""
     match each.about:
         case ("protocol", name):
             return FilterLead(f'protocol == "{name}"')
@@ -171,7 +171,7 @@ def _find_lead(each: Property, session: Session, scope: PageScope) -> Lead | Non
 
 
 def _find_row(session: Session, scope: PageScope, packet: int) -> int | None:
-    """The first row that a packet brought bytes of; None for none, an empty packet's for example."""
+    """Returns the first row that has bytes of a packet, or None."""
     begins, counts = (session.rows.column(name)[scope.first : scope.rows] for name in ("pieces", "count"))
     for piece in np.flatnonzero(session.engine.pieces.column("packet") == packet)[:1].tolist():
         for row in np.flatnonzero((begins <= piece) & (piece < begins + counts)).tolist():
@@ -180,7 +180,10 @@ def _find_row(session: Session, scope: PageScope, packet: int) -> int | None:
 
 
 class PropertiesPage(Page):
-    """The page. scope: what there is when it is made."""
+    """The page of properties.
+
+    scope: returns the present rows.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "anew", show=False)]
     HINTS = (("Enter", "filter by the protocol; go to the packet's message"), ("r", "anew"), ("Esc", "back"))
@@ -191,7 +194,7 @@ class PropertiesPage(Page):
         self._known = scope()
 
     def rebuild(self) -> None:
-        """See Page."""
+        """Makes the lines again, for the present rows."""
         self._known = self._scope()
         super().rebuild()
 

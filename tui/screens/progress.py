@@ -31,7 +31,7 @@ WIDTH = 40
 
 
 class ProgressWatch:
-    """What the work tells. Of the thread that works, but for `stop`."""
+    """The connection between work and its dialog; used by the working thread, except cancel()."""
 
     def __init__(self, show: Callable[[int | None], object]) -> None:
         self._show = show
@@ -39,20 +39,20 @@ class ProgressWatch:
         self.over = threading.Event()
 
     def report(self, done: int | None) -> None:
-        """So many rows are done, None where that cannot be said. Raises Stopped."""
+        """Reports the number of rows that are done, None if unknown. Raises Cancellation if the work was cancelled."""
         if self._cancelled.is_set():
             raise Cancellation
         self._show(done)
 
     def cancel(self) -> None:
-        """Nobody wants it any more."""
+        """Cancels the work."""
         self._cancelled.set()
 
 
 class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
-    """Has `work` done, which is called with a Watch and gives a sentence; gives it, and whether it is a bad one.
+    """Runs `work` with a ProgressWatch; its result is the work's message, and whether it is an error.
 
-    rows: how many it will have done at its end.
+    rows: their total number.
     """
 
     HOLDS_ROWS = True
@@ -73,12 +73,12 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
         self._watch = ProgressWatch(lambda done: self._worker.post(partial(self._show, done)))
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields title, progress and hint."""
         with Vertical():
             yield from self._said
 
     def on_mount(self) -> None:
-        """Begins."""
+        """Starts the work."""
         what, _, hint = self._said
         what.show([BarPart("bar-title", f" {self._title}")])
         hint.show([BarPart("bar-key", " Esc"), BarPart("bar-dim", " stops it: nothing is left behind")])
@@ -87,7 +87,7 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
         self._worker.submit("work", self._run_work, self._finish)
 
     def _run_work(self) -> tuple[str, bool] | Exception:
-        """Does the work: a sentence, and whether it is a bad one; or a defect."""
+        """Runs the work; returns its message and whether it is an error, or a defect."""
         try:
             return self._work(self._watch), False
         except Cancellation:
@@ -102,7 +102,7 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
             self._watch.over.set()
 
     def on_unmount(self) -> None:
-        """Whoever ends the program in between waits until all is undone."""
+        """Cancels the work, and waits until it has been undone."""
         self._watch.cancel()
         self._worker.stop()
         if self._worker.ident is not None:

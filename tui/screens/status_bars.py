@@ -28,7 +28,7 @@ from tui.widgets.timeline import TimelinePane
 
 @dataclass(frozen=True, slots=True)
 class TitleCounts:
-    """What the title counts, and how reading stands."""
+    """The numbers in the title, and the state of reading."""
 
     rows: int = 0
     streams: int = 0
@@ -44,7 +44,7 @@ class TitleCounts:
         return self.state == "reading"
 
     def with_growth(self, growth: Growth) -> TitleCounts:
-        """As announced."""
+        """Returns the counts with the announced numbers."""
         rows, streams, packets, findings, percent, *_ = growth
         return replace(
             self,
@@ -57,7 +57,7 @@ class TitleCounts:
         )
 
     def with_end(self, error: Exception | None) -> TitleCounts:
-        """Reading has ended."""
+        """Returns the counts at the end of reading."""
         return replace(
             self, state="broken off" if error is not None else "complete", percent=None, memory=measure_memory()
         )
@@ -75,7 +75,10 @@ LONGEST_FILTER = 60
 
 @dataclass(frozen=True, slots=True)
 class ActiveFilter:
-    """The filter in force: how many messages it keeps so far; how far it has come, None where it has asked all."""
+    """The filter in force.
+
+    matches: their number so far. percent: the share of examined rows, None when all were.
+    """
 
     text: str
     matches: int
@@ -87,7 +90,7 @@ LEAST_LAG = 1.0
 
 
 def make_capture_parts(wire: CaptureStatus) -> list[BarPart]:
-    """How a live capture stands: what was lost, what waits, whether more comes."""
+    """Makes the parts of a live capture: dropped packets, waiting packets, state."""
     parts = []
     if wire.dropped:
         parts.append(BarPart("bar-error", f" {wire.dropped:,} dropped "))
@@ -102,7 +105,7 @@ def make_capture_parts(wire: CaptureStatus) -> list[BarPart]:
 def make_title(
     title: str, counts: TitleCounts, filtered: ActiveFilter | None = None, wire: CaptureStatus | None = None
 ) -> tuple[list[BarPart], list[BarPart]]:
-    """The first line: what is open, the filter, how much there is, whether more is to come."""
+    """Makes the title: what is open, the filter, the numbers, whether more will come."""
     packets = max(counts.packets, wire.captured) if wire is not None else counts.packets
     many = [("message", counts.rows), ("stream", counts.streams), ("packet", packets)]
     right = [BarPart("bar-error" if counts.state == "broken off" else "bar-dim", f" {counts.state} ")]
@@ -133,19 +136,19 @@ def make_title(
 
 
 def draw_gauge(percent: int) -> str:
-    """How far something has come, in GAUGE cells."""
+    """Draws a progress bar of GAUGE cells."""
     full = percent * GAUGE // 100
     return "━" * full + "╌" * (GAUGE - full)
 
 
 def make_head(said: str, *, focused: bool) -> list[BarPart]:
-    """The line above a pane; a mark, not only a colour, says which one has the focus."""
+    """Makes the head of a pane; a mark, not only a colour, shows the focus."""
     base = "head-on" if focused else "head"
     return [BarPart(base, "▌" if focused else " "), BarPart(base, said)]
 
 
 def make_tabs(sources: Sequence[Source], shown: int, *, focused: bool) -> list[BarPart]:
-    """The tabs above the bytes: one for each source."""
+    """Makes the tabs above the bytes, one for each source."""
     base = "head-on" if focused else "head"
     parts = [BarPart(base, "▌" if focused else " ")]
     for place, source in enumerate(sources):
@@ -157,7 +160,10 @@ def make_tabs(sources: Sequence[Source], shown: int, *, focused: bool) -> list[B
 
 
 def make_status(path: Sequence[Field | TreeNote], source: str | None, at: int | None) -> list[BarPart]:
-    """The selected field: where it stands in the tree and in the bytes. `at`: the byte under the cursor."""
+    """Makes the status of the selected field: its path, type and bytes.
+
+    at: the byte under the cursor.
+    """
     if not path:
         return []
     what = path[-1]
@@ -175,7 +181,7 @@ def make_status(path: Sequence[Field | TreeNote], source: str | None, at: int | 
 
 
 def make_keys(where: KeyPlace) -> list[BarPart]:
-    """The keys that matter now; each can be clicked."""
+    """Makes the line of keys; each can be clicked."""
     parts = [BarPart("bar", " ")]
     for key in list_footer_keys(where):
         parts += [
@@ -196,9 +202,9 @@ SCROLLS = {True: " ▼ newest ", False: " G: newest ", None: ""}
 
 
 class StatusBars:
-    """The bars around the three panes, by name in `widgets`; the panes by the names that keys have for them.
+    """The bars of the main screen in `widgets`, and its panes by the names of their keys.
 
-    counts: what the title counts. Of the thread that paints.
+    counts: the numbers of the title. Used by the thread that paints.
     """
 
     def __init__(self, palette: Palette, title: str, timeline: TimelinePane, tree: TreePane, hex_pane: HexPane) -> None:
@@ -217,44 +223,44 @@ class StatusBars:
 
     @property
     def focused_name(self) -> KeyPlace:
-        """Its name."""
+        """The name of the focused pane."""
         pane = self.focused
         return next(name for name, each in self.panes.items() if each is pane)
 
     def show_message(self, text: str, style: str = "bar") -> None:
-        """A sentence in the status line, until something else is selected; for a while, where messages are selected as
-        they come.
-        """
+        """Shows a message until the selection changes; for a few seconds if rows are selected as they come."""
         self._show_status([BarPart("bar", " "), BarPart(style, text)])
         follows = self.timeline.following and self.counts.is_reading
         self._stays = time.monotonic() + MESSAGE_SECONDS if text and follows else 0.0
 
     def show_warning(self, text: str) -> None:
-        """A warning that stays for a while, whatever is selected meanwhile."""
+        """Shows a warning for a few seconds, whatever is selected."""
         self.show_message(text, "bar-warning")
         self._stays = time.monotonic() + MESSAGE_SECONDS
 
     def set_problem(self, problem: str | None) -> bool:
-        """Why a live capture ended: stands in the status line when nothing else is said there. Whether it is new."""
+        """Sets the reason why a live capture ended, for the status line; returns whether it is new."""
         is_new = problem != self._problem
         if is_new:
             self._problem, self._stays = problem, 0.0
         return is_new
 
     def _show_status(self, parts: Sequence[BarPart]) -> None:
-        """At the right stands how many rows are marked."""
+        """Shows parts, and at the right the number of marked rows."""
         said = self.timeline.row_lines.marks.summary
         self.widgets["status"].show(parts, [BarPart("bar-title", f"{said} ")] if said else ())
 
     def show_title(self, filtered: ActiveFilter | None, wire: CaptureStatus | None) -> None:
-        """What is open, the filter in force, how much there is; how a live capture stands."""
+        """Updates the title."""
         self.widgets["title"].show(*make_title(self._title, self.counts, filtered, wire))
 
     def show_heads(
         self, detail: MessageDetail | None, shown: str, source: int, *, zoomed: bool, scrolls: bool | None = None
     ) -> None:
-        """The columns of the list, the message in the tree, the sources of the bytes, of which one is shown; zoomed:
-        that the pane with the focus stands alone; scrolls: whether the list stays at its end, None where it has one.
+        """Updates the heads of the panes.
+
+        shown: the title of the tree. source: of the bytes. zoomed: only the focused pane is shown. scrolls: whether the
+        list follows its end, None if no rows are expected.
         """
         focused = {name: pane.has_focus for name, pane in self.panes.items()}
         sources = () if detail is None else detail.tree.sources
@@ -269,7 +275,7 @@ class StatusBars:
             self.widgets[f"{name}-head"].show(parts, [BarPart(base, beside)] if beside else (), base)
 
     def show_selection(self, detail: MessageDetail | None, source: int) -> None:
-        """Where the selected field stands, unless the list has the focus: it says all itself."""
+        """Shows the position of the selected field, unless the list has the focus."""
         if time.monotonic() < self._stays:
             return
         path = () if self.timeline.has_focus or detail is None else self.tree.get_path()
@@ -279,7 +285,7 @@ class StatusBars:
         self._show_status(problem or make_status(path, name, at))
 
     def show_keys(self) -> None:
-        """The keys that matter in the pane that has the focus."""
+        """Shows the keys of the focused pane."""
         self.widgets["keys"].show(make_keys(self.focused_name))
 
 
@@ -287,7 +293,7 @@ STATM = Path("/proc/self/statm")
 
 
 def measure_memory() -> int | None:
-    """Bytes of anonymous memory that are in use; None where the system does not tell."""
+    """Returns the bytes of anonymous memory in use; None if the system does not tell."""
     with suppress(OSError, ValueError, IndexError):
         _, resident, shared = map(int, STATM.read_bytes().split()[:3])
         return (resident - shared) * os.sysconf("SC_PAGE_SIZE")

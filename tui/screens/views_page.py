@@ -34,7 +34,7 @@ DIGITS = 9
 
 
 class ViewPane(PagePane):
-    """The lines of the view that is seen."""
+    """The lines of the visible view."""
 
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("views")
 
@@ -44,30 +44,30 @@ class ViewPane(PagePane):
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of lines."""
         return len(self.view_lines)
 
     @property
     def current_line(self) -> ViewLine | None:
-        """What the cursor is on."""
+        """The line of the cursor, or None."""
         return self.view_lines[self.cursor] if self.cursor < self.count else None
 
     @property
     def fold_line(self) -> int | None:
-        """The line of what unfolds that the cursor is on or beneath."""
+        """The foldable line at or above the cursor, or None."""
         return next((line for line in range(self.cursor, -1, -1) if self.view_lines[line].folds), None)
 
     def get_spans(self, line: int) -> Spans:
-        """See Pane."""
+        """Returns a line of the view."""
         return self.view_lines[line].line
 
     def handle_move(self) -> None:
-        """See Pane."""
+        """Updates the chart for the selected line."""
         assert isinstance(self.screen, ViewsPage)
         self.screen.show_chart()
 
     def handle_click(self, line: int, column: int) -> None:
-        """See Pane: a click on a mark folds, one on what leads somewhere goes there."""
+        """Folds or unfolds a line if its mark was clicked, else follows its lead."""
         assert isinstance(self.screen, ViewsPage)
         item = self.view_lines[line]
         if item.folds and column < 2:
@@ -77,7 +77,7 @@ class ViewPane(PagePane):
 
 
 class ViewsPage(Page):
-    """Shows the views that `make` makes of what is in a scope; the scope is asked for anew whenever they are made."""
+    """Shows the views that `make` makes of the rows in a scope."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "turn(1)", show=False),
@@ -102,21 +102,21 @@ class ViewsPage(Page):
         self._seen: View | None = None
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields title, tabs, chart, titles of columns, lines and keys."""
         yield from (self._head, self._tabs, self._above, self._heads, self.pane, self._foot)
 
     def on_unmount(self) -> None:
-        """Nobody wants the views any more."""
+        """Stops the work."""
         self.maker.stop()
 
     @property
     def view(self) -> View:
-        """The one that is seen."""
+        """The visible view."""
         return self.maker.views[self._at]
 
     @property
     def state(self) -> ViewState:
-        """How it is seen."""
+        """The user's state of the visible view."""
         return self._states[self.view.name]
 
     # What is seen.
@@ -127,7 +127,7 @@ class ViewsPage(Page):
             self.rebuild()
 
     def rebuild(self) -> None:
-        """See Page: the view is shown for the width and the state that there are now; the selected line stays so."""
+        """Shows the view for the present width and state; the selected line stays selected."""
         pane, view, width = self.pane, self.view, self.pane.inner.width
         if not width:
             return
@@ -146,7 +146,7 @@ class ViewsPage(Page):
         pane.place_cursor(pane.cursor)
 
     def show_chart(self) -> None:
-        """What stands above the lines depends on the one that is selected."""
+        """Updates the chart above the lines for the selected line."""
         item, view, pane = self.pane.current_line, self.view, self.pane
         key = None if item is None else item.key
         self._selected[view.name] = key
@@ -190,7 +190,7 @@ class ViewsPage(Page):
     # What is done to it.
 
     def follow_line(self) -> None:
-        """See Page: goes where the line leads; unfolds one that leads nowhere."""
+        """Follows the lead of the selected line, or unfolds it."""
         item = self.pane.current_line
         if item is None:
             return
@@ -211,12 +211,12 @@ class ViewsPage(Page):
             self.rebuild()
 
     def toggle_line(self, key: Hashable) -> None:
-        """Unfolds what has a key, or folds it."""
+        """Unfolds or folds the line of a key."""
         self.state.opened = self.state.get_opened(self.view) ^ {key}
         self.rebuild()
 
     def narrow(self, text: str) -> None:
-        """Shows only what has all of these words."""
+        """Shows only rows that contain all of these words."""
         self.state.order.words = tuple(safe_text(text).lower().split())
         self.rebuild()
 
@@ -256,7 +256,7 @@ class ViewsPage(Page):
         self._zoom(-1, frozenset())
 
     def _zoom(self, by: int, opened: frozenset[Hashable]) -> None:
-        """Looks closer or from further away, and unfolds or folds what can be."""
+        """Zooms in or out, or unfolds or folds all lines."""
         state, view = self.state, self.view
         zoom = max(0, min(state.zoom + by, view.zooms))
         if view.foldable or zoom != state.zoom:
@@ -322,9 +322,10 @@ MakeViews = Callable[[PageScope, ViewWork], Iterator[Sequence[View]]]
 
 
 class ViewMaker:
-    """The views by now. changed: called when there are others, or more is said of how far it has come.
+    """Makes views in a worker thread.
 
-    scope: what they are about; count: how many messages that is. progress: nothing when all views are there.
+    on_change: called when there are others, or more progress. scope: their rows; message_count: the number of messages.
+    progress: empty when all views are there.
     """
 
     def __init__(
@@ -338,11 +339,11 @@ class ViewMaker:
 
     @property
     def has_begun(self) -> bool:
-        """Whether views have been asked for."""
+        """Whether views have been requested."""
         return self._work is not None
 
     def begin(self) -> None:
-        """Has the views made of what there is by now."""
+        """Makes the views of the present rows."""
         self.stop()
         self.scope, self.progress, self.is_whole = self._ask_scope(), "working ...", False
         mask = self.scope.make_mask()
@@ -352,12 +353,12 @@ class ViewMaker:
         self.on_change()
 
     def stop(self) -> None:
-        """Nobody wants the views any more."""
+        """Cancels the work."""
         if self._work is not None:
             self._work.cancel()
 
     def _make(self, scope: PageScope, work: ViewWork) -> Sequence[View] | None:
-        """Makes all views, in the worker's thread; None where nobody wants them any more."""
+        """Makes all views, in the worker thread; None if they are not wanted any more."""
         views: Sequence[View] = ()
         try:
             for views in self._make_views(scope, work):

@@ -23,10 +23,12 @@ HOSTS = ("127.0.0.1", "::1")
 
 
 def serve_pages(words: Sequence[str], title: str, host: str, port: int, say: Callable[[str], None]) -> PageServer:
-    """Pages of which each runs a command, at a port (0: a free one) that is open when this returns.
+    """Returns a server whose pages each run a command; its port is open already (0: any free one).
 
-    words: the command. title: what it shows. host: one of HOSTS. say: takes the lines that the commands write to their
-    standard error. Raises UserError where the extra is not installed or the port is not to be had.
+    words: the command. title: its title. host: one of HOSTS. say: gets the lines that the commands write to standard
+    error.
+
+    Raises UserError if the extra is not installed or the port is not free.
     """
     extras.require("web", "web")
     from tui.web.server import PageServer, open_socket  # a third of a second that nothing else pays for

@@ -35,12 +35,12 @@ PLAIN_SCREEN = "\x1b[?1049l\x1b[?1000l\x1b[?1003l\x1b[?25l\x1b[0m\x1b[2J\x1b[H"
 
 
 def render_lines(lines: Sequence[str]) -> bytes:
-    """Lines as a terminal takes them, on an empty screen."""
+    """Returns lines as a terminal takes them, on an empty screen."""
     return (PLAIN_SCREEN + "\r\n".join(safe_text(line, LONGEST) for line in lines)).encode()
 
 
 class PageProcess(AppService):
-    """Runs the words for a websocket. `start`, then `obey` for each message of the page, then `stop`."""
+    """Runs a command for a websocket: start(), then handle_message() for each message of the page, then stop()."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class PageProcess(AppService):
         self._said: deque[str] = deque(maxlen=LAST)
 
     async def handle_message(self, message: str) -> None:
-        """Does what the page asks for, `["stdin", "q"]`; what makes no sense is left out."""
+        """Handles a message of the page, such as `["stdin", "q"]`; ignores invalid ones."""
         try:
             asked = json.loads(message)
         except ValueError:
@@ -76,7 +76,10 @@ class PageProcess(AppService):
                 await self.blur()
 
     async def run(self) -> None:
-        """Passes on what the process paints until it ends; then says why it did, if it said so, and ends the page."""
+        """Forwards the output of the process until it ends.
+
+        Then shows its errors, if it failed, and closes the page.
+        """
         process = self._process
         assert process is not None
         assert process.stdout is not None
@@ -96,7 +99,7 @@ class PageProcess(AppService):
         await self._websocket.close()
 
     async def stop(self) -> None:
-        """Ends the process, and waits for it; may be called again."""
+        """Ends the process and waits for it; may be called again."""
         process = self._process
         if process is None or self._task is None:
             return
@@ -118,13 +121,13 @@ class PageProcess(AppService):
         return process
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
-        """The terminal is the page's now, not that in which the server was started."""
+        """Returns the environment of the process: its terminal is the page, not that of the server."""
         environment = super()._build_environment(width, height)
         environment.pop("COLORFGBG", None)
         return {**environment, "TEXTUAL_DRIVER": DRIVER, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
     async def _forward(self, kind: bytes, payload: bytes) -> bool:
-        """Whether the page took it."""
+        """Forwards a packet to the page; returns whether the page took it."""
         try:
             if kind == b"D":
                 await self.on_data(payload)
@@ -144,10 +147,10 @@ class PageProcess(AppService):
             self._say(text)
 
     async def _keep_open(self) -> None:
-        """The program says that it ends: the page waits for what it still has to say."""
+        """Keeps the page open for the remaining output when the program announces its end."""
 
 
 async def _read_packet(stream: asyncio.StreamReader) -> tuple[bytes, bytes]:
-    """Kind and payload of the next one. Raises IncompleteReadError at the end."""
+    """Reads the kind and the payload of the next packet. Raises IncompleteReadError at the end."""
     head = await stream.readexactly(5)
     return head[:1], await stream.readexactly(int.from_bytes(head[1:], "big"))

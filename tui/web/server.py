@@ -40,7 +40,7 @@ HEARTBEAT, PATIENCE = 15.0, 1.0
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """A socket that takes connections. Raises UserError where the port is not to be had."""
+    """Opens a listening socket. Raises UserError if the port is not free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
@@ -49,7 +49,7 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 class PageServer(Server):
-    """Serves a command, a process for each page that is open. `run` ends with Ctrl-C or SIGTERM, and all pages then."""
+    """Serves a command, with a process for each open page. run() ends with Ctrl-C or SIGTERM, and all pages with it."""
 
     def __init__(self, words: Sequence[str], title: str, listening: socket.socket, say: Callable[[str], None]) -> None:
         host, port = listening.getsockname()[:2]
@@ -59,7 +59,7 @@ class PageServer(Server):
         self._open: dict[PageProcess, web.WebSocketResponse] = {}
 
     def run(self) -> None:
-        """Serves until a signal comes."""
+        """Serves until a signal ends it."""
         web.run_app(
             self._make_app(), sock=self._listening, print=None, access_log=None, shutdown_timeout=PATIENCE
         )  # fmt: skip
@@ -93,7 +93,7 @@ class PageServer(Server):
         return websocket
 
     async def on_startup(self, app: web.Application) -> None:
-        """Says nothing: whoever started the server says where it is."""
+        """Prints nothing: the caller prints the address."""
 
     async def on_shutdown(self, app: web.Application) -> None:
         """Ends all pages."""
@@ -121,7 +121,7 @@ POLICY = {
 
 
 class AccessGate:
-    """Lets requests to one host and port through, or not."""
+    """Admits requests for one host and port that have the token."""
 
     def __init__(self, host: str, port: int) -> None:
         name = f"[{host}]" if ":" in host else host
@@ -144,17 +144,17 @@ class AccessGate:
 
     @property
     def address(self) -> str:
-        """Where a person gets in."""
+        """The address with the token, for a person."""
         return self._make_address(self._token)
 
     def create_ticket(self) -> str:
-        """Where somebody gets in once: for a command line, which all users of a computer may read."""
+        """Returns an address that works once: for a command line, which all users of a computer can read."""
         ticket = secrets.token_urlsafe()
         self._tickets.add(ticket)
         return self._make_address(ticket)
 
     def protect(self, app: web.Application) -> None:
-        """Puts all that an application serves behind the gate, also what it does not have."""
+        """Checks all requests of an application, also those for missing pages."""
         app.middlewares.append(self._check)
         app.on_response_prepare.append(self._add_headers)
 
@@ -187,5 +187,5 @@ class AccessGate:
 
 
 def _are_equal(given: str, secret: str) -> bool:
-    """Whether they are equal, in a time that does not tell how far they are."""
+    """Compares two texts in constant time."""
     return compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode())

@@ -18,7 +18,7 @@ from tui.widgets.painted import PaintedWidget, make_strip
 
 
 class BarPart(NamedTuple):
-    """A piece of a bar; `name` is told when it is clicked."""
+    """A piece of a bar; a part with a name can be clicked."""
 
     style: str
     text: str
@@ -29,7 +29,7 @@ BLANK = BarPart("bar", "  ")
 
 
 class Bar(PaintedWidget):
-    """`left` begins the line and is cut where `right` begins, which ends it. `base` is the style of what is empty."""
+    """A line with a left part, cut where the right part begins. `base` is the style of empty cells."""
 
     DEFAULT_CSS = "Bar { height: 1; }"
 
@@ -53,7 +53,7 @@ class Bar(PaintedWidget):
         self._right: tuple[BarPart, ...] = ()
 
     def show(self, left: Sequence[BarPart], right: Sequence[BarPart] = (), base: str | None = None) -> None:
-        """Shows something else."""
+        """Shows other parts."""
         said = (tuple(left), tuple(right), base or self._base)
         if said != (self._left, self._right, self._base):
             self._left, self._right, self._base = said
@@ -61,11 +61,11 @@ class Bar(PaintedWidget):
 
     @property
     def text(self) -> str:
-        """What is shown, for tests."""
+        """The text of all parts, for tests."""
         return "".join(part.text for part in (*self._left, *self._right))
 
     def make_strips(self, size: Size) -> list[Strip]:
-        """See Painted."""
+        """Returns the line."""
         return [self._line(size.width)] * size.height
 
     def _line(self, width: int) -> Strip:
@@ -78,7 +78,7 @@ class Bar(PaintedWidget):
         return Strip.join([begin, make_strip(right, needed, styles)]) if needed else begin
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Tells the named part under the mouse."""
+        """Posts PartClick for the named part under the mouse."""
         at = 0
         for part in self._left:
             at += cell_len(safe_text(part.text))
@@ -89,7 +89,7 @@ class Bar(PaintedWidget):
 
 
 class ChartArea(PaintedWidget):
-    """As high as what it says; nothing where that is nothing."""
+    """Lines above a pane, as high as their number; hidden without any."""
 
     class CellClick(Message):
         """The mouse was pressed on a cell of a line."""
@@ -105,7 +105,7 @@ class ChartArea(PaintedWidget):
         self.display = False
 
     def show(self, lines: Sequence[Line]) -> None:
-        """Shows other lines; a layout is made only where there are more or fewer of them."""
+        """Shows other lines; causes a layout only if their number changes."""
         if len(lines) != len(self._lines):
             self.display = bool(lines)
             self.styles.height = len(lines)
@@ -113,10 +113,10 @@ class ChartArea(PaintedWidget):
         self.repaint()
 
     def make_strips(self, size: Size) -> list[Strip]:
-        """See Painted."""
+        """Returns the lines."""
         lines = [*self._lines[: size.height], *((),) * (size.height - len(self._lines))]
         return [make_strip(line, size.width, self._styles_of) for line in lines]
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Tells where."""
+        """Posts the cell under the mouse."""
         self.post_message(self.CellClick(event.x))

@@ -23,19 +23,22 @@ from tui.widgets.pane import Pane
 
 
 class HexPane(Pane):
-    """Shows HexRows; `at` is the byte under the cursor, Pane.cursor its line. `shows`: row and source, or nothing."""
+    """Shows HexRows.
+
+    offset_at_cursor: the byte under the cursor. shown_source: row and source, or None.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("hex")
 
     class ByteSelection(Message):
-        """The cursor has come to another byte, by key or mouse."""
+        """The cursor has moved to another byte."""
 
         def __init__(self, offset: int) -> None:
             super().__init__()
             self.offset = offset
 
     class SourceTurn(Message):
-        """Another source is wanted: `by` tabs further."""
+        """The user asks for another source, `by` tabs further."""
 
         def __init__(self, by: int) -> None:
             super().__init__()
@@ -52,15 +55,15 @@ class HexPane(Pane):
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of lines."""
         return self.rows.lines
 
     def get_spans(self, line: int) -> Spans:
-        """See Pane."""
+        """Returns the bytes of a line, with the field's bytes marked."""
         return self.rows.make_line(line, self._marked)
 
     def get_strip(self, number: int) -> Strip:
-        """See Pane; the byte under the cursor is laid over it, in hex and as a character."""
+        """Returns a line, with the byte under the cursor highlighted in hex and as a character."""
         found = super().get_strip(number)
         if number == self.cursor and self.count:
             first, text = (cell - self.left for cell in self.rows.find_columns(self.offset_at_cursor % self.rows.width))
@@ -68,7 +71,7 @@ class HexPane(Pane):
         return found
 
     def show(self, which: tuple[int, int] | None, data: bytes, masks: Sequence[Span]) -> None:
-        """Another source, its first byte under the cursor; nobody is told."""
+        """Shows another source with the cursor on its first byte; posts nothing."""
         self.shown_source = which
         self._data, self._masks, self._marked, self.offset_at_cursor, self.cursor, self.top = data, masks, None, 0, 0, 0
         self._fit_rows()
@@ -81,38 +84,38 @@ class HexPane(Pane):
         self.invalidate()
 
     def _show_span(self, span: Span) -> None:
-        """The cursor to the first byte of a span, and as much of the rest in sight as there is room for."""
+        """Moves the cursor to the first byte of a span, and scrolls as much of it into sight as fits."""
         self.offset_at_cursor = max(0, min(span[0], len(self._data) - 1))
         last = min(max(span[1] - 1, span[0]) // self.rows.width, span[0] // self.rows.width + self.inner.height - 1)
         self.place_cursor(last)
         self.place_cursor(self.offset_at_cursor // self.rows.width)
 
     def _fit_rows(self) -> None:
-        """As many bytes on a line as fit now."""
+        """Chooses the number of bytes on a line."""
         self.rows = HexRows.fit(self._data, self._masks, self.inner.width)
         self.update_count()
         if self.count:
             self.place_cursor(self.offset_at_cursor // self.rows.width)
 
     def on_resize(self) -> None:
-        """See Pane; another number of bytes may fit."""
+        """Scrolls the cursor into sight, and chooses the number of bytes on a line."""
         super().on_resize()
         self._fit_rows()
 
     def go_to_byte(self, at: int) -> None:
-        """Moves the cursor to a byte and tells it."""
+        """Moves the cursor to a byte and posts it."""
         if self.count:
             self.offset_at_cursor = max(0, min(at, len(self._data) - 1))
             self.place_cursor(self.offset_at_cursor // self.rows.width)
             self.post_message(self.ByteSelection(self.offset_at_cursor))
 
     def move_cursor(self, line: int) -> None:
-        """See Pane: the same column of another line."""
+        """Moves the cursor to the same column of another line."""
         line = max(0, min(line, self.count - 1))
         self.go_to_byte(line * self.rows.width + self.offset_at_cursor % self.rows.width)
 
     def handle_click(self, line: int, column: int) -> None:
-        """See Pane."""
+        """Moves the cursor to the clicked byte."""
         at = self.rows.find_byte(line, column)
         if at is not None:
             self.go_to_byte(at)
@@ -142,14 +145,14 @@ class TreePane(Pane):
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("tree")
 
     class FieldSelection(Message):
-        """Another line is selected: what it shows, behind all around it."""
+        """Another line is selected; `path`: its node behind those around it."""
 
         def __init__(self, path: list[Field | TreeNote]) -> None:
             super().__init__()
             self.get_path = path
 
     class BytesRequest(Message):
-        """Enter on a field without anything below it: its bytes are wanted."""
+        """Enter was pressed on a field without children: the focus should go to its bytes."""
 
     def __init__(self, palette: Palette, limits: Limits, *, id: str) -> None:
         super().__init__(palette, id=id)
@@ -159,39 +162,39 @@ class TreePane(Pane):
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of lines."""
         return len(self.outline.lines)
 
     def get_spans(self, line: int) -> Spans:
-        """See Pane."""
+        """Returns a field or note, indented, with its fold mark."""
         what, depth, hidden = self.outline.lines[line]
         mark = "  " if not what.children else "▾ " if self.outline.is_open(line) else "▸ "
         said = node_line(what, self._limits, hidden) if isinstance(what, Field) else what.line
         return [("dim", "  " * depth + mark), *said]
 
     def show(self, notes: Sequence[TreeNote], fields: Sequence[Field]) -> None:
-        """Another message; its first line is selected, and nobody told."""
+        """Shows another message with its first line selected; posts nothing."""
         self.outline = Outline(notes, fields, self._folds)
         self.cursor = self.top = 0
         self.update_count()
 
     def reveal(self, path: Sequence[Field]) -> None:
-        """Selects the last field of a path, unfolding what is around it; nobody is told."""
+        """Selects the last field of a path, and unfolds what is around it; posts nothing."""
         line = self.outline.reveal(path)
         if line is not None:
             self.update_count()
             self.place_cursor(line)
 
     def get_path(self) -> list[Field | TreeNote]:
-        """What is selected, behind all around it."""
+        """Returns the selected node behind those around it."""
         return self.outline.get_path(self.cursor) if self.count else []
 
     def handle_move(self) -> None:
-        """See Pane."""
+        """Posts the selected path."""
         self.post_message(self.FieldSelection(self.get_path()))
 
     def handle_click(self, line: int, column: int) -> None:
-        """See Pane: a click on the mark folds."""
+        """Folds or unfolds the field if its mark was clicked."""
         if 0 <= column - 2 * self.outline.lines[line].depth < 2:
             self._action_fold()
 
@@ -234,7 +237,7 @@ class TreePane(Pane):
         self._fold_all(opened=False)
 
     def _fold_all(self, *, opened: bool) -> None:
-        """What was selected stays so, or what is around it."""
+        """Folds or unfolds all; the selected node, or the nearest one around it, stays selected."""
         around = self.get_path()
         self.outline.fold_all(opened=opened)
         self.update_count()

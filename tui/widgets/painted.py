@@ -25,7 +25,7 @@ from tui.model.drawing import Spans, fit_spans
 
 
 class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
-    """Has neither border nor padding. A subclass makes the lines, and says when they are to be made anew."""
+    """A widget without border and padding that makes its own lines; a subclass requests repaints."""
 
     ALLOW_SELECT = False
 
@@ -37,23 +37,23 @@ class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
         self.is_placed = True
 
     def set_placed(self, placed: bool) -> None:
-        """Says whether it is on the screen; while it is not, nothing is made."""
+        """Sets whether it is on the screen; otherwise nothing is made."""
         if placed and not self.is_placed:
             self._size_shown = Size(-1, -1)
         self.is_placed = placed
 
     def make_strips(self, size: Size) -> list[Strip]:
-        """All lines that are seen: as many strips as `size` is high, each as wide."""
+        """Makes all visible lines: as many strips as `size` is high, each as wide."""
         raise NotImplementedError
 
     def repaint(self) -> None:
-        """Lines are made anew, once, when what is being dealt with now is done."""
+        """Makes the lines again, once, after the present event."""
         if not self._is_asked:
             self._is_asked = True
             self.call_next(self._compare)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """See Textual's Widget."""
+        """Returns lines of the last make_strips(); makes them if the size has changed."""
         if self._size_shown != self.size:
             self._make()
         lines = self._strips_shown[crop.y : crop.bottom]
@@ -62,7 +62,7 @@ class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
         return [line.crop(*crop.column_span) for line in lines]
 
     def render_line(self, y: int) -> Strip:
-        """See Textual's Widget."""
+        """Returns one line."""
         (line,) = self.render_lines(Region(0, y, self.size.width, 1))
         return line
 
@@ -89,12 +89,12 @@ Styles = Mapping[str, Style]
 
 
 def make_strip(spans: Spans, width: int, styles: Styles, over: Style | None = None) -> Strip:
-    """One line of exactly `width` cells; `over` is laid over all of it."""
+    """Makes a line of exactly `width` cells; `over` is laid over all of it."""
     return Strip([Segment(text, _style(styles, name, over)) for name, text in fit_spans(spans, width)], max(width, 0))
 
 
 def overlay_strip(line: Strip, places: Iterable[tuple[int, int]], style: Style) -> Strip:
-    """A strip with another style laid over some of its cells, given as (first, end)."""
+    """Lays a style over some cells of a strip, given as (first, end)."""
     for first, end in places:
         if 0 <= first < end <= line.cell_length:
             marked = Strip([Segment(part.text, (part.style or Style.null()) + style) for part in line.crop(first, end)])

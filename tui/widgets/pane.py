@@ -37,15 +37,18 @@ WHEEL, SIDEWAYS = 3, 8
 
 
 class Pane(PaintedWidget, can_focus=True):
-    """Lines 0..count-1, the one at `cursor` selected; `top` is the first one seen, `left` the first column."""
+    """Lines 0 to count-1, the one at `cursor` selected.
+
+    top: the first visible line; left: the first visible column.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("pane")
 
     class MenuRequest(Message):
-        """The other button of the mouse was pressed on a line, which is selected now."""
+        """The right mouse button was pressed on a line, which is selected now."""
 
     class SidewaysScroll(Message):
-        """What is seen has moved sideways."""
+        """The visible columns have changed."""
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(id=id)
@@ -59,25 +62,25 @@ class Pane(PaintedWidget, can_focus=True):
 
     @property
     def count(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         raise NotImplementedError
 
     def get_spans(self, line: int) -> Spans:
-        """What a line says."""
+        """Returns the text of a line."""
         raise NotImplementedError
 
     def get_cursor_spans(self, line: int) -> Spans:
-        """The same where the cursor is."""
+        """Returns the text of a line when the cursor is on it."""
         return self.get_spans(line)
 
     def handle_move(self) -> None:
-        """The cursor has come to another line by key or mouse."""
+        """Called after key or mouse have moved the cursor."""
 
     def handle_click(self, line: int, column: int) -> None:
-        """The mouse was pressed on a line; the cursor is there already."""
+        """Called after a click on a line; the cursor is there already."""
 
     def make_strips(self, size: Size) -> list[Strip]:
-        """See Painted."""
+        """Returns the visible lines with the scroll bar."""
         self._measure(size)
         thumb = [
             make_strip(((name, sign),), BAR, self.palette_styles) for name, sign in (("track", TRACK), ("thumb", THUMB))
@@ -96,7 +99,7 @@ class Pane(PaintedWidget, can_focus=True):
         self.inner = Size(max(size.width - BAR, 0), size.height)
 
     def get_strip(self, number: int) -> Strip:
-        """What is painted for a line, without the scroll bar."""
+        """Returns a painted line without the scroll bar."""
         over = CURSOR_STYLES[0 if number != self.cursor else 1 if self.has_focus else 2]
         found = self._strips.get((number, over))
         if found is None:
@@ -114,7 +117,7 @@ class Pane(PaintedWidget, can_focus=True):
         return whole.crop(self.left) if self.left else whole
 
     def _find_thumb(self) -> tuple[int, int]:
-        """The first and the last line of the scroll bar's thumb; none where all is seen."""
+        """Returns the first and the last line of the scroll bar's thumb; none if all lines are visible."""
         height, count = self.inner.height, self.count
         if count <= height:
             return 0, -1
@@ -123,33 +126,33 @@ class Pane(PaintedWidget, can_focus=True):
         return first, first + length - 1
 
     def invalidate(self) -> None:
-        """What lines say may have changed: they are asked for again."""
+        """Makes all lines again, because their texts may have changed."""
         self._strips.clear()
         self.repaint()
 
     def invalidate_line(self, line: int) -> None:
-        """One line may say something else."""
+        """Makes a line again."""
         for over in CURSOR_STYLES:
             self._strips.pop((line, over), None)
         self.repaint()
 
     def update_count(self) -> None:
-        """There are more or fewer lines."""
+        """Adapts cursor and scroll position to another number of lines."""
         self.cursor = max(0, min(self.cursor, self.count - 1))
         self._scroll(self.top)
         self.invalidate()
 
     def _scroll(self, top: int) -> None:
-        """Has `top` be the first line seen, or one near it where the lines end before the pane does."""
+        """Scrolls to the line `top`, or as near as possible."""
         self.top = max(0, min(top, self.count - self.inner.height))
 
     def set_top_line(self, top: int) -> None:
-        """The same, and paints it."""
+        """Scrolls to the line `top`, and paints."""
         self._scroll(top)
         self.repaint()
 
     def shift(self, left: int) -> None:
-        """Has column `left` be the first one seen."""
+        """Scrolls sideways to column `left`."""
         left = max(0, left)
         if left != self.left:
             self.left = left
@@ -157,7 +160,7 @@ class Pane(PaintedWidget, can_focus=True):
             self.post_message(self.SidewaysScroll())
 
     def place_cursor(self, line: int) -> None:
-        """Moves the cursor without telling anybody, and scrolls as little as shows it."""
+        """Moves the cursor without handle_move(), and scrolls as little as needed."""
         self.cursor = max(0, min(line, self.count - 1))
         self._scroll_to_line(self.cursor)
         self.repaint()
@@ -172,13 +175,13 @@ class Pane(PaintedWidget, can_focus=True):
         self._scroll(wanted)
 
     def show_below(self, lines: int) -> None:
-        """Scrolls so that of the lines below the cursor's as many are seen as there is room for."""
+        """Scrolls so that as many of the lines below the cursor are visible as fit."""
         self._scroll_to_line(min(self.cursor + lines, self.count - 1))
         self._scroll_to_line(self.cursor)
         self.repaint()
 
     def move_cursor(self, line: int) -> None:
-        """Moves the cursor and tells it."""
+        """Moves the cursor and calls handle_move()."""
         if self.count:
             self.place_cursor(line)
             self.handle_move()
@@ -208,7 +211,7 @@ class Pane(PaintedWidget, can_focus=True):
         self.shift(self.left - SIDEWAYS)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Selects what is under the mouse, or takes hold of the scroll bar."""
+        """Selects the line under the mouse, opens the menu, or takes hold of the scroll bar."""
         line = self.top + event.y
         if event.button == 1 and event.x >= self.inner.width:
             first, last = self._find_thumb()
@@ -234,20 +237,20 @@ class Pane(PaintedWidget, can_focus=True):
             self.set_top_line((y - self._dragged) * (self.count - self.inner.height) // room)
 
     def on_mouse_up(self) -> None:
-        """Lets go of the scroll bar."""
+        """Releases the scroll bar."""
         if self._dragged is not None:
             self.release_mouse()
 
     def on_mouse_release(self) -> None:
-        """It was let go, here or because the pane is not seen any more."""
+        """Ends dragging, also if the pane is not visible any more."""
         self._dragged = None
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel; with Shift it moves sideways."""
+        """Scrolls down; with Shift to the right."""
         self._wheel(event, 1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The same."""
+        """Scrolls up; with Shift to the left."""
         self._wheel(event, -1)
 
     def _wheel(self, event: events.MouseEvent, way: int) -> None:
@@ -258,24 +261,24 @@ class Pane(PaintedWidget, can_focus=True):
             self.set_top_line(self.top + way * WHEEL)
 
     def on_mouse_scroll_right(self) -> None:
-        """A wheel that moves sideways itself."""
+        """Scrolls to the right."""
         self._action_shift_right()
 
     def on_mouse_scroll_left(self) -> None:
-        """The same."""
+        """Scrolls to the left."""
         self._action_shift_left()
 
     def on_resize(self) -> None:
-        """Another part is seen; the cursor stays in sight."""
+        """Scrolls so that the cursor stays visible."""
         self._measure(self.size)
         self._scroll(self.top)
         self._scroll_to_line(self.cursor)
         self.invalidate()
 
     def on_focus(self) -> None:
-        """The cursor looks different now."""
+        """Repaints: the cursor looks different with the focus."""
         self.repaint()
 
     def on_blur(self) -> None:
-        """The same."""
+        """Repaints: the cursor looks different without the focus."""
         self.repaint()

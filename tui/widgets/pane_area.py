@@ -46,10 +46,13 @@ REST, HELD = "dim", "partner"
 
 
 class Splitter(PaintedWidget):
-    """One cell wide, or high. `divider`: what it stands for now; None while it is not needed."""
+    """A line of one cell that the mouse can drag.
+
+    divider: the divider that it shows; None while it is not needed.
+    """
 
     class DividerDrag(Message):
-        """The mouse holds it and is at this cell of the screen."""
+        """The mouse drags the divider to a cell of the screen."""
 
         def __init__(self, splitter: Splitter, x: int, y: int) -> None:
             super().__init__()
@@ -62,12 +65,12 @@ class Splitter(PaintedWidget):
         self.divider: Divider | None = None
 
     def set_divider(self, divider: Divider | None) -> None:
-        """From now on it is this one."""
+        """Shows another divider."""
         self.divider = divider
         self.repaint()
 
     def make_strips(self, size: Size) -> list[Strip]:
-        """See Painted."""
+        """Returns the line, with a joint where another divider meets it."""
         divider, style = self.divider, HELD if self._held else REST
         if divider is None or divider.upright:
             return [make_strip(((style, UPRIGHT),), size.width, self._styles_of)] * size.height
@@ -77,54 +80,54 @@ class Splitter(PaintedWidget):
         return [make_strip(((style, signs),), size.width, self._styles_of)] * size.height
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Takes hold of it."""
+        """Takes hold of the divider."""
         if event.button == 1:
             self._held = True
             self.capture_mouse()
             self.repaint()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Drags it; where the terminal did not tell that the button was let go, the next move does."""
+        """Drags the divider; releases it if the terminal did not report the release."""
         if self._held and event.button == 1:
             self.post_message(self.DividerDrag(self, *event.screen_offset))
         else:
             self.release()
 
     def on_mouse_up(self) -> None:
-        """Lets go of it."""
+        """Releases the divider."""
         self.release()
 
     def release(self) -> None:
-        """Where it is now it stays."""
+        """Releases the divider at its present position."""
         if self._held:
             self.release_mouse()
 
     def on_mouse_release(self) -> None:
-        """It was let go, here or by the screen."""
+        """Ends dragging, also if the screen released the mouse."""
         self._held = False
         self.repaint()
 
 
 class TooSmallNotice(PaintedWidget):
-    """The sentence in the place of everything."""
+    """The text that replaces everything on a terminal that is too small."""
 
     def __init__(self, palette: Palette) -> None:
         super().__init__(id="too-small")
         self._styles_of = palette.styles
 
     def make_strips(self, size: Size) -> list[Strip]:
-        """See Painted."""
+        """Returns the text, wrapped."""
         lines = [*wrap(TOO_SMALL, max(size.width, 1)), *[""] * size.height]
         return [make_strip((("bar-warning", line),), size.width, self._styles_of) for line in lines[: size.height]]
 
 
 class BoxLayout(Layout):
-    """Asks the desk."""
+    """A layout that asks PaneArea for the regions."""
 
     name = "boxes"
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
-        """See Textual's Layout."""
+        """Places the children that have a region."""
         assert isinstance(parent, PaneArea)
         regions = parent.place_widgets(size)
         return [
@@ -135,48 +138,48 @@ class BoxLayout(Layout):
 
 
 class PaneArea(CrashGuard, Widget, inherit_bindings=False):
-    """Holds panes and bars by name: a pane's head is `NAME-head`."""
+    """Holds panes and bars by name; a pane's head is `NAME-head`."""
 
     BLANK = True
     DEFAULT_CSS = "PaneArea { height: 1fr; overflow: hidden; }"
 
     class LayoutChange(Message):
-        """Panes stand elsewhere, or the zoom was turned on or off."""
+        """Panes have moved, or the zoom has changed."""
 
     def __init__(
         self,
         palette: Palette,
         panes: Mapping[PaneName, Pane],
         bars: Mapping[str, PaintedWidget],
-        remembered: SavedState,
+        saved_state: SavedState,
     ) -> None:
         self._panes, self._bars = panes, bars
         self._splitters = [Splitter(palette, id=f"splitter-{number}") for number in range(len(panes) - 1)]
         self._note = TooSmallNotice(palette)
-        self._remembered = remembered
-        self.arrangement = Arrangement.load(remembered)
+        self._saved_state = saved_state
+        self.arrangement = Arrangement.load(saved_state)
         self._focus: PaneName = self.arrangement.visible_panes[0]
         super().__init__(*bars.values(), *panes.values(), *self._splitters, self._note, id="desk")
         self._boxes = BoxLayout()
 
     @property
     def layout(self) -> Layout:
-        """See Textual's Widget."""
+        """The layout of boxes."""
         return self._boxes
 
     @property
     def focus_first(self) -> Pane:
-        """The pane that gets the focus when the program starts."""
+        """The pane that gets the focus at the start."""
         return self._panes[self.arrangement.visible_panes[0]]
 
     @property
     def area(self) -> Region:
-        """What the panes have of the desk."""
+        """The region of the panes, between the bars."""
         return _find_area(self.size)
 
     @property
     def pane_layout(self) -> PaneLayout:
-        """Where panes and dividers stand, or will when the screen has been laid out; boxes are parts of `area`."""
+        """The boxes of panes and dividers, relative to `area`."""
         return self._lay_out(self.size)
 
     def _lay_out(self, size: Size) -> PaneLayout:
@@ -187,22 +190,22 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
 
     @property
     def focused(self) -> PaneName:
-        """The pane that has the focus, or had it last."""
+        """The name of the pane that has the focus, or had it last."""
         focused = self.screen.focused
         return next((name for name, pane in self._panes.items() if pane is focused), self._focus)
 
     def turn_focus(self, by: int) -> None:
-        """To the pane `by` further, of those that are not hidden."""
+        """Moves the focus by `by` visible panes."""
         shown = self.arrangement.visible_panes
         at = shown.index(self.focused) if self.focused in shown else 0
         self.screen.set_focus(self._panes[shown[(at + by) % len(shown)]])
 
     def rearrange(self, arrangement: Arrangement) -> None:
-        """Has the panes stand otherwise, now and the next time."""
+        """Changes the arrangement, also for the next run."""
         if arrangement == self.arrangement:
             return
         self.arrangement = arrangement
-        arrangement.save(self._remembered)
+        arrangement.save(self._saved_state)
         self._focus = self.focused
         if self._focus in arrangement.hidden:
             after = PANES[PANES.index(self._focus) :] + PANES
@@ -212,11 +215,11 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
         self.post_message(self.LayoutChange())
 
     def _refresh_layout_soon(self) -> None:
-        """Has Textual ask again: it keeps what a widget said of its children until one of these wants a layout."""
+        """Makes Textual ask for the layout again: it caches the layout until a child requests one."""
         self._note.refresh(layout=True)
 
     def place_widgets(self, size: Size) -> dict[Widget, Region]:
-        """Where everything stands on a desk of a size; what is not named is not seen."""
+        """Returns the regions of all visible widgets for a size."""
         regions: dict[Widget, Region] = {}
         laid, area = self._lay_out(size), _find_area(size)
         if not laid.panes:
@@ -242,7 +245,7 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
 
     @on(events.DescendantFocus)
     def _follow(self, event: events.DescendantFocus) -> None:
-        """A pane that gets the focus is seen: one that was hidden is shown, and the one that stands alone is this."""
+        """Shows a hidden pane that gets the focus."""
         name = next((name for name, pane in self._panes.items() if pane is event.widget), None)
         if name is None or name == self._focus or event.widget is not self.screen.focused:
             return
@@ -254,7 +257,7 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
 
     @on(events.DescendantBlur)
     def _keep_focus(self) -> None:
-        """Textual takes the focus from all widgets for a click beside the screen, as when it has become smaller."""
+        """Returns the focus to its pane: Textual removes it after a click beside the screen."""
         if self.screen.focused is None and self.app.app_focus:
             self.screen.set_focus(self._panes[self._focus])
 
@@ -267,7 +270,7 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
             self.rearrange(self.arrangement.with_divider_at(divider, place, area.width))
 
     def on_resize(self) -> None:
-        """A divider that the mouse holds is not where it was."""
+        """Releases the dividers, which are elsewhere now."""
         for splitter in self._splitters:
             splitter.release()
 

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class TimelinePane(Pane):
-    """Shows a Timeline; reads cells for the lines on the screen and no others.
+    """Shows a Timeline; reads cells only for the lines on the screen.
 
-    `following`: the cursor is at the end and stays there as rows come in. Who follows from the beginning sees the flat
-    timeline: a folded stream would hide what comes.
+    following: the cursor stays at the end as rows come in. If it follows from the start, the view is flat, because a
+    folded stream would hide new rows.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("list")
@@ -43,17 +43,17 @@ class TimelinePane(Pane):
             self.place = place
 
     class TreeRequest(Message):
-        """Enter on a message: its tree is wanted."""
+        """Enter was pressed on a message: the focus should go to its tree."""
 
     class BodiesRequest(Message):
-        """Rows are on the screen whose bodies are too long to be decoded in passing."""
+        """Visible rows have bodies that are too long to be decoded here."""
 
         def __init__(self, rows: list[int]) -> None:
             super().__init__()
             self.rows = rows
 
     class LinesRequest(Message):
-        """Another thread is to read something for lines on the screen; `take` gets it."""
+        """Visible lines need work of another thread; apply_result() gets its result."""
 
         def __init__(self, want: ReadRequest) -> None:
             super().__init__()
@@ -63,7 +63,7 @@ class TimelinePane(Pane):
         """The columns have become wider."""
 
     class FollowToggle(Message):
-        """The cursor stays at the end from now on, or does so no longer."""
+        """The cursor begins or ceases to follow the end."""
 
     def __init__(
         self, palette: Palette, session: Session, *, following: bool, id: str, lore: Lore | None = None
@@ -93,12 +93,12 @@ class TimelinePane(Pane):
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of lines."""
         return self.timeline.lines
 
     @property
     def current_row(self) -> int:
-        """The row at which the user is, or was: of a stream, its first one."""
+        """The row of the selection; of a stream its first row."""
         place = self.selected or self.target
         if place is None:
             return self.timeline.first
@@ -106,25 +106,25 @@ class TimelinePane(Pane):
 
     @property
     def ignored(self) -> set[int]:
-        """Rows that are to be left out wherever rows are looked at."""
+        """The rows that the user ignores."""
         return self.row_lines.marks.ignored
 
     @property
     def columns(self) -> StandardColumns | CustomColumns:
-        """The columns that fit, or that were chosen."""
+        """The columns of the list, standard or custom."""
         timeline = self.timeline
         return self.row_lines.fit_columns(self.inner.width, timeline.rows, timeline.streams if timeline.flat else 0)
 
     def get_spans(self, line: int) -> Spans:
-        """See Pane."""
+        """Returns the line of a row or stream."""
         return self._get_line(line).spans
 
     def get_cursor_spans(self, line: int) -> Spans:
-        """See Pane."""
+        """Returns the line of a row or stream without the background of its colour rule."""
         return self._get_line(line).cursor_spans
 
     def make_strips(self, size: Size) -> list[Strip]:
-        """See Painted; lines that were made before a column became wider are made again."""
+        """Returns the visible lines; makes them again if a column has become wider meanwhile."""
         strips = super().make_strips(size)
         if self.row_lines.has_widened:
             self.row_lines.has_widened = False
@@ -135,7 +135,7 @@ class TimelinePane(Pane):
         return strips
 
     def _get_line(self, line: int) -> ListLine:
-        """Reads all that the screen lacks at once when it meets a line that has not been read."""
+        """Returns a line; reads all missing lines of the screen at once."""
         found = self._lines_read.get(line)
         if found is None:
             self._read_screen(line)
@@ -143,7 +143,7 @@ class TimelinePane(Pane):
         return found
 
     def _read_screen(self, line: int) -> None:
-        """Makes the lines of the screen that are not made yet, and `line` in any case; lets go of others."""
+        """Makes the missing lines of the screen, and `line` in any case; drops others."""
         top, end = min(self.top, line), max(self.top + self.inner.height, line + 1)
         stay = {number: made for number, made in self._lines_read.items() if top <= number < end}
         first = next(number for number in range(top, end) if number not in stay)
@@ -158,7 +158,7 @@ class TimelinePane(Pane):
         self._request_bodies(list(read))
 
     def _request_bodies(self, rows: list[int]) -> None:
-        """Has another thread read what rows on the screen lack."""
+        """Requests long bodies and other data of visible rows."""
         ignored = self.row_lines.marks.ignored
         bodies = [row for row in self.cells.list_missing(rows) if row not in ignored]
         if bodies:
@@ -167,13 +167,13 @@ class TimelinePane(Pane):
             self.call_after_refresh(self._request_more)
 
     def _request_more(self) -> None:
-        """What is only put on top of lines waits until they have been painted."""
+        """Requests data of rules and custom columns, after the lines have been painted."""
         places = self.timeline.list_places(self.top, self.inner.height)
         for want in self.row_lines.list_requests([place.row for place in places if place.row is not None]):
             self.post_message(self.LinesRequest(want))
 
     def apply_result(self, take: ResultTaker) -> None:
-        """Another thread has read what was wanted; what a newer screen lacks is asked for now."""
+        """Applies the result of another thread, and requests what newer lines need."""
         for row in take():
             self.refresh_row(row)
         self._request_more()
@@ -185,33 +185,33 @@ class TimelinePane(Pane):
         return ListLine(spans, spans)
 
     def read_stream(self, stream: int) -> StreamCells:
-        """What there is to say of a stream."""
+        """Returns the cells of a stream."""
         timeline = self.timeline
         kept = None if timeline.matches is None else timeline.count_rows(stream)
         return self.cells.read_stream(stream, timeline.count_messages(stream), kept, timeline.count_evicted(stream))
 
     def cache_bodies(self, said: dict[int, BodyCells]) -> None:
-        """Long bodies have been decoded."""
+        """Takes decoded long bodies."""
         self.cells.cache_bodies(said)
         self.invalidate()
 
     def clear_names(self) -> None:
-        """Names have been learned."""
+        """Reads bodies again, because names were resolved."""
         self.row_lines.clear()
         self.invalidate()
 
     def finish(self) -> None:
-        """The input has ended: rules and fields that read messages may know more by now."""
+        """Reads rules and fields again, because the input has ended."""
         self.row_lines.clear_read()
         self.invalidate()
 
     def invalidate(self) -> None:
-        """See Pane."""
+        """Makes all lines again."""
         self._lines_read.clear()
         super().invalidate()
 
     def grow(self, rows: int, streams: int) -> None:
-        """More has been announced. What is selected stays where it is on the screen, or the end stays selected."""
+        """Takes the numbers of announced rows and streams; the selection keeps its place, or stays at the end."""
         first = self.timeline.lines == 0
         self.timeline.grow(rows, streams)
         if self.row_lines.colour_rules is not None:
@@ -219,7 +219,7 @@ class TimelinePane(Pane):
         self._update_lines(first)
 
     def evict(self, before: int) -> None:
-        """The rows before one leave; if what is selected is among them, the first one that stays takes its place."""
+        """Drops the rows before one; a selection among them moves to the first row that stays."""
         self.timeline.evict(before)
         self.row_lines.evict(before)
         if self.target is not None and self.target.row is not None and self.target.row < before:
@@ -227,7 +227,10 @@ class TimelinePane(Pane):
         self._update_lines(False)
 
     def show_rows(self, kept: Ints | None, *, settled: bool) -> None:
-        """Only these rows, rising, have a line; None: all. settled: no others of those announced will come."""
+        """Shows only these rows, ascending; None: all rows.
+
+        settled: no more of the announced rows will match.
+        """
         first = self.timeline.lines == 0
         self.timeline.filter_rows(kept)
         self.is_settled = settled
@@ -236,11 +239,11 @@ class TimelinePane(Pane):
             self.target = None
 
     def hold_selection(self) -> None:
-        """Rows will be hidden or come back: what is selected stays so, or the next one that is shown."""
+        """Keeps the selection, or the next visible row, while rows are hidden or shown."""
         self.target = self.selected or self.target
 
     def _update_lines(self, first: bool) -> None:
-        """There are other lines; first: there were none before."""
+        """Updates the selection after lines have changed; first: there were none before."""
         timeline = self.timeline
         if first and self.count and not timeline.flat and self.target is None:
             timeline.fold(timeline.list_places(0, 1)[0].stream, opened=True)
@@ -253,16 +256,14 @@ class TimelinePane(Pane):
             self._select_place(self._find_unfolded(self.target or self.selected))
 
     def _find_unfolded(self, place: ListPlace | None) -> ListPlace | None:
-        """The place, or the next one shown, with its stream unfolded if it is a row."""
+        """Returns the place, or the next visible one, and unfolds its stream if it is a row."""
         near = None if place is None else self.timeline.find_nearest(place)
         if near is not None and near.row is not None and not self.timeline.flat:
             self.timeline.fold(near.stream, opened=True)
         return near
 
     def _select_place(self, place: ListPlace | None) -> None:
-        """The lines were counted anew: `place`, or the next one shown, is selected, and what was selected keeps its
-        height on the screen.
-        """
+        """Selects a place, or the next visible one, at the same height on the screen."""
         height = self.cursor - self.top
         self.update_count()
         place = None if place is None else self.timeline.find_nearest(place)
@@ -280,19 +281,19 @@ class TimelinePane(Pane):
             self.post_message(self.LineSelection(place))
 
     def handle_move(self) -> None:
-        """See Pane."""
+        """Updates following, and posts the selection."""
         self.target = None
         self.following = self.is_settled and self.cursor == self.count - 1
         self._post_selection()
 
     def select_row(self, row: int) -> None:
-        """Selects a row, which must be shown, and unfolds its stream if needed; the way back is remembered."""
+        """Selects a visible row, and unfolds its stream if needed; adds a jump to the history."""
         before = self.current_row
         self.go_to_row(row)
         self._add_jump(before)
 
     def go_to_row(self, row: int) -> None:
-        """The same, and nothing is remembered."""
+        """Selects a visible row without adding a jump."""
         place = self.find_place(row)
         if not self.timeline.flat and not self.timeline.is_open(place.stream):
             self.timeline.fold(place.stream, opened=True)
@@ -316,25 +317,25 @@ class TimelinePane(Pane):
         self._add_jump(before)
 
     def find_place(self, row: int) -> ListPlace:
-        """Where a row belongs."""
+        """Returns the place of a row."""
         return ListPlace(self.cells.find_stream(row), row)
 
     def show_partner(self, row: int | None) -> None:
-        """Marks the partner of what is selected."""
+        """Marks the partner of the selection."""
         before, self.row_lines.partner = self.row_lines.partner, row
         if row != before:
             self.refresh_row(before)
             self.refresh_row(row)
 
     def refresh_row(self, row: int | None) -> None:
-        """A row's line says something else now."""
+        """Makes the line of a row again."""
         if row is not None and self.timeline.first <= row < self.timeline.rows and self.timeline.is_shown(row):
             line = self.timeline.find_line(self.find_place(row))
             if self._lines_read.pop(line, None) is not None:
                 self.invalidate_line(line)
 
     def switch_view(self) -> None:
-        """The other view; a selected message stays selected, unfolded if needed."""
+        """Switches between the fold view and the flat view; the selected message stays selected."""
         place = self.selected
         if place is not None and place.row is None and not self.timeline.flat:
             place = ListPlace(place.stream, self.timeline.find_first_row(place.stream))
@@ -352,7 +353,7 @@ class TimelinePane(Pane):
                 self.show_below(self.timeline.count_rows(stream))
 
     def handle_click(self, line: int, column: int) -> None:
-        """See Pane: a click on a stream's mark folds it."""
+        """Folds or unfolds a stream if its mark was clicked."""
         if column < 2 and self.selected is not None and self.selected.row is None:
             self._action_fold()
 

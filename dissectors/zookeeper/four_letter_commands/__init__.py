@@ -99,7 +99,7 @@ class ClientOpening(Framer):
         rest = message.read_bytes(size, size + _LONGEST + 1)
         return size + len(rest) if rest in _ENDINGS else size
 
-    def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
+    def across(self, message: Window, lost: range, ended: bool) -> int:
         """What follows a word goes on behind what is lost."""
         if not self._worded:
             return 0
@@ -116,22 +116,22 @@ class ServerOpening(Framer):
             return None
         return len(message) if ended else -1
 
-    def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
+    def across(self, message: Window, lost: range, ended: bool) -> int:
         """A text goes on behind what is lost."""
         return len(message) if ended else -1
 
 
-def decode(message: bytes) -> Body:
+def decode_values(message: bytes) -> Body:
     """The values of a word or of its answer."""
-    return fold_tree(read(message))
+    return fold_tree(decode_tree(message))
 
 
-def read(message: bytes) -> Tree:
+def decode_tree(message: bytes) -> Tree:
     """A word with its mask and line break, or a text."""
-    return read_unframed(message, _fields)
+    return read_unframed(message, _read_command)
 
 
-def _fields(reader: Reader) -> None:
+def _read_command(reader: Reader) -> None:
     word = word_of(reader.data)
     if word is None or reader.data[size_of(word) :] not in _ENDINGS:
         _text(reader)

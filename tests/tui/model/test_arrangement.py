@@ -208,20 +208,20 @@ def test_where_dividers_meet() -> None:
     ],
 )
 def test_it_is_recalled(arrangement: Arrangement) -> None:
-    remembered = SavedState()
-    arrangement.save(remembered)
-    found = Arrangement.load(remembered)
+    saved_state = SavedState()
+    arrangement.save(saved_state)
+    found = Arrangement.load(saved_state)
     assert (found.mode, found.shares, found.hidden, found.zoomed) == (
         arrangement.mode, arrangement.shares, arrangement.hidden, False
     )  # fmt: skip
 
 
 def test_what_makes_no_sense_is_not_recalled() -> None:
-    remembered = SavedState()
-    remembered.set("layout", "[/red]")
-    remembered.set("hidden", ["list", "tree", "hex", "status"])
-    remembered.set("shares", {"beside.list": -1, "beside.tree": 1e15, "beside.hex": 0.5, "mixed.list": 2})
-    assert Arrangement.load(remembered) == Arrangement(shares={"mixed.list": 2})
+    saved_state = SavedState()
+    saved_state.set("layout", "[/red]")
+    saved_state.set("hidden", ["list", "tree", "hex", "status"])
+    saved_state.set("shares", {"beside.list": -1, "beside.tree": 1e15, "beside.hex": 0.5, "mixed.list": 2})
+    assert Arrangement.load(saved_state) == Arrangement(shares={"mixed.list": 2})
 
 
 def test_least_sizes() -> None:

@@ -318,7 +318,7 @@ async def test_a_paste_does_nothing(found: Drive, keys: str) -> None:
 
 
 def test_it_is_remembered() -> None:
-    remembered = SavedState()
+    saved_state = SavedState()
 
     async def first(found: Drive) -> None:
         await found.press("L", "L", "L", "ctrl+down", "2", "v")
@@ -338,7 +338,7 @@ def test_it_is_remembered() -> None:
 
     before: dict[str, Region] = {}
     for test in (first, second, third):
-        drive(test, remembered=remembered)
+        drive(test, saved_state=saved_state)
     assert list(before) == ["list", "hex"]
 
 
