@@ -21,7 +21,7 @@ _RAFT = "raft-client-"
 """How those who fetch the metadata log call themselves."""
 
 
-class Row(NamedTuple):
+class BindingRow(NamedTuple):
     """A struct that explains an id: where it is, which field is the id, and which are the name, in order.
 
     A field may lie deeper, in a struct or in the first of an array ("endpoints.host"). `holds`: only of a record of
@@ -44,60 +44,60 @@ _SNAPSHOT = "topics.partitions.unalignedRecords.records.value"
 _ENDPOINT = ("endPoints.host", "endPoints.port")
 DESCRIBED = ("clientId", "clientHost")
 
-ROWS: Sequence[Row] = (
-    Row("topic", "Metadata", RESPONSE, "topics", "topicId", ("name",)),
-    Row("topic", "LeaderAndIsr", REQUEST, "topicStates", "topicId", ("topicName",)),
-    Row("topic", "UpdateMetadata", REQUEST, "topicStates", "topicId", ("topicName",)),
-    Row("topic", "CreateTopics", RESPONSE, "topics", "topicId", ("name",)),
-    Row("topic", "DeleteTopics", RESPONSE, "responses", "topicId", ("name",)),
-    Row("topic", "DescribeTopicPartitions", RESPONSE, "topics", "topicId", ("name",)),
+ROWS: Sequence[BindingRow] = (
+    BindingRow("topic", "Metadata", RESPONSE, "topics", "topicId", ("name",)),
+    BindingRow("topic", "LeaderAndIsr", REQUEST, "topicStates", "topicId", ("topicName",)),
+    BindingRow("topic", "UpdateMetadata", REQUEST, "topicStates", "topicId", ("topicName",)),
+    BindingRow("topic", "CreateTopics", RESPONSE, "topics", "topicId", ("name",)),
+    BindingRow("topic", "DeleteTopics", RESPONSE, "responses", "topicId", ("name",)),
+    BindingRow("topic", "DescribeTopicPartitions", RESPONSE, "topics", "topicId", ("name",)),
     *(
-        Row("topic", api, RESPONSE, f"groups.members.{of}.topicPartitions", "topicId", ("topicName",))
+        BindingRow("topic", api, RESPONSE, f"groups.members.{of}.topicPartitions", "topicId", ("topicName",))
         for api, of in (
             ("ConsumerGroupDescribe", "assignment"),
             ("ConsumerGroupDescribe", "targetAssignment"),
             ("ShareGroupDescribe", "assignment"),
         )
     ),
-    Row("topic", "DescribeShareGroupOffsets", RESPONSE, "groups.topics", "topicId", ("topicName",)),
-    Row("topic", "AlterShareGroupOffsets", RESPONSE, "responses", "topicId", ("topicName",)),
-    Row("topic", "DeleteShareGroupOffsets", RESPONSE, "responses", "topicId", ("topicName",)),
-    Row("topic", "Fetch", RESPONSE, _LOG, "topicId", ("name",), holds="TopicRecord", client=_RAFT),
-    Row("topic", "FetchSnapshot", RESPONSE, _SNAPSHOT, "topicId", ("name",), holds="TopicRecord"),
-    Row("broker", "Metadata", RESPONSE, "brokers", "nodeId", ("host", "port")),
-    Row("broker", "LeaderAndIsr", REQUEST, "liveLeaders", "brokerId", ("hostName", "port")),
-    Row("broker", "UpdateMetadata", REQUEST, "liveBrokers", "id", ("v0Host", "v0Port")),
-    Row("broker", "UpdateMetadata", REQUEST, "liveBrokers", "id", ("endpoints.host", "endpoints.port")),
-    Row("broker", "FindCoordinator", RESPONSE, "", "nodeId", ("host", "port")),
-    Row("broker", "FindCoordinator", RESPONSE, "coordinators", "nodeId", ("host", "port")),
-    Row("broker", "DescribeCluster", RESPONSE, "brokers", "brokerId", ("host", "port")),
-    Row("broker", "DescribeQuorum", RESPONSE, "nodes", "nodeId", ("listeners.host", "listeners.port")),
-    Row("broker", "BrokerRegistration", REQUEST, "", "brokerId", ("listeners.host", "listeners.port")),
-    Row("broker", "ControllerRegistration", REQUEST, "", "controllerId", ("listeners.host", "listeners.port")),
+    BindingRow("topic", "DescribeShareGroupOffsets", RESPONSE, "groups.topics", "topicId", ("topicName",)),
+    BindingRow("topic", "AlterShareGroupOffsets", RESPONSE, "responses", "topicId", ("topicName",)),
+    BindingRow("topic", "DeleteShareGroupOffsets", RESPONSE, "responses", "topicId", ("topicName",)),
+    BindingRow("topic", "Fetch", RESPONSE, _LOG, "topicId", ("name",), holds="TopicRecord", client=_RAFT),
+    BindingRow("topic", "FetchSnapshot", RESPONSE, _SNAPSHOT, "topicId", ("name",), holds="TopicRecord"),
+    BindingRow("broker", "Metadata", RESPONSE, "brokers", "nodeId", ("host", "port")),
+    BindingRow("broker", "LeaderAndIsr", REQUEST, "liveLeaders", "brokerId", ("hostName", "port")),
+    BindingRow("broker", "UpdateMetadata", REQUEST, "liveBrokers", "id", ("v0Host", "v0Port")),
+    BindingRow("broker", "UpdateMetadata", REQUEST, "liveBrokers", "id", ("endpoints.host", "endpoints.port")),
+    BindingRow("broker", "FindCoordinator", RESPONSE, "", "nodeId", ("host", "port")),
+    BindingRow("broker", "FindCoordinator", RESPONSE, "coordinators", "nodeId", ("host", "port")),
+    BindingRow("broker", "DescribeCluster", RESPONSE, "brokers", "brokerId", ("host", "port")),
+    BindingRow("broker", "DescribeQuorum", RESPONSE, "nodes", "nodeId", ("listeners.host", "listeners.port")),
+    BindingRow("broker", "BrokerRegistration", REQUEST, "", "brokerId", ("listeners.host", "listeners.port")),
+    BindingRow("broker", "ControllerRegistration", REQUEST, "", "controllerId", ("listeners.host", "listeners.port")),
     *(
-        Row("broker", api, RESPONSE, "nodeEndpoints", "nodeId", ("host", "port"))
+        BindingRow("broker", api, RESPONSE, "nodeEndpoints", "nodeId", ("host", "port"))
         for api in ("Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot", "ShareAcknowledge")
     ),
-    Row("broker", "Fetch", RESPONSE, _LOG, "brokerId", _ENDPOINT, holds="RegisterBrokerRecord", client=_RAFT),
-    Row("producer", "InitProducerId", RESPONSE, "", "producerId", ("transactionalId",), asked=True),
-    Row("producer", "InitProducerId", RESPONSE, "", "ongoingTxnProducerId", ("transactionalId",), asked=True),
-    Row("producer", "AddPartitionsToTxn", REQUEST, "", "v3AndBelowProducerId", ("v3AndBelowTransactionalId",)),
-    Row("producer", "AddPartitionsToTxn", REQUEST, "transactions", "producerId", ("transactionalId",)),
-    Row("producer", "AddOffsetsToTxn", REQUEST, "", "producerId", ("transactionalId",)),
-    Row("producer", "TxnOffsetCommit", REQUEST, "", "producerId", ("transactionalId",)),
-    Row("producer", "EndTxn", REQUEST, "", "producerId", ("transactionalId",)),
-    Row("producer", "EndTxn", RESPONSE, "", "producerId", ("transactionalId",), asked=True),
-    Row("producer", "DescribeTransactions", RESPONSE, "transactionStates", "producerId", ("transactionalId",)),
-    Row("producer", "ListTransactions", RESPONSE, "transactionStates", "producerId", ("transactionalId",)),
+    BindingRow("broker", "Fetch", RESPONSE, _LOG, "brokerId", _ENDPOINT, holds="RegisterBrokerRecord", client=_RAFT),
+    BindingRow("producer", "InitProducerId", RESPONSE, "", "producerId", ("transactionalId",), asked=True),
+    BindingRow("producer", "InitProducerId", RESPONSE, "", "ongoingTxnProducerId", ("transactionalId",), asked=True),
+    BindingRow("producer", "AddPartitionsToTxn", REQUEST, "", "v3AndBelowProducerId", ("v3AndBelowTransactionalId",)),
+    BindingRow("producer", "AddPartitionsToTxn", REQUEST, "transactions", "producerId", ("transactionalId",)),
+    BindingRow("producer", "AddOffsetsToTxn", REQUEST, "", "producerId", ("transactionalId",)),
+    BindingRow("producer", "TxnOffsetCommit", REQUEST, "", "producerId", ("transactionalId",)),
+    BindingRow("producer", "EndTxn", REQUEST, "", "producerId", ("transactionalId",)),
+    BindingRow("producer", "EndTxn", RESPONSE, "", "producerId", ("transactionalId",), asked=True),
+    BindingRow("producer", "DescribeTransactions", RESPONSE, "transactionStates", "producerId", ("transactionalId",)),
+    BindingRow("producer", "ListTransactions", RESPONSE, "transactionStates", "producerId", ("transactionalId",)),
     *(
-        Row("member", api, role, "", "memberId")
+        BindingRow("member", api, role, "", "memberId")
         for api in ("JoinGroup", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
         for role in (REQUEST, RESPONSE)
     ),
-    Row("member", "SyncGroup", REQUEST, "", "memberId"),
-    Row("member", "Heartbeat", REQUEST, "", "memberId"),
+    BindingRow("member", "SyncGroup", REQUEST, "", "memberId"),
+    BindingRow("member", "Heartbeat", REQUEST, "", "memberId"),
     *(
-        Row("member", api, RESPONSE, "groups.members", "memberId", DESCRIBED)
+        BindingRow("member", api, RESPONSE, "groups.members", "memberId", DESCRIBED)
         for api in ("DescribeGroups", "ConsumerGroupDescribe", "ShareGroupDescribe", "StreamsGroupDescribe")
     ),
 )

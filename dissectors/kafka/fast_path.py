@@ -15,15 +15,14 @@ from dissectors.api import PREFIX, Context, Conversation, Role, State
 from dissectors.kafka.conversation import (
     GROUP,
     JOIN_GROUP,
-    KAFKA,
     SASL,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
     KafkaConversation,
 )
-from dissectors.kafka.header import ENVELOPE, NEWER
+from dissectors.kafka.header import ENVELOPE, NEWER, request_header, response_header
 from dissectors.kafka.reading import API_VERSIONS, body_plan, has_variants
-from dissectors.kafka.schemas import apis, header_version, named_schema
+from dissectors.kafka.schemas import apis, header_version, load_named_schema
 from dissectors.wire.fast_path import (
     NULL,
     Answered,
@@ -98,7 +97,7 @@ class KafkaFastPath(FastPath):
 
     def look(self, prefix: bytes, from_client: bool) -> Look:
         """What is not complete, and what is part of an exchange of tokens, changes how later messages are read."""
-        header = KAFKA.header(prefix, from_client)
+        header = request_header(prefix) if from_client else response_header(prefix)
         unusual = header.state is not State.COMPLETE or header.correlation is None or header.code in SASL
         return Look(header, header.correlation, None, from_client and unusual)
 
@@ -146,9 +145,9 @@ class KafkaFastPath(FastPath):
 
     def logged(self, fields: LogFields) -> Iterator[Logged]:
         """Batches of records."""
-        from dissectors.kafka.records.fast_path import logged  # the same
+        from dissectors.kafka.records.fast_path import iterate_record_columns  # the same
 
-        return logged(fields)
+        return iterate_record_columns(fields)
 
     def waiting(self, conversation: Conversation) -> list[Carried]:
         """The queue, oldest first."""
@@ -246,5 +245,5 @@ def _usual(context: Context) -> Layout | None:
     plan = body_plan(key, version, response)
     if plan is None or plan.version != version:
         return None
-    header = named_schema("ResponseHeader" if response else "RequestHeader")
+    header = load_named_schema("ResponseHeader" if response else "RequestHeader")
     return Layout(INT32, INT32.size, resolve(header, header_version(key, version, response)).steps, plan.steps)

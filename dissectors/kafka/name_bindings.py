@@ -6,17 +6,18 @@ of another type, teaches nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
-from dissectors.api import Context, Path, Role
-from dissectors.kafka.binding_columns import DESCRIBED, ROWS, Row
-from dissectors.kafka.references import references
-from dissectors.kafka.schemas import apis
+from dissectors.api import Context, Role
+from dissectors.kafka.binding_columns import DESCRIBED, ROWS, BindingRow
+from dissectors.kafka.schemas import apis, body_schema
 from dissectors.kafka.tables import table
+from dissectors.message import Path
 from dissectors.name_binding import BindingSource, BoundName, NameBinding, Names, Reference
 from dissectors.wire.embedded import Embedded
+from dissectors.wire.schema import FieldSchema
 
 MOST = 100_000
 """Lessons of one message."""
@@ -42,7 +43,7 @@ def binding_sources() -> tuple[BindingSource, ...]:
     )
 
 
-def _alike(row: Row) -> int | None:
+def _alike(row: BindingRow) -> int | None:
     """From behind the correlation id on, unless more than the body tells the name."""
     if not row.name or row.asked:
         return None
@@ -50,7 +51,7 @@ def _alike(row: Row) -> int | None:
 
 
 @cache
-def _rows(code: int | None, role: Role) -> tuple[Row, ...]:
+def _rows(code: int | None, role: Role) -> tuple[BindingRow, ...]:
     names = {api.name for key, api in apis().items() if key == code}
     return tuple(row for row in ROWS if row.api in names and row.role is role)
 
@@ -92,7 +93,7 @@ def _structs(value: object, path: Path, holds: str | None) -> Iterator[Mapping[s
             yield from _structs(each, path, holds)
 
 
-def _name(row: Row, struct: Mapping[str, Any], taught: BoundName) -> str | None:
+def _name(row: BindingRow, struct: Mapping[str, Any], taught: BoundName) -> str | None:
     if not row.name:
         return _client(taught.client, taught.host)
     source: Mapping[str, Any] | None = taught.request() if row.asked else struct
@@ -132,7 +133,38 @@ def _references(context: Context) -> tuple[Reference, ...]:
     """Ids of topics, brokers, producers and members."""
     if context.code is None or context.version is None or context.role is Role.RAW:
         return ()
-    return references(context.code, context.version, context.role is Role.RESPONSE)
+    return list_references(context.code, context.version, context.role is Role.RESPONSE)
 
 
 NAMES = Names(_references, binding_sources, name_bindings, constants)
+
+
+_ENTITIES = {"brokerId": "broker", "producerId": "producer"}
+_NAMED = {
+    ("topicId", "uuid"): "topic",
+    ("memberId", "string"): "member",
+    ("leader", "string"): "member",
+}
+"""By name and type: what a group's leader is, and the one of a partition, has one name."""
+
+
+@lru_cache(maxsize=1024)
+def list_references(code: int, version: int, response: bool) -> tuple[Reference, ...]:
+    """See Names.references; none for an unknown API."""
+    api = apis().get(code)
+    if api is None:
+        return ()
+    return tuple(_find_references(body_schema(code, response).fields, min(version, api.versions.high), ()))
+
+
+def _find_references(fields: Iterable[FieldSchema], version: int, around: Path) -> Iterator[Reference]:
+    for field in fields:
+        if version not in field.versions:
+            continue
+        path = (*around, field.name)
+        kind = _ENTITIES.get(field.entity or "") or _NAMED.get((field.name, field.type))
+        if kind is not None:
+            yield Reference(kind, path)
+        if field.type == "records":
+            yield Reference("producer", (*path, "producerId"))
+        yield from _find_references(field.fields or (), version, path)

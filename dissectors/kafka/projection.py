@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from dissectors.api import Context, Pick, Role
 from dissectors.kafka.header import BODY_START
-from dissectors.kafka.nested.rules import sites
+from dissectors.kafka.nested.rules import list_sites
 from dissectors.kafka.reading import API_VERSIONS, body_plan, has_variants
 from dissectors.kafka.schemas import header_version
 from dissectors.kafka.sensitive import is_sensitive_message
@@ -44,7 +44,7 @@ def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
 def _opaque(plan: Plan) -> tuple[Path, ...]:
     """Where more is said than the layout tells: records, and bytes that may hold a structure."""
     records = (path for step in members_of(plan.steps) for path in _records(step, ()))
-    return (*records, *(site.path for site in sites(plan.name)))
+    return (*records, *(site.path for site in list_sites(plan.name)))
 
 
 def _records(step: Leaf | Struct | Array, around: Path) -> list[Path]:

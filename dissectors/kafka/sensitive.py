@@ -60,8 +60,8 @@ def _metadata_topics() -> tuple[bytes, ...]:
 
 def is_sensitive_record(value: bytes) -> bool:
     """Whether a record of the metadata that fits no layout may hold a secret: by its type, if that is known."""
-    from dissectors.kafka.nested.payload_detection import framed_kind  # only a record that fits nothing asks
+    from dissectors.kafka.nested.payload_detection import read_framed_kind  # only a record that fits nothing asks
 
-    kind = framed_kind(value)
+    kind = read_framed_kind(value)
     schema = None if kind is None else record_schema(METADATA, METADATA, kind[0])
     return schema is None or holds_secrets(resolve(schema, schema.versions.high).steps)

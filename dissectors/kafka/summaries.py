@@ -50,7 +50,7 @@ def _time(value: Any, _: str) -> str | None:
     return text_of(lambda time: (label and label(time)) or f"{time}", value)
 
 
-def _when(value: Any, _: str) -> str | None:
+def _format_offset_time(value: Any, _: str) -> str | None:
     """What ListOffsets asks for: a time, or one of the names below zero."""
     if not isinstance(value, int) or value >= 0:
         return _time(value, "")
@@ -62,7 +62,7 @@ def _newest(value: Any, _: str) -> str | None:
     return "the end" if value == -1 else f"{value}"
 
 
-def _committed(value: Any, _: str) -> str | None:
+def _format_committed(value: Any, _: str) -> str | None:
     return f"at {value}" if value >= 0 else "at none"
 
 
@@ -103,7 +103,7 @@ def _codec(value: Any, _: str) -> str | None:
     return ((label and label(value)) or f"codec {value}").lower() if value else None
 
 
-def _opened(value: Any, _: str) -> str | None:
+def _format_opened_session(value: Any, _: str) -> str | None:
     """A fetch session's epoch, where it has none yet."""
     return "opens a session" if value == 0 else None
 
@@ -128,7 +128,7 @@ def _full(value: Any, _: str) -> str | None:
     return "all partitions" if value == 2 else None
 
 
-def _emptied(value: Any, _: str) -> str | None:
+def _format_empty_assignment(value: Any, _: str) -> str | None:
     return "assigned nothing" if isinstance(value, dict) and value.get("topicPartitions") == [] else None
 
 
@@ -136,21 +136,21 @@ def _emptied(value: Any, _: str) -> str | None:
 
 
 def _records(value: Any, _: str) -> str | None:
-    return _recorded(value, False)
+    return _format_records(value, False)
 
 
-def _fetched(value: Any, _: str) -> str | None:
-    return _recorded(value, True)
+def _format_fetched(value: Any, _: str) -> str | None:
+    return _format_records(value, True)
 
 
-def _recorded(value: Any, fetched: bool) -> str | None:
+def _format_records(value: Any, fetched: bool) -> str | None:
     """`12 records from 42, 3100 bytes, zstd` of a records field.
 
     The bytes are those on the wire, as a plain number: hardly two fields take as many, and each would be a text.
     """
     if not has_items(value):
         return None
-    size = wire_size(lambda entries: sum(map(_taken, entries)), value)
+    size = wire_size(lambda entries: sum(map(_count_entry_bytes, entries)), value)
     count = count_text(number_of(_count, value), "record")
     beginning = f" from {number_of(_first, value)}" if fetched else ""
     return f"{count}{beginning}, {size} bytes{text_of(_codec_text, number_of(_kind, value))}"
@@ -177,7 +177,7 @@ def _first(entries: Sequence[Mapping[str, Any]]) -> int:
     return next((entry[name] for name in ("baseOffset", "offset") if name in entry), -1)
 
 
-def _taken(entry: Mapping[str, Any]) -> int:
+def _count_entry_bytes(entry: Mapping[str, Any]) -> int:
     """Bytes of an entry; of one before batches, all but what its key and value do not take, which is nothing."""
     from dissectors.kafka.records.values import (  # a message without records does not pay for them
         ENTRY,
@@ -206,22 +206,22 @@ def _codec_text(kind: int) -> str:
 FORMATTERS: Mapping[str, Formatter] = {
     "alive": _alive,
     "codec": _codec,
-    "committed": _committed,
-    "emptied": _emptied,
+    "committed": _format_committed,
+    "emptied": _format_empty_assignment,
     "epoch": _epoch,
-    "fetched": _fetched,
+    "fetched": _format_fetched,
     "full": _full,
     "ids": _ids,
     "leader": _leader,
     "newest": _newest,
-    "opened": _opened,
+    "opened": _format_opened_session,
     "payload": _payload,
     "records": _records,
     "session": _session,
     "span": _span,
     "time": _time,
     "untold": _untold,
-    "when": _when,
+    "when": _format_offset_time,
 }
 
 _NO_ID = "A" * 22

@@ -12,8 +12,8 @@ from typing import Any
 
 from dissectors.api import Body, Context, Role
 from dissectors.finding import Finding
-from dissectors.kafka.body import usual
-from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, modules, modules_by_id, sites
+from dissectors.kafka.body import find_usual_recipe
+from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, list_modules, list_modules_by_id, list_sites
 from dissectors.kafka.nested.values import may_tell
 from dissectors.kafka.reading import body_plan, plan_of, reading_of
 from dissectors.kafka.records.template import read_many, read_records
@@ -39,8 +39,8 @@ def template(message: bytes, context: Context, request: object = None) -> Messag
             return None
     if key is None or version is None or context.role is Role.RAW:
         return None
-    plan, recipe = body_plan(key, version, response), usual(key, version, response, None)
-    if plan is None or recipe is None or sites(plan.name) or int.from_bytes(message[:4]) + 4 != len(message):
+    plan, recipe = body_plan(key, version, response), find_usual_recipe(key, version, response, None)
+    if plan is None or recipe is None or list_sites(plan.name) or int.from_bytes(message[:4]) + 4 != len(message):
         return None
     shape = Shape(message)
     if response and key == _API_VERSIONS and plan_of(message, context) is not plan:
@@ -79,7 +79,7 @@ def _may_unfold(values: dict[str, Any], key: int, response: bool) -> bool:
         return False
     for topic in values[site.topics]:
         name = next(name for name in (*TOPIC_NAMES, TOPIC_ID) if name in topic)
-        if topic[name] in (modules_by_id() if name == TOPIC_ID else modules()):
+        if topic[name] in (list_modules_by_id() if name == TOPIC_ID else list_modules()):
             return True
         if site.told and name == TOPIC_ID:
             for part in topic[site.partitions]:

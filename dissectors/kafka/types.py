@@ -75,7 +75,7 @@ def _glance() -> Callable[[bytes, int, int], bool]:
     return may_inflate
 
 
-def _sized(name: str, flexible: bool, nullable: bool) -> Sized:
+def _make_sized(name: str, flexible: bool, nullable: bool) -> Sized:
     full = f"{'compact_' if flexible else ''}{'nullable_' if nullable and name != 'records' else ''}{name}"
     if name == "string":
         return Sized(full, _UVARINT if flexible else _INT16, nullable, bytes.decode)
@@ -94,7 +94,7 @@ def _sized(name: str, flexible: bool, nullable: bool) -> Sized:
 
 
 _SIZED = {
-    (name, flexible, nullable): _sized(name, flexible, nullable)
+    (name, flexible, nullable): _make_sized(name, flexible, nullable)
     for name in ("string", "bytes", "records")
     for flexible in (False, True)
     for nullable in (False, True)

@@ -162,7 +162,7 @@ class ZooKeeperConversation(Unanswered, Conversation):
         header = reply_header(prefix, self.client)
         if header.correlation is None or header.correlation == EVENT:
             return Outcome(header)
-        request = self._answered(header.correlation)
+        request = self._claim_answered(header.correlation)
         if request is None:
             return Outcome(header)
         asked = request.header
@@ -172,7 +172,7 @@ class ZooKeeperConversation(Unanswered, Conversation):
         found = MessageHeader(Role.RESPONSE, asked.operation, asked.code, None, header.correlation, self.client, state)
         return Outcome(found, request.handle)
 
-    def _answered(self, xid: int) -> Waiting | None:
+    def _claim_answered(self, xid: int) -> Waiting | None:
         """The request that a reply with this xid answers; where the xid was used again, the first that may be it."""
         key = (True, None, xid)
         request = self.claim(key)

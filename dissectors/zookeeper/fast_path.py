@@ -43,7 +43,7 @@ from dissectors.zookeeper.header import (
     server_header,
 )
 from dissectors.zookeeper.jute import INT
-from dissectors.zookeeper.labels import names
+from dissectors.zookeeper.labels import load_names
 from dissectors.zookeeper.schemas import operations, plan_of
 
 
@@ -132,7 +132,7 @@ def _codes() -> Column:
 @cache
 def _names() -> list[str]:
     """Their names, and that of an event."""
-    return [*(operations()[code].name for code in _codes().tolist()), names("xid")[EVENT]]
+    return [*(operations()[code].name for code in _codes().tolist()), load_names("xid")[EVENT]]
 
 
 FAST_PATH = ZooKeeperFastPath()

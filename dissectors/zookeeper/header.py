@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from dissectors.api import HEADLESS, MessageHeader, Role, State
 from dissectors.zookeeper import four_letter_commands
-from dissectors.zookeeper.labels import names, session
+from dissectors.zookeeper.labels import load_names, session
 from dissectors.zookeeper.schemas import begins_with_path, operations
 
 MAXIMUM = 64 << 20
@@ -193,5 +193,5 @@ def reply_header(prefix: bytes, client: str | None) -> MessageHeader:
     if size < REPLY_SIZE:
         return HEADLESS
     if xid == EVENT:
-        return MessageHeader(Role.PUSH, names("xid")[EVENT], 0, None, xid, client)
+        return MessageHeader(Role.PUSH, load_names("xid")[EVENT], 0, None, xid, client)
     return MessageHeader(Role.RESPONSE, None, None, None, xid, client, State.GUESSED)

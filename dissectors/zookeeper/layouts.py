@@ -86,10 +86,10 @@ def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
         return None
     read, answers = pick(layout.plan, paths, lambda _: _BEHIND_XID), context.role is Role.RESPONSE
 
-    def picked(message: bytes) -> dict[str, Any] | None:
+    def read_plain_fields(message: bytes) -> dict[str, Any] | None:
         # Of a message with a secret in it more may have to be hidden where it breaks, which may be behind what is read.
         if is_sensitive_message(message, None, connects=False) or (answers and message[16:20] != _NO_ERROR):
             return None
         return read(message)
 
-    return picked
+    return read_plain_fields

@@ -35,18 +35,18 @@ def is_packet(prefix: bytes) -> bool:
     return prefix.startswith(magic())
 
 
-def decode(message: bytes) -> Body:
+def decode_values(message: bytes) -> Body:
     """Its values, and what the token says."""
-    body = bare.decode(plan_of(NAME), message)
+    body = bare.decode_values(plan_of(NAME), message)
     if body.findings:
-        return folded(read(message))
+        return folded(decode_tree(message))
     open_values(body.values)
     return body
 
 
-def read(message: bytes) -> Tree:
+def decode_tree(message: bytes) -> Tree:
     """The same annotated."""
-    tree = bare.read(plan_of(NAME), message)
+    tree = bare.decode_tree(plan_of(NAME), message)
     hide_unframed(tree.fields)
     return open_tree(tree)
 

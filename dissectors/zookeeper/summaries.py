@@ -9,8 +9,8 @@ from typing import Any
 from dissectors.wire.amounts import count_text
 from dissectors.wire.info_line import Line, line, line_by_field
 from dissectors.wire.summary import Formatter, Summaries
-from dissectors.zookeeper.labels import error_name, labels, names, owner, session
-from dissectors.zookeeper.metrics import metrics
+from dissectors.zookeeper.labels import error_name, labels, load_names, owner, session
+from dissectors.zookeeper.metrics import format_metrics
 from dissectors.zookeeper.tables import table
 
 _COUNTER = 0xFFFF_FFFF
@@ -28,13 +28,13 @@ def _line(name: str) -> Line:
     return line_by_field(SUMMARIES, rows) if isinstance(rows, dict) else line(SUMMARIES, rows)
 
 
-def named(value: Any, words: str) -> str | None:
+def format_name(value: Any, words: str) -> str | None:
     """A name from an enum, `words` being its name and what a number without a name is said to be; some names are empty.
 
     What is a name already stays one.
     """
     enum, _, noun = words.partition(" ")
-    name = value if isinstance(value, str) else names(enum).get(value)
+    name = value if isinstance(value, str) else load_names(enum).get(value)
     return f"{noun} {value}" if name is None else name or None
 
 
@@ -45,7 +45,7 @@ def _raw(value: Any, _: str) -> str | None:
 
 def _sequential(value: Any, _: str) -> str | None:
     """The kind of a node, if it gets a number behind its name."""
-    kind = named(value, "nodeKind mode")
+    kind = format_name(value, "nodeKind mode")
     return kind if kind is not None and "seq" in kind else None
 
 
@@ -74,8 +74,8 @@ def _epoch(zxid: int) -> str:
 
 _FORMATTERS: Mapping[str, Formatter] = {
     "addresses": _addresses,
-    "metrics": metrics,
-    "named": named,
+    "metrics": format_metrics,
+    "named": format_name,
     "raw": _raw,
     "sequential": _sequential,
     "servers": _servers,

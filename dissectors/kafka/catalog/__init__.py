@@ -7,7 +7,7 @@ from functools import cache, partial
 
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, FieldAlias, Layout
-from dissectors.kafka.catalog.bodies import body_members
+from dissectors.kafka.catalog.structures import body_members
 from dissectors.kafka.labels import error_names
 from dissectors.kafka.schemas import apis
 
@@ -27,7 +27,7 @@ class KafkaCatalog(Catalog):
 
     def aliases(self) -> Mapping[str, Alias]:
         """Those of tshark."""
-        from dissectors.kafka.catalog.tshark import aliases  # the same
+        from dissectors.kafka.catalog.field_aliases import aliases  # the same
 
         return aliases()
 

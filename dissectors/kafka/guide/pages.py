@@ -8,9 +8,15 @@ from itertools import groupby
 from typing import Any
 
 from dissectors.guide import Guide, Page
-from dissectors.kafka.guide.data import layout_data
-from dissectors.kafka.guide.entries import Layout, Row, layout, listed
-from dissectors.kafka.guide.text import guide_lines, overview_lines
+from dissectors.kafka.guide.entries import (
+    GuideLayout,
+    Row,
+    format_versions,
+    guide_lines,
+    layout_data,
+    make_layout,
+    overview_lines,
+)
 from dissectors.kafka.schemas import header_version
 from dissectors.kafka.tables import table
 from dissectors.wire.guide.text import columns, meant
@@ -29,7 +35,7 @@ class KafkaGuide(Guide):
     def versions(self, name: str) -> Sequence[int]:
         """Of an API or a structure."""
         row = _apis().get(name.lower())
-        found = _found(name) if row is None else row["request"]
+        found = _find_structure(name) if row is None else row["request"]
         if found is None:
             return ()
         versions = Versions.parse(found["versions"])
@@ -42,14 +48,16 @@ class KafkaGuide(Guide):
             if version is not None:
                 raise KeyError(f"{known} has no versions")
             return _PAGES[known]()
-        api, structure = _apis().get(known), _found(name)
+        api, structure = _apis().get(known), _find_structure(name)
         if api is None and structure is None:
             raise KeyError(f"Kafka has no API, structure or page called {name!r}{meant(known, self.names())}")
         row = structure if api is None else api["request"]
         assert row is not None
         if version is not None and version not in Versions.parse(row["versions"]):
             proper = row["name"] if api is None else api["name"]
-            raise KeyError(f"{proper} has no version {version}; it has {listed(Versions.parse(row['versions']))}")
+            raise KeyError(
+                f"{proper} has no version {version}; it has {format_versions(Versions.parse(row['versions']))}"
+            )
         if api is None:
             assert structure is not None
             return _structure(structure, version)
@@ -75,7 +83,7 @@ def _structures() -> Mapping[str, Row]:
     return {row["name"]: row for rows in tables for row in rows}
 
 
-def _found(name: str) -> Row | None:
+def _find_structure(name: str) -> Row | None:
     return next((row for each, row in _structures().items() if each.lower() == name.lower()), None)
 
 
@@ -87,7 +95,7 @@ def _api(row: Row) -> Page:
     lines = [f"{row['name']} (API key {row['key']})", *columns(facts)]
     data: dict[str, Any] = {"name": row["name"], "key": row["key"], **dict(_data_facts(row))}
     for direction in _DIRECTIONS:
-        whole = layout(row["name"] + direction.capitalize(), row[direction])
+        whole = make_layout(row["name"] + direction.capitalize(), row[direction])
         lines += ["", direction.capitalize(), *overview_lines(whole)]
         data[direction] = layout_data(whole)
     return Page(lines, data)
@@ -98,25 +106,27 @@ def _facts(row: Row) -> Iterator[tuple[str, str]]:
     versions, current = Versions.parse(request["versions"]), Versions.parse(request.get("current", "none"))
     if "aliases" in row:
         yield "once", ", ".join(row["aliases"])
-    yield "versions", f"{listed(versions)}{_removed(versions, current, row.get('unstable', ()))}"
+    yield "versions", f"{format_versions(versions)}{_format_removed(versions, current, row.get('unstable', ()))}"
     if "unstable" in row:
         yield "unstable", f"{', '.join(map(str, row['unstable']))}: only ever in early access"
-    yield "flexible", _since(Versions.parse(request.get("flexible", "none")), versions)
+    yield "flexible", _format_flexible_since(Versions.parse(request.get("flexible", "none")), versions)
     yield "headers", "; ".join(f"{direction} {_headers(row, direction)}" for direction in _DIRECTIONS)
     yield "listeners", ", ".join(row.get("listeners", ())) or "none any more"
 
 
-def _removed(versions: Versions, current: Versions, unstable: Sequence[int]) -> str:
+def _format_removed(versions: Versions, current: Versions, unstable: Sequence[int]) -> str:
     if current == NONE or current.low > current.high:
         return "; none since Kafka 4.0, which has no ZooKeeper mode"
     if current.low > versions.low:
-        gone = listed(Versions(versions.low, current.low - 1))
+        gone = format_versions(Versions(versions.low, current.low - 1))
         why = "" if versions.low in unstable else " (KIP-896)"
-        return f"; the newest release takes {listed(current)}, {gone} {'are' if '-' in gone else 'is'} gone{why}"
+        return (
+            f"; the newest release takes {format_versions(current)}, {gone} {'are' if '-' in gone else 'is'} gone{why}"
+        )
     return ""
 
 
-def _since(flexible: Versions, versions: Versions) -> str:
+def _format_flexible_since(flexible: Versions, versions: Versions) -> str:
     if flexible.low > min(flexible.high, versions.high):
         return "never"
     return "always" if flexible.low <= versions.low else f"from version {flexible.low} on"
@@ -132,7 +142,7 @@ def _headers(row: Row, direction: str) -> str:
     runs = [(kind, [version for _, version in run]) for kind, run in groupby(kinds, key=lambda each: each[0])]
     if len(runs) == 1:
         return f"v{runs[0][0]}"
-    return ", ".join(f"v{kind} ({listed(Versions(run[0], run[-1]))})" for kind, run in runs)
+    return ", ".join(f"v{kind} ({format_versions(Versions(run[0], run[-1]))})" for kind, run in runs)
 
 
 def _data_facts(row: Row) -> Iterator[tuple[str, object]]:
@@ -151,7 +161,7 @@ def _api_version(row: Row, version: int) -> Page:
     data: dict[str, Any] = {"name": row["name"], "key": row["key"], "version": version}
     for direction in _DIRECTIONS:
         header = header_version(row["key"], version, direction == "response")
-        one = layout(row["name"] + direction.capitalize(), row[direction], version)
+        one = make_layout(row["name"] + direction.capitalize(), row[direction], version)
         title = f"{row['name']} {direction.capitalize()} (Version: {version})"
         lines += [*([""] if lines else []), *guide_lines(title, one), *_other_layouts(one.name, version)]
         data[direction] = {"header": header, **layout_data(one)}
@@ -164,7 +174,7 @@ def _other_layouts(name: str, version: int) -> Iterator[str]:
         if row["name"] == name and version in Versions.parse(row["versions"]):
             yield ""
             yield from guide_lines(
-                f"{name} (Version: {version}), as {row['releases']} wrote it", layout(name, row, version)
+                f"{name} (Version: {version}), as {row['releases']} wrote it", make_layout(name, row, version)
             )
 
 
@@ -172,11 +182,14 @@ def _other_layouts(name: str, version: int) -> Iterator[str]:
 
 
 def _structure(row: Row, version: int | None) -> Page:
-    found: Layout = layout(row["name"], row, version)
+    found: GuideLayout = make_layout(row["name"], row, version)
     if version is not None:
         lines = [*guide_lines(f"{row['name']} (Version: {version})", found), *_other_layouts(row["name"], version)]
         return Page(lines, layout_data(found))
-    facts = [("versions", listed(found.versions)), ("flexible", _since(found.flexible, found.versions))]
+    facts = [
+        ("versions", format_versions(found.versions)),
+        ("flexible", _format_flexible_since(found.flexible, found.versions)),
+    ]
     if "module" in row:
         facts.insert(0, ("written by", row["module"]))
     if "key" in row:
@@ -195,7 +208,7 @@ def _records() -> Page:
     data = []
     for row in table("guide")["records"]:
         version = Versions.parse(row["versions"]).low
-        one = layout(row["name"], row, version)
+        one = make_layout(row["name"], row, version)
         lines += [*([""] if lines else []), *guide_lines(f"{row['name']} ({row['when']})", one)]
         data.append(layout_data(one))
     return Page(lines, {"records": data})

@@ -8,12 +8,22 @@ tree alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache, partial
+from typing import NamedTuple
 
-from dissectors.field import Field, Tree
-from dissectors.kafka.nested.rules import RECORDS, Hints, RecordSite, batches, unfold_partition, unfold_sites, whose
+from dissectors.field import Field, FieldSpec, Tree
+from dissectors.kafka.labels import labels
+from dissectors.kafka.nested.payload_detection import DetectedPayload
+from dissectors.kafka.nested.rules import (
+    RECORDS,
+    Hints,
+    RecordSite,
+    find_module,
+    iterate_batches,
+    unfold_partition,
+    unfold_sites,
+)
 from dissectors.kafka.sensitive import SENSITIVE_MODULES
 from dissectors.kafka.tables import table
 from dissectors.wire.budget import Budget
@@ -21,9 +31,6 @@ from dissectors.wire.embedded import Holder
 from dissectors.wire.hiding import hide_node, hide_unread
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Layout, Parted, Wrapping
-
-if TYPE_CHECKING:
-    from dissectors.kafka.nested.payload_detection import Fit
 
 _LENGTHS = {kind: Layout("length", kind) for kind in ("int32", "uvarint", "varint")}
 
@@ -37,23 +44,23 @@ def unfold_bytes(tree: Tree, budget: Budget, body: Field, name: str, key: int, r
     if place is None:
         return
     theirs = []
-    for topic in nodes.each(body, place.topics):
-        module, told = whose(nodes, topic, place)
-        for partition in nodes.each(topic, place.partitions):
+    for topic in nodes.list_structs(body, place.topics):
+        module, told = find_module(nodes, topic, place)
+        for partition in nodes.list_structs(topic, place.partitions):
             unfold_partition(nodes, partition, place, module, told)
             theirs += [partition] if module is None else []
             if module in SENSITIVE_MODULES:
                 hide_unread(partition.children)
-    _take_apart(nodes, theirs, place)
+    _unfold_user_payloads(nodes, theirs, place)
 
 
-def _take_apart(nodes: _Nodes, partitions: Sequence[Field], place: RecordSite) -> None:
+def _unfold_user_payloads(nodes: _Nodes, partitions: Sequence[Field], place: RecordSite) -> None:
     """Takes apart what the users' records say of themselves; those of coordinators have their structure by now."""
-    from dissectors.kafka.nested.payloads import Payloads  # a message without records does not pay for it
+    from dissectors.kafka.nested.user_payloads import Payloads  # a message without records does not pay for it
 
     payloads = Payloads(nodes.budget.nodes)
     for partition in partitions:
-        for batch, rows in batches(nodes, partition, place.field):
+        for batch, rows in iterate_batches(nodes, partition, place.field):
             if nodes.get(batch, "control"):
                 continue
             for row in rows:
@@ -77,15 +84,13 @@ def _members(struct: Field) -> Iterator[Field]:
 
 
 @cache
-def _featured() -> frozenset[str]:
+def _list_structures_with_levels() -> frozenset[str]:
     """The messages and structures that have levels of features."""
     return frozenset(row["at"].partition(".")[0] for row in table("quirks")["features"]["levels"])
 
 
 def _name_levels(nodes: _Nodes, struct: Field, schema: str) -> None:
-    if schema in _featured():
-        from dissectors.kafka.nested.features import name_levels  # few messages have any
-
+    if schema in _list_structures_with_levels():
         name_levels(nodes, struct, schema)
 
 
@@ -103,7 +108,7 @@ class _Nodes:
         node = self.find(struct, name)
         return None if node is None or isinstance(node.spec, Holder) else node.value
 
-    def each(self, struct: Field, name: str) -> Sequence[Field]:
+    def list_structs(self, struct: Field, name: str) -> Sequence[Field]:
         node = self.find(struct, name)
         if node is None:
             return ()
@@ -111,19 +116,19 @@ class _Nodes:
             return (node,) if node.children else ()
         return [child for child in node.children if not isinstance(child.spec, Layout)]
 
-    def put(self, struct: Field, name: str, fit: Fit, hints: Hints) -> None:
+    def attach_structure(self, struct: Field, name: str, fit: DetectedPayload, hints: Hints) -> None:
         if self.full:
             return
         node = self.find(struct, name)
         assert node is not None
         spec = node.spec
-        node.spec = Holder(spec.name, spec.type, spec.label, spec.secret, fit.structure.name)
+        node.spec = Holder(spec.name, spec.type, spec.label, spec.secret, fit.decoder.name)
         reader = self._reader(struct, node)
-        if fit.structure.inflates:
+        if fit.decoder.inflates:
             reader.above = _down_to(self.tree.fields, node)
         self.full = not reader.guard(partial(_unfold, fit=fit), reader.end)
-        unfold_sites(self, node, fit.structure.name, hints)
-        _name_levels(self, node, fit.structure.name)
+        unfold_sites(self, node, fit.decoder.name, hints)
+        _name_levels(self, node, fit.decoder.name)
 
     def hide(self, struct: Field, name: str) -> None:
         node = self.find(struct, name)
@@ -154,10 +159,10 @@ class _Nodes:
         """Nothing depends on it."""
 
 
-def _unfold(reader: Reader, fit: Fit) -> None:
+def _unfold(reader: Reader, fit: DetectedPayload) -> None:
     """Unfolds what fits, in a tree that has room for more nodes."""
-    reader.room(1, fit.structure.name)
-    fit.structure.unfold(reader)
+    reader.room(1, fit.decoder.name)
+    fit.decoder.unfold(reader)
 
 
 def _down_to(nodes: Sequence[Field], sought: Field) -> tuple[Field, ...]:
@@ -169,3 +174,49 @@ def _down_to(nodes: Sequence[Field], sought: Field) -> tuple[Field, ...]:
         if below:
             return (node, *below)
     return ()
+
+
+class _LevelPlace(NamedTuple):
+    """An array of features in a message or a structure, or none where it is a feature itself; its members."""
+
+    array: str | None
+    name: str
+    levels: Sequence[str]
+
+
+@lru_cache(maxsize=256)
+def _find_level_places(schema: str) -> tuple[_LevelPlace, ...]:
+    found = []
+    for row in table("quirks")["features"]["levels"]:
+        message, _, array = row["at"].partition(".")
+        if message == schema:
+            found.append(_LevelPlace(array or None, row["name"], row["levels"]))
+    return tuple(found)
+
+
+def name_levels(nodes: _Nodes, struct: Field, schema: str) -> None:
+    """Gives the levels in a message or structure, which the schema of that name describes, the names of theirs."""
+    for place in _find_level_places(schema):
+        for feature in (struct,) if place.array is None else nodes.list_structs(struct, place.array):
+            _name_feature(nodes, feature, place)
+
+
+def _name_feature(nodes: _Nodes, feature: Field, place: _LevelPlace) -> None:
+    called: Mapping[str, str] = table("quirks")["features"]["names"]
+    name = nodes.find(feature, place.name)
+    enum = called.get(name.value) if name is not None and isinstance(name.value, str) else None
+    if enum is not None:
+        for level in _iterate_members(nodes, feature, place.levels):
+            level.spec = _spec(level.spec.name, level.spec.type, enum)
+
+
+def _iterate_members(nodes: _Nodes, struct: Field, names: Sequence[str]) -> Iterator[Field]:
+    for name in names:
+        node = nodes.find(struct, name)
+        if node is not None:
+            yield node
+
+
+@lru_cache(maxsize=64)
+def _spec(name: str, kind: str, enum: str) -> FieldSpec:
+    return FieldSpec(name, kind, labels(enum))

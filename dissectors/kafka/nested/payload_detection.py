@@ -34,7 +34,7 @@ _REST = FieldSpec("_rest", "bytes")
 _INT16_BITS = 0xFFFF
 
 
-class Content(Protocol):
+class NestedDecoder(Protocol):
     """What the bytes of a field can hold."""
 
     @property
@@ -95,26 +95,30 @@ class Structure:
             reader.leaf(_REST, reader.data[reader.at : reader.end], reader.end)
 
 
-class Fit(NamedTuple):
+class DetectedPayload(NamedTuple):
     """A structure, and what it makes of the bytes it was chosen for."""
 
-    structure: Content
+    decoder: NestedDecoder
     values: dict[str, Any]
 
 
-def fit(structure: Content | None, data: bytes) -> Fit | None:
+Pair = tuple[DetectedPayload | None, DetectedPayload | None]
+"""What the key and the value of a record hold. None stands for a key or value that stays bytes."""
+
+
+def detect(decoder: NestedDecoder | None, data: bytes) -> DetectedPayload | None:
     """The structure with its values, if it takes all these bytes."""
-    values = None if structure is None else structure.values(data)
-    return None if structure is None or values is None else Fit(structure, values)
+    values = None if decoder is None else decoder.values(data)
+    return None if decoder is None or values is None else DetectedPayload(decoder, values)
 
 
-def leading(data: bytes, size: int = 2) -> int:
+def read_leading_number(data: bytes, size: int = 2) -> int:
     """The number that the bytes begin with; one that is no version and no type where they are too few."""
     return int.from_bytes(data[:size], signed=True) if len(data) >= size else -1
 
 
 @lru_cache(maxsize=256)
-def structure(
+def make_structure(
     schema: Schema, version: int, prefix: tuple[Leaf, ...] = (), framed: bool = False, newer: bool = False
 ) -> Structure | None:
     """A schema in a version, behind the numbers that stand before it.
@@ -129,7 +133,7 @@ def structure(
     return Structure(schema.name, Plan(schema.name, plan.version, (*prefix, *plan.steps)), framed=framed, newer=beyond)
 
 
-def framed_kind(data: bytes) -> tuple[int, int] | None:
+def read_framed_kind(data: bytes) -> tuple[int, int] | None:
     """Type and version of a metadata record, which begins with the uvarints 1, type and version."""
     if data[:1] != bytes([FRAME_VERSION]):
         return None

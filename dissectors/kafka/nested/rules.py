@@ -12,14 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
+from dissectors.kafka.nested.payload_detection import DetectedPayload, Pair
 from dissectors.kafka.sensitive import SENSITIVE_MODULES, is_sensitive_record
 from dissectors.kafka.tables import table
-
-if TYPE_CHECKING:
-    from dissectors.kafka.nested.payload_detection import Fit
-    from dissectors.kafka.nested.structures import Pair
 
 S = TypeVar("S")
 Hints: TypeAlias = Mapping[str, object]
@@ -35,10 +32,10 @@ class Access(Protocol[S]):
     def get(self, struct: S, name: str) -> object:
         """A plain value; None where there is none, or one that is unfolded."""
 
-    def each(self, struct: S, name: str) -> Sequence[S]:
+    def list_structs(self, struct: S, name: str) -> Sequence[S]:
         """The structs of an array, or the only one; none where it is null or missing."""
 
-    def put(self, struct: S, name: str, fit: Fit, hints: Hints) -> None:
+    def attach_structure(self, struct: S, name: str, fit: DetectedPayload, hints: Hints) -> None:
         """Unfolds the bytes `name`, and what is in them."""
 
     def hide(self, struct: S, name: str) -> None:
@@ -48,7 +45,7 @@ class Access(Protocol[S]):
         """After the last put() or hide() in a batch."""
 
 
-FitTo: TypeAlias = "Callable[[bytes, Hints], Fit | None]"
+PayloadDetector: TypeAlias = "Callable[[bytes, Hints], DetectedPayload | None]"
 
 
 class Site(NamedTuple):
@@ -57,7 +54,7 @@ class Site(NamedTuple):
     path: tuple[str, ...]
     told: Mapping[str, str]
     when: Mapping[str, Sequence[object]]
-    fit: FitTo
+    fit: PayloadDetector
     delicate: Callable[[bytes, Hints], bool] | None = None
     """Whether bytes that nothing fits may hold a secret; None: never."""
 
@@ -81,7 +78,7 @@ RECORDS: Mapping[tuple[int, bool], RecordSite] = {
 
 
 @lru_cache(maxsize=256)
-def sites(name: str) -> tuple[Site, ...]:
+def list_sites(name: str) -> tuple[Site, ...]:
     """The bytes fields that may hold a structure, other than records, of a message or of a structure by its name."""
     found = []
     for row in table("quirks")["embedded"]:
@@ -92,25 +89,25 @@ def sites(name: str) -> tuple[Site, ...]:
     return tuple(found)
 
 
-def _enveloped(response: bool) -> Callable[[str], FitTo]:
-    def fits(data: bytes, hints: Hints) -> Fit | None:
-        from dissectors.kafka.nested import enveloped  # it reads what is inside by the rules of this module
+def _make_envelope_detector(response: bool) -> Callable[[str], PayloadDetector]:
+    def fits(data: bytes, hints: Hints) -> DetectedPayload | None:
+        from dissectors.kafka.nested import envelope  # it reads what is inside by the rules of this module
 
-        return enveloped.response_in(data, hints) if response else enveloped.request_in(data, hints)
+        return envelope.detect_response(data, hints) if response else envelope.detect_request(data, hints)
 
     return lambda _: fits
 
 
 def _is_sensitive_request(data: bytes, hints: Hints) -> bool:
-    from dissectors.kafka.nested import enveloped  # the same
+    from dissectors.kafka.nested import envelope  # the same
 
-    return enveloped.may_hide_request(data)
+    return envelope.may_hide_request(data)
 
 
 def _is_sensitive_response(data: bytes, hints: Hints) -> bool:
-    from dissectors.kafka.nested import enveloped  # the same
+    from dissectors.kafka.nested import envelope  # the same
 
-    return enveloped.may_hide_response(hints)
+    return envelope.may_hide_response(hints)
 
 
 _SENSITIVE: Mapping[str, Callable[[bytes, Hints], bool]] = {
@@ -119,75 +116,75 @@ _SENSITIVE: Mapping[str, Callable[[bytes, Hints], bool]] = {
 }
 
 
-def _versioned(name: str) -> FitTo:
-    from dissectors.kafka.nested.structures import versioned  # most messages have nothing that it reads
+def _make_versioned_detector(name: str) -> PayloadDetector:
+    from dissectors.kafka.nested.structures import detect_versioned  # most messages have nothing that it reads
 
-    return lambda data, hints: versioned(name, data)
+    return lambda data, hints: detect_versioned(name, data)
 
 
-def _of_group(form: str) -> Callable[[str], FitTo]:
-    def fits(name: str) -> FitTo:
-        from dissectors.kafka.nested import groups  # few messages have any
+def _make_group_detector(form: str) -> Callable[[str], PayloadDetector]:
+    def fits(name: str) -> PayloadDetector:
+        from dissectors.kafka.nested import structures  # few messages have any
 
         read = {
-            "newest": groups.versioned,
-            "streams": groups.streams,
-            "unversioned": groups.unversioned,
-            "json": groups.json_object,
+            "newest": structures.detect_newest,
+            "streams": structures.detect_streams,
+            "unversioned": structures.detect_unversioned,
+            "json": structures.detect_json_object,
         }[form]
         return lambda data, hints: read(name, data)
 
     return fits
 
 
-def _metrics(_: str) -> FitTo:
-    def fit(data: bytes, hints: Hints) -> Fit | None:
-        from dissectors.kafka.nested.telemetry import metrics  # brings tables that only telemetry needs
+def _detect_metrics(_: str) -> PayloadDetector:
+    def fit(data: bytes, hints: Hints) -> DetectedPayload | None:
+        from dissectors.kafka.nested.telemetry import detect_metrics  # brings tables that only telemetry needs
 
-        return metrics(data, hints.get("compression"))
+        return detect_metrics(data, hints.get("compression"))
 
     return fit
 
 
-_FORMS: Mapping[str, Callable[[str], FitTo]] = {
-    "int16 version": _versioned,
-    "int16 version, or newer": _of_group("newest"),
-    "int32 version within": _of_group("streams"),
-    "no version": _of_group("unversioned"),
-    "JSON object": _of_group("json"),
-    "compressed protobuf": _metrics,
-    "request": _enveloped(False),
-    "response": _enveloped(True),
+_FORMS: Mapping[str, Callable[[str], PayloadDetector]] = {
+    "int16 version": _make_versioned_detector,
+    "int16 version, or newer": _make_group_detector("newest"),
+    "int32 version within": _make_group_detector("streams"),
+    "no version": _make_group_detector("unversioned"),
+    "JSON object": _make_group_detector("json"),
+    "compressed protobuf": _detect_metrics,
+    "request": _make_envelope_detector(False),
+    "response": _make_envelope_detector(True),
 }
 
 
 @cache
-def modules() -> Mapping[str, str]:
+def list_modules() -> Mapping[str, str]:
     """Whose records are in which topic, by name."""
     topics: Mapping[str, str] = table("quirks")["internalTopics"]
     return topics
 
 
 @cache
-def modules_by_id() -> Mapping[str, str]:
+def list_modules_by_id() -> Mapping[str, str]:
     """The same by id, of a topic that has the same one everywhere."""
-    return {number: modules()[name] for number, name in table("quirks")["topicIds"].items()}
+    return {number: list_modules()[name] for number, name in table("quirks")["topicIds"].items()}
 
 
-def whose(access: Access[S], topic: S, site: RecordSite) -> tuple[str | None, bool]:
+def find_module(access: Access[S], topic: S, site: RecordSite) -> tuple[str | None, bool]:
     """Whose records are in this topic, None for a user's; and whether the records may tell it, for its id does not."""
     for name in TOPIC_NAMES:
         value = access.get(topic, name)
         if value is not None:
-            return (modules().get(value) if isinstance(value, str) else None), False
+            return (list_modules().get(value) if isinstance(value, str) else None), False
     number = access.get(topic, TOPIC_ID)
-    module = modules_by_id().get(number) if isinstance(number, str) else None
+    module = list_modules_by_id().get(number) if isinstance(number, str) else None
     return module, site.told and module is None and number is not None
 
 
 def unfold_sites(access: Access[S], struct: S, name: str, hints: Hints) -> None:
     """Unfolds the bytes fields, other than records, of a struct: what the schema `name` describes."""
-    for site in sites(name):
+    for site in list_sites(name):
         _unfold(access, struct, site.path, site, hints)
 
 
@@ -197,7 +194,7 @@ def _unfold(access: Access[S], struct: S, path: tuple[str, ...], site: Site, hin
         if value is not None:
             hints = {**hints, hint: value}
     if len(path) > 1:
-        for inner in access.each(struct, path[0]):
+        for inner in access.list_structs(struct, path[0]):
             _unfold(access, inner, path[1:], site, hints)
         return
     if not all(hints.get(hint) in allowed for hint, allowed in site.when.items()):
@@ -207,7 +204,7 @@ def _unfold(access: Access[S], struct: S, path: tuple[str, ...], site: Site, hin
         return
     fit = site.fit(data, hints)
     if fit is not None:
-        access.put(struct, path[0], fit, hints)
+        access.attach_structure(struct, path[0], fit, hints)
     elif data and site.delicate is not None and site.delicate(data, hints):
         access.hide(struct, path[0])
 
@@ -217,32 +214,32 @@ def unfold_partition(access: Access[S], partition: S, site: RecordSite, module: 
 
     told: where there is no module, the records may tell it.
     """
-    from dissectors.kafka.nested.structures import control, records  # most messages have no records
+    from dissectors.kafka.nested.structures import detect_control, detect_records  # most messages have no records
 
     held: list[tuple[S, list[S]]] = []
-    for batch, rows in batches(access, partition, site.field):
+    for batch, rows in iterate_batches(access, partition, site.field):
         if access.get(batch, "control"):
-            _put(access, batch, rows, [control(*_pair(access, row)) for row in rows])
+            _put(access, batch, rows, [detect_control(*_pair(access, row)) for row in rows])
         else:
             held.append((batch, rows))
     if module is None and not told:
         return
-    pairs = records([_pair(access, row) for _, rows in held for row in rows], module)
+    pairs = detect_records([_pair(access, row) for _, rows in held for row in rows], module)
     if pairs is not None:
         each = iter(pairs)
         for batch, rows in held:
             _put(access, batch, rows, list(islice(each, len(rows))), module)
 
 
-def batches(access: Access[S], holder: S, name: str) -> Iterator[tuple[S, list[S]]]:
+def iterate_batches(access: Access[S], holder: S, name: str) -> Iterator[tuple[S, list[S]]]:
     """Each batch and its records; a message of the formats before batches is its only record."""
-    for entry in access.each(holder, name):
+    for entry in access.list_structs(holder, name):
         if access.get(entry, "magic") == 2:
-            yield entry, list(access.each(entry, "records"))
+            yield entry, list(access.list_structs(entry, "records"))
         elif access.get(entry, "compression") == "none":
             yield entry, [entry]
         else:
-            yield from batches(access, entry, "messages")
+            yield from iterate_batches(access, entry, "messages")
 
 
 def _pair(access: Access[S], row: S) -> tuple[bytes | None, bytes | None]:
@@ -258,9 +255,9 @@ def _put(access: Access[S], batch: S, rows: list[S], pairs: list[Pair], module: 
     hidden = False
     for row, (key, value) in zip(rows, pairs, strict=True):
         if key is not None:
-            access.put(row, "key", key, {})
+            access.attach_structure(row, "key", key, {})
         if value is not None:
-            access.put(row, "value", value, {})
+            access.attach_structure(row, "value", value, {})
         elif module in SENSITIVE_MODULES and _is_sensitive(access.get(row, "value")):
             access.hide(row, "value")
             hidden = True

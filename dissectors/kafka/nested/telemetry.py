@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from dissectors.kafka.codecs import CODECS
-from dissectors.kafka.nested.payload_detection import Fit, fit
+from dissectors.kafka.nested.payload_detection import DetectedPayload, detect
 from dissectors.kafka.tables import table
 from dissectors.slotted import slotted
 from dissectors.wire.budget import Budget, allowed
@@ -31,11 +31,11 @@ _SHARE = 16
 """Of what may be decompressed for a message, metrics may take one part in so many."""
 
 
-def metrics(data: bytes, compression: object) -> Fit | None:
+def detect_metrics(data: bytes, compression: object) -> DetectedPayload | None:
     """The metrics in these bytes; None where there are none, or compressed by nobody knows what."""
     if not data or not isinstance(compression, int) or not 0 <= compression < len(CODECS):
         return None
-    return fit(_metrics(CODECS[compression]), data)
+    return detect(_metrics(CODECS[compression]), data)
 
 
 @slotted(eq=False)

@@ -7,17 +7,18 @@ topics that hold no structure are passed over by name, and those that have but a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dissectors.kafka.nested.payload_detection import DetectedPayload
 from dissectors.kafka.nested.rules import (
     RECORDS,
     TOPIC_ID,
     TOPIC_NAMES,
     Hints,
     RecordSite,
-    modules,
-    modules_by_id,
-    sites,
+    list_modules,
+    list_modules_by_id,
+    list_sites,
     unfold_partition,
     unfold_sites,
 )
@@ -28,9 +29,6 @@ from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.plan import Array, Plan, Struct, members_of
 from dissectors.wire.secret import Secret
 
-if TYPE_CHECKING:
-    from dissectors.kafka.nested.payload_detection import Fit
-
 
 class _Values:
     """Access to plain values."""
@@ -38,15 +36,15 @@ class _Values:
     def get(self, struct: dict[str, Any], name: str) -> object:
         return struct.get(name)
 
-    def each(self, struct: dict[str, Any], name: str) -> Sequence[dict[str, Any]]:
+    def list_structs(self, struct: dict[str, Any], name: str) -> Sequence[dict[str, Any]]:
         found = struct.get(name)
         if isinstance(found, Table):  # whose rows are made anew each time, and these are to be changed
             found = struct[name] = FlatRows(found)
         return (found,) if isinstance(found, dict) else found or ()
 
-    def put(self, struct: dict[str, Any], name: str, fit: Fit, hints: Hints) -> None:
-        unfold_sites(self, fit.values, fit.structure.name, hints)
-        struct[name] = embedded(struct[name], fit.values, fit.structure.name)
+    def attach_structure(self, struct: dict[str, Any], name: str, fit: DetectedPayload, hints: Hints) -> None:
+        unfold_sites(self, fit.values, fit.decoder.name, hints)
+        struct[name] = embedded(struct[name], fit.values, fit.decoder.name)
 
     def hide(self, struct: dict[str, Any], name: str) -> None:
         struct[name] = Secret(struct[name])
@@ -60,12 +58,12 @@ class _Values:
 VALUES = _Values()
 
 
-def unfolding(decode: Decode, plan: Plan, key: int, response: bool, hints: Hints) -> Decode:
+def make_unfolding_decoder(decode: Decode, plan: Plan, key: int, response: bool, hints: Hints) -> Decode:
     """A decoder of this plan that also unfolds its bytes fields; the same one where it has none that hold anything."""
     site = RECORDS.get((key, response))
     if site is not None:
-        return _unfolding_records(decode, site, _topic_key(plan, site))
-    if not sites(plan.name):
+        return _make_records_decoder(decode, site, _topic_key(plan, site))
+    if not list_sites(plan.name):
         return decode
 
     def decode_and_unfold(data: bytes, at: int, budget: Budget) -> tuple[dict[str, Any], int]:
@@ -84,7 +82,7 @@ def _topic_key(plan: Plan, site: RecordSite) -> str:
     return next(name for name in (*TOPIC_NAMES, TOPIC_ID) if name in names)
 
 
-def _unfolding_records(decode: Decode, site: RecordSite, name: str) -> Decode:
+def _make_records_decoder(decode: Decode, site: RecordSite, name: str) -> Decode:
     """Every message with records goes this way, and few have anything to unfold: what can be known before is.
 
     The control batches of these values are unfolded already, in records/values.py.
@@ -93,7 +91,7 @@ def _unfolding_records(decode: Decode, site: RecordSite, name: str) -> Decode:
     from dissectors.kafka.records.values import fill  # a message without records does not pay for them
 
     told = told and name == TOPIC_ID
-    known = modules_by_id() if name == TOPIC_ID else modules()
+    known = list_modules_by_id() if name == TOPIC_ID else list_modules()
 
     def decode_and_unfold(data: bytes, at: int, budget: Budget) -> tuple[dict[str, Any], int]:
         budget.later = []

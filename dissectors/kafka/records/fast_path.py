@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from dissectors.api import Context, Role
 from dissectors.kafka.codecs import CODECS
-from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, modules, modules_by_id
+from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, list_modules, list_modules_by_id
+from dissectors.kafka.records.batches import FAR
 from dissectors.kafka.records.batches.fast_path import BEHIND, Heads, columns_of
-from dissectors.kafka.records.batches.plain import FAR
 from dissectors.kafka.records.values import BATCH, CHECKED_FROM, ENTRY, MAGIC_AT, MESSAGE_MINIMUM
 from dissectors.kafka.sensitive import SENSITIVE_MODULES, is_sensitive_message
 from dissectors.kafka.types import uuid_text
@@ -84,12 +84,12 @@ def _topic_of_name(data: bytes) -> str | None:
         name = data.decode()
     except UnicodeDecodeError:
         return None
-    return None if modules().get(name) in SENSITIVE_MODULES else name
+    return None if list_modules().get(name) in SENSITIVE_MODULES else name
 
 
 def _topic_of_id(data: bytes) -> str | None:
     number = uuid_text(data)
-    return None if modules_by_id().get(number) in SENSITIVE_MODULES else number
+    return None if list_modules_by_id().get(number) in SENSITIVE_MODULES else number
 
 
 class _Batches(NamedTuple):
@@ -103,7 +103,7 @@ class _Batches(NamedTuple):
     attributes: Ints
     heads: Heads
 
-    def of(self, chosen: Ints | Bools | slice) -> _Batches:
+    def select(self, chosen: Ints | Bools | slice) -> _Batches:
         """Some of them."""
         field, message, at, begin, stop, attributes, heads = self
         total, base, first_time, settled, append_time = heads
@@ -118,17 +118,17 @@ class _Batches(NamedTuple):
         )
 
 
-def logged(fields: LogFields) -> Iterator[Logged]:
+def iterate_record_columns(fields: LogFields) -> Iterator[Logged]:
     """See FastPath.logged; the messages of as many batches at a time as decompress to about TOGETHER bytes."""
     found, odd = _entries(fields)
     batches, odd_batches = _headers(fields, *found)
     left = np.zeros(len(fields.length), bool)
     left[fields.message[odd]] = left[batches.message[odd_batches]] = True
-    batches = batches.of(~left[batches.message])
+    batches = batches.select(~left[batches.message])
     packed = (batches.attributes & _CODEC != 0) & ((batches.heads.total > 0) | (batches.begin < batches.stop))
     _check_bounds(fields, batches, packed, left)
     for run, bodies in _portions(fields, batches, packed, left):
-        yield _read(fields.data, batches, bodies, run, left)
+        yield _read_run(fields.data, batches, bodies, run, left)
 
 
 def _entries(fields: LogFields) -> tuple[tuple[Ints, Ints, Ints], Bools]:
@@ -242,14 +242,14 @@ def _portions(fields: LogFields, batches: _Batches, packed: Bools, left: Bools) 
     yield range(first, len(fields.length)), bodies
 
 
-def _read(data: bytes, batches: _Batches, bodies: _Bodies, run: range, left: Bools) -> Logged:
+def _read_run(data: bytes, batches: _Batches, bodies: _Bodies, run: range, left: Bools) -> Logged:
     """The records of the messages in a run; `bodies` are what their compressed batches hold, by number.
 
     One of which neither key nor value is there carries nothing.
     """
     numbers = np.arange(*np.searchsorted(batches.message, (run.start, run.stop)).tolist())
     numbers = numbers[~left[batches.message[numbers]]]
-    mine = batches.of(numbers)
+    mine = batches.select(numbers)
     if bodies:
         packed, parts = np.fromiter(bodies, np.int64, len(bodies)), list(bodies.values())
         ends = np.cumsum([len(data), *map(len, parts)], dtype=np.int64)
@@ -257,7 +257,7 @@ def _read(data: bytes, batches: _Batches, bodies: _Bodies, run: range, left: Boo
         places = np.searchsorted(numbers, packed[kept])
         mine.begin[places], mine.stop[places] = ends[:-1][kept], ends[1:][kept]
         data = b"".join((data, *parts, BEHIND))
-    read = _tried(data, mine, left)
+    read = _read_or_skip(data, mine, left)
     columns = [(np.repeat(some.field, some.heads.total), *_cells(found)) for some, found in read]
     joined = [np.concatenate(each) for each in zip(*columns, strict=True)] or [np.zeros(0, np.int64)] * 6
     carries = (joined[4] >= 0) | (joined[5] >= 0)
@@ -266,7 +266,7 @@ def _read(data: bytes, batches: _Batches, bodies: _Bodies, run: range, left: Boo
     return Logged(run.start, run.stop, left[run.start : run.stop], data, *joined)
 
 
-def _tried(data: bytes, batches: _Batches, left: Bools) -> list[tuple[_Batches, Columns]]:
+def _read_or_skip(data: bytes, batches: _Batches, left: Bools) -> list[tuple[_Batches, Columns]]:
     """The records of batches, without those of messages that are broken or odd; these are left."""
     message = batches.message
     if not len(message):
@@ -279,7 +279,9 @@ def _tried(data: bytes, batches: _Batches, left: Bools) -> list[tuple[_Batches, 
             return []
     middle = message[len(message) // 2]
     edge = int(np.searchsorted(message, middle, "left" if middle > message[0] else "right"))
-    return _tried(data, batches.of(slice(0, edge)), left) + _tried(data, batches.of(slice(edge, None)), left)
+    return _read_or_skip(data, batches.select(slice(0, edge)), left) + _read_or_skip(
+        data, batches.select(slice(edge, None)), left
+    )
 
 
 def _cells(found: Columns) -> tuple[Ints, Ints, Ints, Ints, Ints]:

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from dissectors.kafka.codecs import CODECS
-from dissectors.kafka.records.batches import Batch, read
-from dissectors.kafka.records.batches.plain import FAR, Head
+from dissectors.kafka.records.batches import FAR, Batch, Head, read_batches
 from dissectors.kafka.records.values import (
     BATCH,
     CHECKED_FROM,
@@ -77,7 +76,7 @@ def read_many(contents: Sequence[bytes], asked: Sequence[tuple[int, ...]]) -> li
     """The entries of many records fields; None for one that is broken, or where all take too much. Read together."""
     shared = Budget()
     found = (_entries(content, shared) for content in contents)
-    return [entries for some in _portions(found, _size) for entries in _filled(some)]
+    return [entries for some in _portions(found, _size) for entries in _fill_entries(some)]
 
 
 _Entries: TypeAlias = tuple[Any, list[tuple[Any, Batch]]]
@@ -99,12 +98,12 @@ def _size(entries: _Entries) -> int:
     return sum(batch.end - batch.at for _, batch in entries[1])
 
 
-def _filled(found: Sequence[_Entries]) -> list[Any]:
+def _fill_entries(found: Sequence[_Entries]) -> list[Any]:
     """The entries with the records of their batches; None for those that are broken."""
     try:
         fill([each for _, later in found for each in later])
     except FAILURES:
-        return [None] if len(found) == 1 else [entries for each in found for entries in _filled([each])]
+        return [None] if len(found) == 1 else [entries for each in found for entries in _fill_entries([each])]
     return [entries for entries, _ in found]
 
 
@@ -114,14 +113,14 @@ def read_records(contents: Sequence[bytes], heads: Sequence[tuple[int, ...]]) ->
         Batch(content, 0, len(content), Head(count, base, time, None))
         for content, (count, base, time) in zip(contents, heads, strict=True)
     )
-    return [records for some in _portions(batches, lambda batch: batch.end) for records in _read(some)]
+    return [records for some in _portions(batches, lambda batch: batch.end) for records in _read_or_none(some)]
 
 
-def _read(batches: Sequence[Batch]) -> list[Any]:
+def _read_or_none(batches: Sequence[Batch]) -> list[Any]:
     try:
-        return list(read(batches))
+        return list(read_batches(batches))
     except FAILURES:
-        return [None] if len(batches) == 1 else [records for batch in batches for records in _read([batch])]
+        return [None] if len(batches) == 1 else [records for batch in batches for records in _read_or_none([batch])]
 
 
 def _portions(items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[list[_Item]]:
@@ -177,7 +176,7 @@ def _batch(shape: Shape, at: int, stop: int) -> dict[str, Any]:
         if records != stop:
             raise NotTemplatable
         return batch
-    (value,) = read([Batch(shape.data, records, stop, Head(count, base, first_time, None))])
+    (value,) = read_batches([Batch(shape.data, records, stop, Head(count, base, first_time, None))])
     extent = Extent(Term(at + 8, 4, "i"), BATCH.size - ENTRY.size, records, stop)
     batch["records"] = shape.nested(extent, read_records, value, (batch["count"], base_offset, first))
     return batch

@@ -116,10 +116,10 @@ def _snapshot() -> list[Member]:
 
 @cache
 def _field_aliases() -> tuple[FieldAlias, ...]:
-    return load_field_aliases(table("field_aliases")["quorum"], _asked)
+    return load_field_aliases(table("field_aliases")["quorum"], _list_packet_members)
 
 
-def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
+def _list_packet_members(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
     """A message without a code is a snapshot, or has nothing that is asked for."""
     if code is None:
         return SNAPSHOT.operation, _snapshot()

@@ -24,7 +24,7 @@ from dissectors.zookeeper.election.probe import PART, notification_evidence
 
 
 @dataclass(slots=True)
-class Messages(Framer):
+class ElectionFramer(Framer):
     """Of one direction; `initial`: an initial message may still come."""
 
     initial: bool
@@ -33,12 +33,12 @@ class Messages(Framer):
         """A length is told only when enough of the message is there: an initial message comes once."""
         head = message.read(0, LEGACY)
         if not self.initial and not sasl.magic().startswith(head):
-            return _versioned(message) if is_versioned(head) else _notification(message)
+            return _measure_versioned(message) if is_versioned(head) else _notification(message)
         if len(head) < LEGACY:
             return -LEGACY
         if sasl.is_packet(head):
             return sasl.length(message)
-        size = _versioned(message) if is_versioned(head) else _legacy(message, head) or _notification(message)
+        size = _measure_versioned(message) if is_versioned(head) else _legacy(message, head) or _notification(message)
         self.initial = size <= 0
         return size
 
@@ -55,7 +55,7 @@ def _legacy(message: Window, head: bytes) -> int:
     return LEGACY if is_sid(head) and follows else 0
 
 
-def _versioned(message: Window) -> int:
+def _measure_versioned(message: Window) -> int:
     """The same of an initial message of 3.5 or later."""
     whole = message.read(0, INITIAL_HEAD.size)
     if len(whole) < INITIAL_HEAD.size:

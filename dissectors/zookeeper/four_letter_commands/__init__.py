@@ -121,17 +121,17 @@ class ServerOpening(Framer):
         return len(message) if ended else -1
 
 
-def decode(message: bytes) -> Body:
+def decode_values(message: bytes) -> Body:
     """The values of a word or of its answer."""
-    return folded(read(message))
+    return folded(decode_tree(message))
 
 
-def read(message: bytes) -> Tree:
+def decode_tree(message: bytes) -> Tree:
     """A word with its mask and line break, or a text."""
-    return unframed(message, _fields)
+    return unframed(message, _read_command)
 
 
-def _fields(reader: Reader) -> None:
+def _read_command(reader: Reader) -> None:
     word = word_of(reader.data)
     if word is None or reader.data[size_of(word) :] not in _ENDINGS:
         _text(reader)

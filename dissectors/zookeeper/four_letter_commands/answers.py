@@ -30,7 +30,7 @@ _ATTRIBUTE = re.compile(r",?(?:([^,=]+)=)?([^,]*)")
 _PLAIN = Layout("line", "text")
 
 
-class Form(NamedTuple):
+class AnswerForm(NamedTuple):
     """A row of the table: `into` is the list whose element a line is, `item` the form of its `items`."""
 
     line: re.Pattern[str]
@@ -41,7 +41,7 @@ class Form(NamedTuple):
     under: str | None
 
 
-class Line(NamedTuple):
+class AnswerLine(NamedTuple):
     """Where a line begins, its text ends, and the next one begins."""
 
     start: int
@@ -57,10 +57,10 @@ class Section(NamedTuple):
 
 
 @cache
-def forms() -> tuple[Form, ...]:
+def forms() -> tuple[AnswerForm, ...]:
     """All forms of lines."""
     return tuple(
-        Form(
+        AnswerForm(
             re.compile(row["line"], re.ASCII),
             row.get("list"),
             row.get("items"),
@@ -83,11 +83,11 @@ def answer_parts(data: bytes) -> tuple[Part, ...]:
         sections[-1].parts.append(part)
     if not known:
         return ()
-    inside = tuple(part for section in sections for part in _joined(section))
+    inside = tuple(part for section in sections for part in _join_section(section))
     return (Part(FieldSpec("values", "struct"), None, 0, len(data), inside=inside),)
 
 
-def _joined(section: Section) -> list[Part]:
+def _join_section(section: Section) -> list[Part]:
     """The parts of a section, elements in a list of their own."""
     parts = section.parts
     if section.into is None:
@@ -126,14 +126,14 @@ def _lines(data: bytes) -> Iterator[tuple[Part, str | None]]:
         yield _plain(data, at, len(data), len(data)), None
 
 
-def _line_at(text: str, at: int) -> Line:
+def _line_at(text: str, at: int) -> AnswerLine:
     """The line there, with the empty ones behind it."""
     found = _LINE.match(text, at)
     assert found is not None
-    return Line(at, found.end(1), max(found.end(), at + 1))
+    return AnswerLine(at, found.end(1), max(found.end(), at + 1))
 
 
-def _form_of(text: str, line: Line, section: str | None) -> tuple[Form | None, re.Match[str] | None]:
+def _form_of(text: str, line: AnswerLine, section: str | None) -> tuple[AnswerForm | None, re.Match[str] | None]:
     if line.end - line.start <= LONGEST_LINE:
         for form in forms():
             if form.under is None or form.under == section:
@@ -167,9 +167,9 @@ def _groups(data: bytes, found: re.Match[str], start: int, stop: int) -> Iterato
     if "key" in names:
         yield _value(_text(data, *found.span("key")), data, found.span("value"), start, stop)
     elif "what" in names:
-        yield _several(data, found, start, stop)
+        yield _make_value_list(data, found, start, stop)
     elif names:
-        pairs = [pair for name in names for pair in _named(name, found)]
+        pairs = [pair for name in names for pair in _find_named_spans(name, found)]
         last = len(pairs) - 1
         for index, (name, span) in enumerate(pairs):
             end = stop if index == last else span[1]
@@ -177,7 +177,7 @@ def _groups(data: bytes, found: re.Match[str], start: int, stop: int) -> Iterato
             start = end
 
 
-def _named(name: str, found: re.Match[str]) -> Iterator[tuple[str, tuple[int, int]]]:
+def _find_named_spans(name: str, found: re.Match[str]) -> Iterator[tuple[str, tuple[int, int]]]:
     """A group with its place; attributes are many."""
     if name != "attributes":
         yield name, found.span(name)
@@ -191,7 +191,7 @@ def _named(name: str, found: re.Match[str]) -> Iterator[tuple[str, tuple[int, in
         at = match.end()
 
 
-def _several(data: bytes, found: re.Match[str], start: int, stop: int) -> Part:
+def _make_value_list(data: bytes, found: re.Match[str], start: int, stop: int) -> Part:
     """`Latency min/avg/max: 0/0.5/12`: several values, as there are names for them; else it is one text."""
     names, (at, end) = found["names"].split("/"), found.span("values")
     values = found["values"].split("/")

@@ -11,8 +11,8 @@ from dissectors.wire.guide.shelf import Pages, Shelf, listed
 from dissectors.wire.guide.text import columns
 from dissectors.zookeeper.guide.layouts import layout_data, layout_lines, record_page
 from dissectors.zookeeper.header import CONNECT
-from dissectors.zookeeper.labels import names
-from dissectors.zookeeper.schemas import Operation, operations
+from dissectors.zookeeper.labels import load_names
+from dissectors.zookeeper.schemas import ZooKeeperOperation, operations
 from dissectors.zookeeper.tables import table
 
 _BETWEEN_SERVERS = frozenset({"createSession", "error", "deleteContainer"})
@@ -33,7 +33,7 @@ def records() -> Pages:
     return {name: partial(record_page, name) for name in table("records")["records"]}
 
 
-def _operation(operation: Operation) -> Page:
+def _operation(operation: ZooKeeperOperation) -> Page:
     lines = [f"{operation.name} (opcode {operation.code})", *columns(_facts(operation))]
     data: dict[str, Any] = {"name": operation.name, "code": operation.code, **dict(_facts(operation))}
     parts = [(_REQUEST, operation.request), (_RESPONSE, operation.response)]
@@ -48,7 +48,7 @@ def _operation(operation: Operation) -> Page:
     return Page(lines, data)
 
 
-def _facts(operation: Operation) -> Iterator[tuple[str, str]]:
+def _facts(operation: ZooKeeperOperation) -> Iterator[tuple[str, str]]:
     guide = table("guide")
     name = operation.name
     if name in guide["operations"]:
@@ -58,7 +58,7 @@ def _facts(operation: Operation) -> Iterator[tuple[str, str]]:
     if name == _EVENT:
         yield "header", "ReplyHeader (int xid -1, long zxid, int err); zxid is -1 before 3.9"
     elif name not in _BETWEEN_SERVERS:
-        xid = next((number for number, of in names("xid").items() if of == name), None)
+        xid = next((number for number, of in load_names("xid").items() if of == name), None)
         special = f"; xid mostly {xid}" if xid is not None else ""
         yield (
             "headers",
@@ -71,7 +71,7 @@ def _facts(operation: Operation) -> Iterator[tuple[str, str]]:
         yield _TRANSACTION, " or ".join(each or "without a record" for each in operation.txn)
 
 
-def _error(operation: Operation) -> str:
+def _error(operation: ZooKeeperOperation) -> str:
     if operation.response == "MultiResponse":
         return "err is 0 if an item fails: that item says which error, those before it 0, those behind it -2"
     if operation.response_on_error:
@@ -101,7 +101,7 @@ def _types() -> Page:
 
 
 def _errors() -> Page:
-    rows = sorted(names("error").items(), reverse=True)
+    rows = sorted(load_names("error").items(), reverse=True)
     data = [{"code": number, "name": name} for number, name in rows]
     return Page([f"{number}\t{name}" for number, name in rows], {"errors": data})
 
@@ -135,9 +135,9 @@ def _xids() -> Page:
 
 def _events() -> Page:
     about: Mapping[str, str] = table("guide")["events"]
-    kinds = [("type", f"{number}", name, about.get(name, "")) for number, name in names("watchEventType").items()]
-    states = [("state", f"{number}", name, "") for number, name in names("keeperState").items()]
+    kinds = [("type", f"{number}", name, about.get(name, "")) for number, name in load_names("watchEventType").items()]
+    states = [("state", f"{number}", name, "") for number, name in load_names("keeperState").items()]
     return listed(("field", "number", "name", "what"), [*kinds, *states], "events")
 
 
-CLIENTS = Shelf("ZooKeeper", _pages, lambda: names("operation"))
+CLIENTS = Shelf("ZooKeeper", _pages, lambda: load_names("operation"))

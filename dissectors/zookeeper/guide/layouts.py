@@ -16,7 +16,7 @@ from dissectors.wire.guide.text import columns, enum_text, overview
 from dissectors.wire.plan import Leaf, resolve
 from dissectors.wire.primitive import Fixed
 from dissectors.zookeeper.forms import MULTIS
-from dissectors.zookeeper.labels import names
+from dissectors.zookeeper.labels import load_names
 from dissectors.zookeeper.schemas import record, width
 from dissectors.zookeeper.tables import table
 
@@ -91,5 +91,5 @@ def record_page(name: str) -> Page:
 
 def _enum(name: str) -> str:
     guide = table("guide")["said"]
-    values = {} if name in guide else {f"{number}": text for number, text in names(name).items()}
+    values = {} if name in guide else {f"{number}": text for number, text in load_names(name).items()}
     return enum_text(name, guide, values, _SEVERAL)

@@ -12,7 +12,7 @@ from dissectors.wire.guide.text import columns
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.election.header import INITIAL, LEGACY_INITIAL, NOTIFICATION
 from dissectors.zookeeper.guide.layouts import layout_data, layout_lines, record_page
-from dissectors.zookeeper.labels import names
+from dissectors.zookeeper.labels import load_names
 from dissectors.zookeeper.quorum.header import SNAPSHOT, header
 from dissectors.zookeeper.quorum.packets import Packet, packets
 from dissectors.zookeeper.tables import table
@@ -51,7 +51,7 @@ def _transactions() -> Page:
 
 
 def _packet(packet: Packet) -> Page:
-    facts = list(_facts(packet))
+    facts = list(_list_packet_facts(packet))
     lines = [f"{packet.name} (packet type {packet.code})", *columns(facts)]
     data: dict[str, Any] = {"name": packet.name, "code": packet.code, **dict(facts)}
     layouts = []
@@ -61,7 +61,7 @@ def _packet(packet: Packet) -> Page:
     return Page(lines, data | {"layouts": layouts})
 
 
-def _facts(packet: Packet) -> Iterator[tuple[str, str]]:
+def _list_packet_facts(packet: Packet) -> Iterator[tuple[str, str]]:
     who, what = table("guide")["packets"][packet.name]
     yield "what", what
     yield "from", _WHO[who]
@@ -119,8 +119,10 @@ def _election_message(name: str) -> Page:
 
 
 def _states() -> Page:
-    return listed(("number", "name"), [(f"{number}", name) for number, name in names("peerState").items()], "states")
+    return listed(
+        ("number", "name"), [(f"{number}", name) for number, name in load_names("peerState").items()], "states"
+    )
 
 
-QUORUM = Shelf("ZooKeeper's quorum", _quorum_pages, lambda: names("packet"))
+QUORUM = Shelf("ZooKeeper's quorum", _quorum_pages, lambda: load_names("packet"))
 ELECTION = Shelf("ZooKeeper's election", _election_pages, dict)

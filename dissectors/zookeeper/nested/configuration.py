@@ -44,11 +44,11 @@ def configuration_parts(data: bytes) -> tuple[Part, ...] | None:
             count += 1
             continue
         if servers:
-            parts.append(_joined(servers))
+            parts.append(_make_server_list(servers))
             servers = []
-        parts.append(_other(data, start, stop))
+        parts.append(_make_other_line(data, start, stop))
     if servers:
-        parts.append(_joined(servers))
+        parts.append(_make_server_list(servers))
     return tuple(parts) if count else None
 
 
@@ -62,7 +62,7 @@ def _entries(data: bytes) -> Iterator[tuple[int, int]]:
         at = found.end()
 
 
-def _joined(servers: list[Part]) -> Part:
+def _make_server_list(servers: list[Part]) -> Part:
     return Part(Repeated("servers", "array"), None, servers[0].start, servers[-1].stop, inside=tuple(servers))
 
 
@@ -97,7 +97,7 @@ def _addresses(data: bytes, start: int, stop: int) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _other(data: bytes, start: int, stop: int) -> Part:
+def _make_other_line(data: bytes, start: int, stop: int) -> Part:
     end = _end(data, start, stop)
     version = _VERSION.fullmatch(data, start, end)
     if version is not None:

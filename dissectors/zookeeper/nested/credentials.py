@@ -25,16 +25,16 @@ SECRET_SCHEMES = tuple(sorted(map(str, _HIDDEN)))
 
 def credential_parts(scheme: object, data: bytes) -> tuple[Part, ...] | None:
     """User and password; None where nobody says what the bytes are."""
-    return _divided(data, "password") if scheme in _DIGEST_SCHEMES else None
+    return _split_at_colon(data, "password") if scheme in _DIGEST_SCHEMES else None
 
 
 def identity_parts(scheme: object, data: bytes) -> tuple[Part, ...] | None:
     """User and secret of an entry in an access list; a hash has no colon in it."""
     secret = _HIDDEN.get(scheme)
-    return None if secret is None or (secret == "hash" and data.count(b":") != 1) else _divided(data, secret)
+    return None if secret is None or (secret == "hash" and data.count(b":") != 1) else _split_at_colon(data, secret)
 
 
-def _divided(data: bytes, secret: str) -> tuple[Part, ...] | None:
+def _split_at_colon(data: bytes, secret: str) -> tuple[Part, ...] | None:
     """At the first colon; without one all may be the secret."""
     at = data.find(b":")
     if at < 0:

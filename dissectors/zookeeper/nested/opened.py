@@ -18,54 +18,54 @@ CONFIG_NODE = "/zookeeper/config"
 """The node that holds it (ZooDefs.CONFIG_NODE)."""
 
 
-class Content(NamedTuple):
+class NestedContent(NamedTuple):
     """What a field says. `name`: what the content is called, where it is among the values; None: for trees alone."""
 
     parts: tuple[Part, ...]
     name: str | None = None
 
 
-Beside = Callable[[str], object]
+SiblingReader = Callable[[str], object]
 """A value in the same record as the field, by name; None where there is none."""
 
-Look = Callable[[bytes, Beside], Content | None]
+ContentDetector = Callable[[bytes, SiblingReader], NestedContent | None]
 
 
-def _token(data: bytes, beside: Beside) -> Content | None:
+def _token(data: bytes, beside: SiblingReader) -> NestedContent | None:
     from dissectors.zookeeper.nested.tokens import token_of  # most connections have none
 
     found = token_of(data)
-    return None if found is None else Content(found.parts, found.mechanism)
+    return None if found is None else NestedContent(found.parts, found.mechanism)
 
 
-def _auth(data: bytes, beside: Beside) -> Content | None:
+def _auth(data: bytes, beside: SiblingReader) -> NestedContent | None:
     parts = credential_parts(beside("scheme"), data)
-    return None if parts is None else Content(parts, CREDENTIALS)
+    return None if parts is None else NestedContent(parts, CREDENTIALS)
 
 
-def _identity(data: bytes, beside: Beside) -> Content | None:
+def _identity(data: bytes, beside: SiblingReader) -> NestedContent | None:
     parts = identity_parts(beside("scheme"), data)
-    return None if parts is None else Content(parts)
+    return None if parts is None else NestedContent(parts)
 
 
-def _text(data: bytes, beside: Beside) -> Content | None:
+def _text(data: bytes, beside: SiblingReader) -> NestedContent | None:
     from dissectors.zookeeper.nested.configuration import configuration_parts  # few messages have one
 
     parts = configuration_parts(data)
-    return None if parts is None else Content(parts)
+    return None if parts is None else NestedContent(parts)
 
 
-def _node_data(data: bytes, beside: Beside) -> Content | None:
+def _node_data(data: bytes, beside: SiblingReader) -> NestedContent | None:
     return _text(data, beside) if beside("path") == CONFIG_NODE else None
 
 
-def _answer(data: bytes, beside: Beside) -> Content | None:
+def _answer(data: bytes, beside: SiblingReader) -> NestedContent | None:
     found = _text(data, beside)
     return None if found is None else found._replace(name=CONFIGURATION)
 
 
-_SECRETS: Mapping[str, Look] = {"token": _token, "auth": _auth, "id": _identity}
-_TEXTS: Mapping[str, Look] = {
+_SECRETS: Mapping[str, ContentDetector] = {"token": _token, "auth": _auth, "id": _identity}
+_TEXTS: Mapping[str, ContentDetector] = {
     "config": _text,
     "joiningServers": _text,
     "newMembers": _text,
@@ -73,7 +73,7 @@ _TEXTS: Mapping[str, Look] = {
 }
 """By the field's name; the former are secrets, and a field of that name that is none is another one."""
 
-_ANSWER: Mapping[str, Look] = {**_TEXTS, "data": _answer}
+_ANSWER: Mapping[str, ContentDetector] = {**_TEXTS, "data": _answer}
 
 
 def open_values(values: dict[str, Any], *, answers_reconfig: bool = False) -> None:
@@ -94,7 +94,7 @@ def open_tree(tree: Tree, *, answers_reconfig: bool = False) -> Tree:
     return tree
 
 
-def _open_nodes(tree: Tree, nodes: list[Field], path: tuple[int, ...], texts: Mapping[str, Look]) -> None:
+def _open_nodes(tree: Tree, nodes: list[Field], path: tuple[int, ...], texts: Mapping[str, ContentDetector]) -> None:
     for index, node in enumerate(nodes):
         if node.children:
             _open_nodes(tree, node.children, (*path, index), texts)
@@ -102,16 +102,16 @@ def _open_nodes(tree: Tree, nodes: list[Field], path: tuple[int, ...], texts: Ma
         look = (_SECRETS if isinstance(node.value, Secret) else texts).get(node.spec.name)
         if look is not None and isinstance(node.value, Secret | bytes | str):
             data = tree.sources[node.source].data[node.offset + node.head : node.offset + node.length]
-            content = look(data, lambda name: _beside(nodes, name))
+            content = look(data, lambda name: _find_value(nodes, name))
             if content is not None:
                 take_apart(tree, node, (*path, index), content.parts, _spec(node, content), LENGTH["int"])
 
 
-def _beside(nodes: Iterable[Field], name: str) -> object:
+def _find_value(nodes: Iterable[Field], name: str) -> object:
     return next((node.value for node in nodes if node.spec.name == name), None)
 
 
-def _spec(node: Field, content: Content) -> FieldSpec:
+def _spec(node: Field, content: NestedContent) -> FieldSpec:
     spec, secret = node.spec, isinstance(node.value, Secret)
     if content.name is None:
         return Parted(spec.name, spec.type, spec.label, secret)

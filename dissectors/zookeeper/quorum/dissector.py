@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer, MessageHeader, lazy
 from dissectors.field import Tree
-from dissectors.zookeeper.quorum.body import decode, read, skim
+from dissectors.zookeeper.quorum.body import decode_tree, decode_values, stream_values
 from dissectors.zookeeper.quorum.framer import Packets
 from dissectors.zookeeper.quorum.header import header
 from dissectors.zookeeper.quorum.info import info_line
@@ -26,13 +26,13 @@ class ZooKeeperQuorum(Dissector):
     color = "bright_green"
     sign = "q"
     fast_path = "dissectors.zookeeper.quorum.fast_path"
-    streaming = staticmethod(skim)
+    streaming = staticmethod(stream_values)
     template = lazy("dissectors.zookeeper.quorum.layouts:TEMPLATE")
     catalog = lazy("dissectors.zookeeper.catalog.quorum:QUORUM")
     operations = lazy("dissectors.zookeeper.quorum.packets:packets")
     guide = lazy("dissectors.zookeeper.guide:QUORUM")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks.quorum:checks")
+    checks = lazy("dissectors.zookeeper.checks.quorum:list_quorum_checks")
     payloads = lazy("dissectors.zookeeper.payloads:QUORUM")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -61,11 +61,11 @@ class ZooKeeperQuorum(Dissector):
 
     def values(self, message: bytes, context: Context) -> Body:
         """A packet's fields, and what its data holds."""
-        return decode(message, context)
+        return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """The same with their places."""
-        return read(message, context)
+        return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
         """Operation, path, zxid."""

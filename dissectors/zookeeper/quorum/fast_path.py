@@ -26,7 +26,7 @@ from dissectors.wire.fast_path import (
     be,
 )
 from dissectors.zookeeper import sasl
-from dissectors.zookeeper.quorum.conversation import ASKS, JOINS, QuorumConversation, answering, key_of
+from dissectors.zookeeper.quorum.conversation import ASKS, JOINS, QuorumConversation, answering, make_key
 from dissectors.zookeeper.quorum.header import HEAD, MOST_IDS, MOST_TYPES, header
 from dissectors.zookeeper.quorum.packets import code_of, packets
 from dissectors.zookeeper.quorum.probe import sizes_of_data
@@ -89,7 +89,7 @@ class QuorumFastPath(FastPath):
         stepped = found.operation in (*ASKS, *JOINS) or sasl.is_packet(prefix)
         if found.role not in (Role.REQUEST, Role.RESPONSE):
             return Look(found, stepped=stepped)
-        key = key_of(found, prefix, from_client)
+        key = make_key(found, prefix, from_client)
         if key is None:
             return Look(found, stepped=True)
         _, kind, number = key

@@ -84,7 +84,7 @@ class Packets(Framer):
             return 0
         size = _behind_ids(Ints(message, CHUNK), HEAD.size + max(data, 0))
         if not is_usual(head, not self.from_leader):
-            return _confirmed(message, code, size, not self.from_leader)
+            return _confirm_packet(message, code, size, not self.from_leader)
         if size > 0 and self.from_leader and code == code_of("SNAP"):
             self.snapshot = SnapshotFramer()
         return size
@@ -94,7 +94,7 @@ def _is_packet(code: int, data: int) -> bool:
     return 0 < code < MOST_TYPES and -1 <= data <= MAXIMUM
 
 
-def _confirmed(message: Window, code: int, size: int, from_client: bool) -> int:
+def _confirm_packet(message: Window, code: int, size: int, from_client: bool) -> int:
     """The size of an unusual packet, if the bytes end with it or another packet follows; else 0.
 
     Only one of an unknown type may wait for more bytes.
@@ -115,14 +115,14 @@ def _confirmed(message: Window, code: int, size: int, from_client: bool) -> int:
 
 def _behind_ids(ints: Ints, at: int) -> int:
     """The offset behind a vector of Ids; negative for the bytes that are needed, 0 if there can be none."""
-    count = ints.at(at)
+    count = ints.read_int(at)
     if count is None:
         return -at - 4
     if not -1 <= count <= MOST_IDS:
         return 0
     at += 4
     for _ in range(2 * max(count, 0)):
-        size = ints.at(at)
+        size = ints.read_int(at)
         if size is None:
             return -at - 4
         if not -1 <= size <= LONGEST:

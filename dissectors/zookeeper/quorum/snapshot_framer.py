@@ -34,7 +34,7 @@ class Ints:
         """Ints of `window`, `chunk` bytes read at once."""
         self.window, self.chunk, self.data, self.begin = window, chunk, b"", 0
 
-    def at(self, offset: int) -> int | None:
+    def read_int(self, offset: int) -> int | None:
         """The int at an offset."""
         place = offset - self.begin
         if not 0 <= place <= len(self.data) - 4:
@@ -61,10 +61,10 @@ class SnapshotFramer:
 
     def length(self, message: Window) -> int:
         """The bytes up to the signature's end; negative while more are needed, 0 where the layout breaks."""
-        stop = self.passed(Ints(message, CHUNK), "signature")
+        stop = self.advance_to(Ints(message, CHUNK), "signature")
         return stop if stop <= 0 else self._signature(message)
 
-    def passed(self, ints: Ints, part: str) -> int:
+    def advance_to(self, ints: Ints, part: str) -> int:
         """Goes on up to where a part begins: its offset, which may be behind what has come; else as length says."""
         while self.part != part:
             stop = self._next(ints)
@@ -78,11 +78,11 @@ class SnapshotFramer:
         if self.part == "nodes":
             return self._nodes(ints)
         if self.part == "sessions":
-            stop = self._counted(ints, self.at, SESSION)
+            stop = self._skip_counted(ints, self.at, SESSION)
             self.part = "acls" if stop > 0 else self.part
             return stop
         if self.part == "acls":
-            count = ints.at(self.at)
+            count = ints.read_int(self.at)
             if count is None or count < -1:
                 return -self.at - 4 if count is None else 0
             self.left, self.part = max(count, 0), "entries"
@@ -94,15 +94,15 @@ class SnapshotFramer:
             return self.at
         return self._entry(ints)
 
-    def _counted(self, ints: Ints, at: int, width: int) -> int:
-        count = ints.at(at)
+    def _skip_counted(self, ints: Ints, at: int, width: int) -> int:
+        count = ints.read_int(at)
         if count is None:
             return -at - 4
         return at + 4 + max(count, 0) * width if count >= -1 and count * width <= LONGEST else 0
 
     def _entry(self, ints: Ints) -> int:
         """An entry of the ACL map: its key, and how many ACLs it has."""
-        count = ints.at(self.at + 8)
+        count = ints.read_int(self.at + 8)
         if count is None:
             return -self.at - 12
         if count < -1:
@@ -118,13 +118,13 @@ class SnapshotFramer:
 
     def _nodes(self, ints: Ints) -> int:
         """As many nodes as lie in what was read, or one; a path of the root alone is none, but the end."""
-        size = ints.at(self.at)
+        size = ints.read_int(self.at)
         count, stop = _whole_nodes(ints.data, self.at - ints.begin)
         if count:
             self.nodes += count
             return ints.begin + stop
         if size == 1:
-            path = ints.at(self.at + 4)
+            path = ints.read_int(self.at + 4)
             if path is None:
                 return -self.at - 8
             if path >> 24 == _ROOT:
@@ -173,7 +173,7 @@ def behind_node(ints: Ints, at: int) -> int:
 def _behind_two(ints: Ints, at: int) -> int:
     """The offset behind two values that each have their length in front; else as SnapshotFramer.length says."""
     for _ in range(2):
-        size = ints.at(at)
+        size = ints.read_int(at)
         if size is None:
             return -at - 4
         if not -1 <= size <= LONGEST:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dissectors.api import Context, Role
-from dissectors.kafka.binding_columns import ROWS, Row
+from dissectors.kafka.binding_columns import ROWS, BindingRow
 from dissectors.kafka.dissector import Kafka
-from dissectors.kafka.references import references
+from dissectors.kafka.name_bindings import list_references
 from dissectors.kafka.schemas import apis, body_schema, record_schema
 from dissectors.name_binding import BoundName, NameBinding, Reference
 from dissectors.wire.embedded import Embedded
@@ -127,7 +127,7 @@ def fields_at(fields: tuple[FieldSchema, ...], path: str) -> tuple[FieldSchema, 
     return fields
 
 
-def holders(row: Row) -> tuple[FieldSchema, ...]:
+def holders(row: BindingRow) -> tuple[FieldSchema, ...]:
     """The fields of the struct that a row is about."""
     if row.holds is not None:
         schemas = (record_schema("metadata", "metadata", key) for key in range(60))
@@ -136,7 +136,7 @@ def holders(row: Row) -> tuple[FieldSchema, ...]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
-def test_each_row_of_the_table_is_in_a_schema(row: Row) -> None:
+def test_each_row_of_the_table_is_in_a_schema(row: BindingRow) -> None:
     assert row.key in {field.name for field in holders(row)}
     named = body_schema(CODES[row.api], False).fields if row.asked else holders(row)
     for name in row.name:
@@ -188,7 +188,7 @@ REFERENCES = [
 
 @pytest.mark.parametrize(("code", "version", "response", "expected"), REFERENCES)
 def test_where_ids_are(code: int, version: int, response: bool, expected: list[tuple[str, str]]) -> None:
-    found = references(code, version, response)
+    found = list_references(code, version, response)
     assert [(each.kind, ".".join(each.path)) for each in found][: len(expected)] == expected
     assert expected or not found
 

@@ -9,7 +9,7 @@ from dissectors.finding import Severity
 from dissectors.wire.message import folded
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.expert_info import MAXBUFFER, NEAR
-from dissectors.zookeeper.labels import error_name, numbers
+from dissectors.zookeeper.labels import error_name, load_numbers
 from tests.dissectors.trees import assert_tiles
 from tests.dissectors.zookeeper.messages import buffer, connect, connected, get_data, reply, request, ustring
 
@@ -21,7 +21,7 @@ def set_data(size: int) -> tuple[bytes, Context]:
     """A request whose frame says that it has so many bytes."""
     empty = request(1, "setData", ustring("/big") + buffer(b"") + bytes(4))
     message = request(1, "setData", ustring("/big") + buffer(bytes(size - len(empty) + 4)) + bytes(4))
-    return message, Context(Role.REQUEST, numbers("operation")["setData"])
+    return message, Context(Role.REQUEST, load_numbers("operation")["setData"])
 
 
 def said(message: bytes, context: Context) -> list[tuple[Severity, str, str]]:
@@ -70,7 +70,7 @@ def test_large_requests(size: int, expected: tuple[Severity, str] | None) -> Non
 
 @pytest.mark.slow
 def test_large_answers_and_multis_have_no_path() -> None:
-    context = Context(Role.RESPONSE, numbers("operation")["getChildren"])
+    context = Context(Role.RESPONSE, load_numbers("operation")["getChildren"])
     ((_, code, text),) = said(reply(1, (MAXBUFFER // 4).to_bytes(4) + bytes(MAXBUFFER // 4 * 4)), context)
     assert (code, text.partition(" are ")[0]) == ("oversized-packet", "1,048,592 bytes")
     assert "a client closes" in text.replace("such a", "a")
@@ -92,7 +92,7 @@ def test_a_large_packet_is_no_example_for_small_ones() -> None:
     """Alike rows are printed together, findings and all, so a large one is alike to none."""
     message, context = set_data(NEAR + 1)
     assert ZOOKEEPER.template(message, context, None) is None
-    small = ZOOKEEPER.template(get_data(1), Context(Role.REQUEST, numbers("operation")["getData"]), None)
+    small = ZOOKEEPER.template(get_data(1), Context(Role.REQUEST, load_numbers("operation")["getData"]), None)
     assert small is not None
     assert any(each.name == "gt" and each.other == NEAR and not each.outcome for each in small.shape.conditions)
 

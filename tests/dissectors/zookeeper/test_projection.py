@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dissectors.api import Context, Role
 from dissectors.message import Path
 from dissectors.zookeeper import ZooKeeper
-from dissectors.zookeeper.labels import numbers
+from dissectors.zookeeper.labels import load_numbers
 from tests.dissectors.picking import paths_in, picked_alike
 from tests.dissectors.zookeeper.messages import Message, get_data, kinds, reply
 
@@ -57,5 +57,5 @@ CASES = [
     ("data", "role", "operation", "path", "is_picked"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
 def test_what_is_picked(data: bytes, role: Role, operation: str, path: str, is_picked: bool) -> None:
-    context = Context(role, numbers("operation")[operation])
+    context = Context(role, load_numbers("operation")[operation])
     assert picked_alike(ZOOKEEPER, data, context, frozenset({tuple(path.split("."))})) is is_picked

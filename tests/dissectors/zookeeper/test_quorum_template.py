@@ -11,7 +11,7 @@ import pytest
 
 from analyzer.session import Session
 from dissectors.api import Context, Role
-from dissectors.zookeeper.labels import numbers
+from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.quorum import ZooKeeperQuorum
 from tests.analyzer.roads import Taken, hold_equal, taken
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, segments
@@ -26,7 +26,7 @@ IDS = vector(ustring("ip") + ustring("10.0.0.1"))
 
 
 def request(operation: str, body: bytes, cxid: int) -> bytes:
-    head = struct.pack(">qii", 0x1_0000_0000_0001, cxid & 0xFFFF, numbers("operation")[operation])
+    head = struct.pack(">qii", 0x1_0000_0000_0001, cxid & 0xFFFF, load_numbers("operation")[operation])
     return packet("REQUEST", -1, head + body, IDS)
 
 

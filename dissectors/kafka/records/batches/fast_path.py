@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dissectors.kafka.records.batches.plain import FAR, RECORD_MINIMUM, Head
+from dissectors.kafka.records.batches import FAR, RECORD_MINIMUM, Head
 from dissectors.wire.flat import Columns, Nested, Numbers, Slices, Table
 from dissectors.wire.varint import Unfit, uvarint
 
@@ -78,7 +78,7 @@ class _Bytes:
             found[places], size[places] = self._long(at[places], bits)
         return found, at + size
 
-    def sized(self, at: Ints, least: int) -> tuple[Ints, Ints, Ints]:
+    def read_sized(self, at: Ints, least: int) -> tuple[Ints, Ints, Ints]:
         """Bytes behind a varint length, which is `least` at the least: where they begin, length, where they end."""
         length, begin = self.varint(at)
         shortest = np.minimum.reduce(length, initial=0)
@@ -120,7 +120,7 @@ class Heads(NamedTuple):
     append_time: Ints
 
 
-def tables(bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> list[Table]:
+def read_tables(bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> list[Table]:
     """The records of each batch: `bodies` are their bytes, decompressed, `heads` what their headers say.
 
     Raises Unfit or IndexError where plain.py is to read them. FastPath: plain.rows;
@@ -154,7 +154,7 @@ def columns_of(data: bytes, begins: Ints, stops: Ints, heads: Heads) -> Columns:
     if np.count_nonzero(heads.total * RECORD_MINIMUM > stops - begins):
         raise Unfit
     hop = _hop if len(begins) < _LANES else _hop_in_step
-    return _read(data, hop(data, begins, stops, heads.total), heads)
+    return _read_columns(data, hop(data, begins, stops, heads.total), heads)
 
 
 def _hop(data: bytes, begins: Ints, stops: Ints, totals: Ints) -> Ints:
@@ -206,14 +206,14 @@ def _hop_in_step(data: bytes, begins: Ints, stops: Ints, totals: Ints) -> Ints:
     return found
 
 
-def _read(data: bytes, begin: Ints, heads: Heads) -> Columns:
+def _read_columns(data: bytes, begin: Ints, heads: Heads) -> Columns:
     """The columns of records that begin at these places."""
     there = _Bytes(data)
-    content, _, stop = there.sized(begin, 0)
+    content, _, stop = there.read_sized(begin, 0)
     time, at = there.varint(content + 1, 64)
     offset, at = there.varint(at)
-    key, key_length, at = there.sized(at, -1)
-    value, value_length, at = there.sized(at, -1)
+    key, key_length, at = there.read_sized(at, -1)
+    value, value_length, at = there.read_sized(at, -1)
     count, at = there.varint(at)
     headers, at = _headers(data, there, at, count, stop)
     if np.count_nonzero(at != stop):
@@ -247,8 +247,8 @@ def _headers(data: bytes, there: _Bytes, at: Ints, count: Ints, stop: Ints) -> t
         if turn or total < len(at) or not count.all():
             alive = alive[count[alive] > turn]
         place = ends[alive] + turn
-        key, key_length, cursor = there.sized(at[alive], 0)
-        value, value_length, cursor = there.sized(cursor, -1)
+        key, key_length, cursor = there.read_sized(at[alive], 0)
+        value, value_length, cursor = there.read_sized(cursor, -1)
         columns[:, place] = key, key_length, value, value_length
         at[alive] = cursor
     key, key_length, value, value_length = columns

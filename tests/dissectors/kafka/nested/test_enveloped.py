@@ -11,7 +11,7 @@ from analyzer.decode.jsonable import JsonWriter
 from analyzer.render.tree_json import node_object
 from dissectors.api import Context, Role
 from dissectors.kafka.conversation import KafkaConversation
-from dissectors.kafka.nested.enveloped import DEEPEST
+from dissectors.kafka.nested.envelope import DEEPEST
 from dissectors.wire import Secret
 from dissectors.wire.embedded import Embedded
 from tests.dissectors.kafka.nested.structured import CONTROL, batched, both, framed, produce, uvarint

@@ -11,7 +11,7 @@ import pytest
 
 from dissectors.api import Context, Role
 from dissectors.field import Tree
-from dissectors.kafka.nested import groups
+from dissectors.kafka.nested import structures as groups
 from dissectors.kafka.tables import table
 from dissectors.wire import budget
 from dissectors.wire.embedded import Embedded
@@ -255,8 +255,8 @@ def test_a_groups_metadata_names_its_assignor() -> None:
 @pytest.mark.parametrize("row", table("groups")["structures"], ids=lambda row: row["name"])
 def test_no_cut_of_the_vendors_bytes_fits(row: dict[str, Any]) -> None:
     """But a sticky assignor's, whose layouts follow one another without a version."""
-    reads = {"Connect": groups.versioned, "AssignmentInfo": groups.streams}
-    read = next((read for start, read in reads.items() if row["name"].startswith(start)), groups.unversioned)
+    reads = {"Connect": groups.detect_newest, "AssignmentInfo": groups.detect_streams}
+    read = next((read for start, read in reads.items() if row["name"].startswith(start)), groups.detect_unversioned)
     for case in CASES:
         if case.name == row["name"]:
             fitting = [size for size in range(len(case.data) + 1) if read(case.name, case.data[:size]) is not None]

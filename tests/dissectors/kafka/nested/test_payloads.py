@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dissectors.api import Context
 from dissectors.field import Field, Tree
-from dissectors.kafka.nested.payloads import MOST, Payloads
+from dissectors.kafka.nested.user_payloads import MOST, Payloads
 from dissectors.wire.json_text import DEPTH
 from tests.dissectors.kafka.nested.structured import (
     CONTROL,

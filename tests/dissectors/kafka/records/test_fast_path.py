@@ -17,7 +17,7 @@ from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.fast_path import FAST_PATH
-from dissectors.kafka.nested.rules import modules
+from dissectors.kafka.nested.rules import list_modules
 from dissectors.kafka.records import fast_path
 from dissectors.kafka.schemas import apis, record_schema
 from dissectors.kafka.sensitive import SENSITIVE_MODULES, holds_secrets
@@ -217,7 +217,7 @@ def test_no_other_topics_hold_secrets_than_those_that_are_left() -> None:
     logs = FAST_PATH.logs(CONTEXT)
     assert logs is not None
     rows = [row for row in table("records")["records"] if "key" in row]
-    for name, module in modules().items():
+    for name, module in list_modules().items():
         mine = [record_schema(row["module"], row["kind"], row["key"]) for row in rows if row["module"] == module]
         layouts = [resolve(each, each.versions.high).steps for each in mine if each is not None]
         assert layouts

@@ -10,7 +10,7 @@ import analyzer.capture.records
 import analyzer.messages.engine
 from analyzer.decode.content import read_context
 from analyzer.session import Session
-from dissectors.kafka.sasl.memory import Sasl
+from dissectors.kafka.sasl.exchange import Sasl
 from tests.dissectors.kafka.test_conversation import GOLDEN, Answer, Ask, Message, Token, outcomes
 
 ACCEPTED = b"\0\0\xff\xff" + bytes(4)

@@ -74,20 +74,20 @@ TEXTS = [
 
 @pytest.mark.parametrize(("text", "values"), CASES.values(), ids=CASES)
 def test_an_answer(text: str, values: dict[str, Any]) -> None:
-    tree = four_letter_commands.read(text.encode())
+    tree = four_letter_commands.decode_tree(text.encode())
     assert_tiles(tree)
-    assert four_letter_commands.decode(text.encode()).values == {"text": text, "values": values}
+    assert four_letter_commands.decode_values(text.encode()).values == {"text": text, "values": values}
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_is_only_text(text: str) -> None:
     if text:
-        assert four_letter_commands.decode(text.encode()).values == {"text": text}
-        assert_tiles(four_letter_commands.read(text.encode()))
+        assert four_letter_commands.decode_values(text.encode()).values == {"text": text}
+        assert_tiles(four_letter_commands.decode_tree(text.encode()))
 
 
 def test_what_people_read_beside_it() -> None:
-    tree = four_letter_commands.read(BUSY.encode())
+    tree = four_letter_commands.decode_tree(BUSY.encode())
     assert node(tree, "text", "values", "connections", "[0]", "est").text == "2026-11-21T14:46:15.500Z"
     assert node(tree, "text", "values", "connections", "[0]", "to").text == "0:00:10"
 
@@ -96,9 +96,9 @@ def test_what_people_read_beside_it() -> None:
 def test_every_cut(text: str, values: dict[str, Any]) -> None:
     data = text.encode()
     for size in range(5, len(data)):
-        tree = four_letter_commands.read(data[:size])
+        tree = four_letter_commands.decode_tree(data[:size])
         assert_tiles(tree)
-        assert folded(tree) == four_letter_commands.decode(data[:size])
+        assert folded(tree) == four_letter_commands.decode_values(data[:size])
 
 
 PIECES = st.sampled_from(
@@ -120,7 +120,7 @@ PIECES = st.sampled_from(
 @given(st.lists(st.one_of(PIECES, st.text(max_size=12)), max_size=12))
 def test_any_text(pieces: list[str]) -> None:
     data = ("Text" + "".join(pieces)).encode()
-    assert_tiles(four_letter_commands.read(data))
+    assert_tiles(four_letter_commands.decode_tree(data))
 
 
 @pytest.mark.sampled(3)
@@ -132,4 +132,4 @@ def test_any_text(pieces: list[str]) -> None:
 )  # fmt: skip
 def test_too_much_stays_text(data: bytes) -> None:
     with within(10):
-        assert_tiles(four_letter_commands.read(data))
+        assert_tiles(four_letter_commands.decode_tree(data))

@@ -17,7 +17,7 @@ from dissectors.wire.message import folded
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.election.dissector import ZooKeeperElection
-from dissectors.zookeeper.labels import error_name, numbers
+from dissectors.zookeeper.labels import error_name, load_numbers
 from dissectors.zookeeper.quorum.dissector import ZooKeeperQuorum
 from tests.dissectors.kafka.sasl.tokens import AP_REQ, KERBEROS, der
 from tests.dissectors.trees import assert_tiles, node
@@ -67,7 +67,7 @@ def masked(size: int) -> dict[str, Any]:
 
 
 def context(operation: str, role: Role = Role.REQUEST) -> Context:
-    return Context(role, numbers("operation")[operation])
+    return Context(role, load_numbers("operation")[operation])
 
 
 def auth(scheme: str, data: bytes) -> bytes:
@@ -79,8 +79,8 @@ def client(name: str, data: bytes, operation: str, role: Role, *more: Any) -> Ca
 
 
 ASK, ANSWER = Role.REQUEST, Role.RESPONSE
-PACKET = Context(Role.ONEWAY, numbers("packet")["NEWLEADER"])
-PROPOSAL = Context(Role.REQUEST, numbers("packet")["PROPOSAL"])
+PACKET = Context(Role.ONEWAY, load_numbers("packet")["NEWLEADER"])
+PROPOSAL = Context(Role.REQUEST, load_numbers("packet")["PROPOSAL"])
 CASES = [
     client("a challenge", reply(1, buffer(CHALLENGE)), "sasl", ANSWER, ("token",),
            {**masked(len(CHALLENGE)), "as": "DIGEST-MD5",

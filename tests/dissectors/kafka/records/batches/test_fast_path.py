@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissectors.kafka import Kafka
-from dissectors.kafka.body import read as read_tree
+from dissectors.kafka.body import decode_tree as read_tree
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.records import batches
-from dissectors.kafka.records.batches import fast_path, plain
-from dissectors.kafka.records.batches.plain import Head
+from dissectors.kafka.records.batches import Head, fast_path, plain
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.flat import FlatRows, Table
 from dissectors.wire.message import folded
@@ -45,8 +44,8 @@ def body(records: list[tuple[int, int, bytes | None, bytes | None, list[tuple[by
 def test_what_kafka_writes(parts: list[tuple[list, tuple[int, int, int | None]]]) -> None:
     bodies = [body(records) for records, _ in parts]
     heads = [Head(len(records), *rest) for records, rest in parts]
-    expected = [plain.rows(data, 0, len(data), head) for data, head in zip(bodies, heads, strict=True)]
-    assert fast_path.tables(bodies, heads) == expected
+    expected = [plain.read_rows(data, 0, len(data), head) for data, head in zip(bodies, heads, strict=True)]
+    assert fast_path.read_tables(bodies, heads) == expected
 
 
 @given(RECORDS.filter(bool), st.data())
@@ -85,17 +84,17 @@ def test_broken(data: bytes) -> None:
     sound = record(0, 0, b"k", b"v", (b"h", b""))
     for bodies in ([data], [data, sound], [sound, data]):
         with pytest.raises(FAILURES):
-            fast_path.tables(bodies, [Head(1, 0, 0, None)] * len(bodies))
+            fast_path.read_tables(bodies, [Head(1, 0, 0, None)] * len(bodies))
     with pytest.raises(FAILURES):
-        plain.rows(data, 0, len(data), Head(1, 0, 0, None))
+        plain.read_rows(data, 0, len(data), Head(1, 0, 0, None))
 
 
 def test_one_record_with_many_headers_is_left_to_the_plain_way() -> None:
     data = record(0, 0, None, None, *[(b"k", b"v")] * 1000) + record(1, 0, None, None) * 99
     head = Head(100, 0, 0, None)
     with pytest.raises(FAILURES):
-        fast_path.tables([data], [head])
-    (found,) = batches.read([batches.Batch(data, 0, len(data), head)])
+        fast_path.read_tables([data], [head])
+    (found,) = batches.read_batches([batches.Batch(data, 0, len(data), head)])
     assert isinstance(found, FlatRows)
     assert len(found[0]["headers"]) == 1000
 
@@ -107,7 +106,7 @@ def test_many_records_become_tables_over_all_partitions() -> None:
     (first, second) = KAFKA.values(frame(data), CONTEXT).values["topicData"][0]["partitionData"][0]["records"]
     assert isinstance(first["records"], Table)
     assert first["records"].columns is second["records"].columns
-    assert list(first["records"]) == plain.rows(
+    assert list(first["records"]) == plain.read_rows(
         b"".join(records), 0, len(b"".join(records)), Head(200, 100, 1000, None)
     )
 
