@@ -41,7 +41,7 @@ def _find_makers() -> dict[int, _BindingCommand]:
 
 
 def list_binding_sources() -> Iterator[BindingSource]:
-    """See NameBindings.binding_sources. The same number may be told again on another connection, so no two are alike."""
+    """Lists the messages that bind numbers to names. A number may mean something else on another connection."""
     told = ((kind, code) for code, maker in _find_makers().items() for kind, _ in maker.tells)
     return (BindingSource(kind, code, Role.REQUEST, scoped=True) for kind, code in told)
 
