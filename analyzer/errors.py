@@ -10,4 +10,4 @@ class UserError(Exception):
 
 
 class CaptureError(UserError):
-    """What is wrong with it, where, and what to do. A damaged capture is a Finding instead."""
+    """A capture cannot be opened; the text says what is wrong, where, and what to do. Damage inside it is a Finding."""

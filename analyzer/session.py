@@ -15,11 +15,11 @@ from analyzer.capture.packets import PacketReader, PacketSource, ReaderName
 from analyzer.capture.sources import SelfClosing
 from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
-from analyzer.messages.comments import MessageComments
 from analyzer.messages.decode_as import ConnectionRules, DecodeAsTarget, make_rules, merge_rules
 from analyzer.messages.engine import Engine
 from analyzer.messages.eviction import Eviction
-from analyzer.messages.hosts import HostNames
+from analyzer.messages.host_names import HostNames
+from analyzer.messages.message_comments import MessageComments
 from analyzer.messages.stream_findings import LocatedFinding
 from dissectors.finding import Finding
 from dissectors.registry import Ports
@@ -29,10 +29,10 @@ class Analysis(SelfClosing):
     """Blocks of packets, read into rows, and all that can be asked of these. `ended`: all of them have been read."""
 
     def __init__(
-        self, source: PacketSource, known: Ports, *, orders: ConnectionRules | None = None, use_bulk: bool = True
+        self, source: PacketSource, known: Ports, *, orders: ConnectionRules | None = None, use_fast_path: bool = True
     ) -> None:
         self.source = source
-        self.engine = Engine(source.store, source.flows, known, orders=orders, use_bulk=use_bulk)
+        self.engine = Engine(source.store, source.flows, known, orders=orders, use_fast_path=use_fast_path)
         self.rows = self.engine.rows
         self.comments = MessageComments(None, self.rows, self.engine.pieces)
         self.hosts = HostNames((), source.flows, self.engine.streams, self.rows)
@@ -93,14 +93,14 @@ class Session(Analysis):
         decode_as: Mapping[int, str] | Mapping[DecodeAsTarget, str] | None = None,
         reader: ReaderName = "native",
         follow: bool = False,
-        use_bulk: bool = True,
+        use_fast_path: bool = True,
         block: int = 32_768,
         names: bool = True,
     ) -> None:
         known, orders = make_rules(decode_as)
         self.packets = PacketReader(inputs, reader=reader, follow=follow, block=block)
         self._inputs, self._told, self._reader, self._names = inputs, decode_as, reader, names
-        super().__init__(self.packets, known, orders=orders, use_bulk=use_bulk)
+        super().__init__(self.packets, known, orders=orders, use_fast_path=use_fast_path)
         self.comments = MessageComments(self.packets.comments, self.rows, self.engine.pieces)
         if names:
             self.hosts = HostNames(self.packets.files, self.packets.flows, self.engine.streams, self.rows)

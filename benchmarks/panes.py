@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from benchmarks.measure import Failed
 from benchmarks.screen import Look, Screen
-from tui.theme import palette
+from tui.theme import make_palette
 
 COLOURS = ("--theme", "dark")
 HEAD, FIRST, FOOT = 1, 2, 2
@@ -34,7 +34,7 @@ _OFFSET = re.compile(r"^ ?([0-9a-f]{4,})  ")
 @cache
 def cursor_look() -> Look:
     """What lies behind the line under the cursor. Raises Failed."""
-    colour = palette(COLOURS[-1]).styles["cursor"].bgcolor
+    colour = make_palette(COLOURS[-1]).styles["cursor"].bgcolor
     if colour is None or colour.triplet is None:
         raise Failed("without colours the cursor is not found: unset NO_COLOR")
     return ";".join(map(str, (2, *colour.triplet)))

@@ -46,7 +46,7 @@ ROOMS = (
     ("analyzer.render", "text"),
     ("analyzer.columns.text", "text"),
     ("analyzer.cli", "text"),
-    ("dissectors.kafka.bulk", "engine"),
+    ("dissectors.kafka.fast_path", "engine"),
     ("dissectors.kafka.conversation", "engine"),
     ("dissectors.kafka.header", "engine"),
     ("dissectors", "values"),

@@ -13,8 +13,8 @@ All bytes are hostile. `probe`, `plausible`, `header` and `Conversation.step` ge
 nothing, and never raise; nor do `values`, `tree` and the capabilities, which get a message as far as it was captured
 and say in Findings what they could not read. An exception that escapes is a bug and is reported as one.
 
-CONTRIBUTING.md shows a whole protocol in one block. dissectors.pairing has a Conversation for protocols whose answers
-repeat a number, dissectors.wire.message what decoding a message has in common everywhere.
+docs/how-to/dissector.md shows a whole protocol in one block. dissectors.pairing has a Conversation for protocols whose
+answers repeat a number, dissectors.wire.message what decoding a message has in common everywhere.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dissectors.conversation import Conversation
 from dissectors.field import Tree
-from dissectors.framing import LengthPrefixed, Measure, VarintPrefixed, Window
+from dissectors.framing import Framer, LengthPrefixed, VarintPrefixed, Window
 from dissectors.message import (
     HEADLESS,
     Body,
@@ -43,18 +43,36 @@ from dissectors.message import (
 if TYPE_CHECKING:
     from dissectors.catalog import Catalog, Operation
     from dissectors.check import Check
+    from dissectors.fragment import Fragments
     from dissectors.guide import Guide
-    from dissectors.holes import Stencil
-    from dissectors.lesson import Names
+    from dissectors.name_binding import Names
     from dissectors.payload import Payloads
-    from dissectors.portion import Fragments
     from dissectors.raw import RawReader
     from dissectors.report import ReportType
     from dissectors.session_state import Sessions
+    from dissectors.symbolic import MessageTemplate
 
 __all__ = [
-    "HEADLESS", "PREFIX", "SURE", "WEAK", "Body", "Context", "Conversation", "Dissector", "LengthPrefixed", "Measure",
-    "MessageHeader", "Outcome", "Path", "Pick", "Role", "State", "Values", "VarintPrefixed", "Window", "lazy",
+    "HEADLESS",
+    "PREFIX",
+    "SURE",
+    "WEAK",
+    "Body",
+    "Context",
+    "Conversation",
+    "Dissector",
+    "Framer",
+    "LengthPrefixed",
+    "MessageHeader",
+    "Outcome",
+    "Path",
+    "Pick",
+    "Role",
+    "State",
+    "Values",
+    "VarintPrefixed",
+    "Window",
+    "lazy",
     "with_request",
 ]  # fmt: skip
 
@@ -98,7 +116,7 @@ class Dissector(ABC):
     """Where its servers usually listen; a hint only, for bytes say more."""
 
     framing: LengthPrefixed | None = None
-    """How messages are cut out of the stream; None where `measure` alone tells."""
+    """How messages are cut out of the stream; None where `framer` alone tells."""
 
     prefix: int = PREFIX
     """Bytes of a message that header() and Conversation.step() may look at: as much as a header can take."""
@@ -121,8 +139,8 @@ class Dissector(ABC):
     sign: str | None = None
     """One character that stands for the colour where there is none; None: the first letter of `name`."""
 
-    bulk: str | None = None
-    """The module with the vectorised headers and pairing (dissectors.wire.bulk), if there is one: for speed alone."""
+    fast_path: str | None = None
+    """The module with the vectorised headers and pairing (dissectors.wire.fast_path); None: the protocol has none."""
 
     # ---- what recognises bytes
 
@@ -146,7 +164,7 @@ class Dissector(ABC):
     projection: Callable[[Context, frozenset[Path]], Pick | None] | None = None
     """What reads only some fields of messages of such a context; the same for equal contexts and paths. For speed."""
 
-    template: Callable[[bytes, Context, tuple[bytes, Context] | None], Stencil | None] | None = None
+    template: Callable[[bytes, Context, tuple[bytes, Context] | None], MessageTemplate | None] | None = None
     """What values() gives, with holes where messages of the same shape may differ; for speed alone.
 
     It gets a message, its context, and the request that it answers with that one's context where `request_fields` asks
@@ -221,7 +239,7 @@ class Dissector(ABC):
         """
         return self.probe(prefix, from_client) >= WEAK
 
-    def measure(self, from_client: bool, opening: bool) -> Measure | None:
+    def make_framer(self, from_client: bool, opening: bool) -> Framer | None:
         """What cuts messages out of a direction before, or instead of, `framing`; None where that is all.
 
         opening: the direction is seen from its first byte on. False behind a gap, where it is asked only for

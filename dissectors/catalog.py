@@ -3,8 +3,8 @@
 Theory. Nobody remembers whether a topic stands in `topics.name` or in `topicData.topic`, and nobody should be answered
 with silence because of a slip of the pen. So a protocol tells which fields its messages may have (of all versions
 together), for whoever checks a path, completes one, or lists them; and it tells the few things that people ask of any
-message (its topic, its group, its path) as shorts, wherever they stand. A path is names from the body inwards, as
-Body.values has them; arrays on the way are implicit.
+message (its topic, its group, its path) as field aliases, wherever they stand. A path is names from the body inwards,
+as Body.values has them; arrays on the way are implicit.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ class Place(NamedTuple):
         return (*self.path[:-1], self.beside)
 
 
-class Short(NamedTuple):
+class FieldAlias(NamedTuple):
     """Something that people ask of any message of a protocol, `PROTOCOL.name`.
 
     paths: where it stands in messages of such a context; none where it is not. The same for equal contexts. kind: what
-    messages may also carry ids of (dissectors.lesson), whose names are then meant too. inherited: an answer that says
-    none of its own has its request's. places: where it stands if a field beside it says so. nothing: values that stand
-    for none. session: which part of what a session holds is meant, too ("topics", "partitions"; see
+    messages may also carry ids of (dissectors.name_binding), whose names are then meant too. inherited: an answer that
+    says none of its own has its request's. places: where it stands if a field beside it says so. nothing: values that
+    stand for none. session: which part of what a session holds is meant, too ("topics", "partitions"; see
     dissectors.session_state).
     """
 
@@ -100,8 +100,8 @@ class Short(NamedTuple):
 class Alias(NamedTuple):
     """Another program's name for something: a key of a row, or paths of ours.
 
-    key: of a row (`code`), with the roles that have it; None: all. paths: as of a Short. add: to a number, where the
-    other counts otherwise. made: what the other makes of a value at one of the paths, None for nothing.
+    key: of a row (`code`), with the roles that have it; None: all. paths: as of a FieldAlias. add: to a number, where
+    the other counts otherwise. made: what the other makes of a value at one of the paths, None for nothing.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Catalog(ABC):
     def layouts(self) -> Sequence[Layout]:
         """All operations, each role that has a body of its own."""
 
-    def shorts(self) -> Sequence[Short]:
+    def field_aliases(self) -> Sequence[FieldAlias]:
         """What may be asked of any message; by default nothing."""
         return ()
 

@@ -39,7 +39,7 @@ class Conversation(ABC):
 
     @property
     def beginning(self) -> bool:
-        """Whether it will soon do no more than its bulk twin says, and goes alone until then; for speed alone."""
+        """Whether it will soon do no more than its fast path says, and goes alone until then; for speed alone."""
         return False
 
     def handles(self) -> Iterable[int]:

@@ -29,7 +29,7 @@ Ends = Callable[[int], tuple[str, str]]
 """`address:port` of the client and of the server of a connection, by its number."""
 
 Names = Callable[[int, str, str], str | None]
-"""What an id of a kind is called at a row (dissectors.lesson), by row, kind and id; None where nobody says."""
+"""What an id of a kind is called at a row (dissectors.name_binding), by row, kind and id; None where nobody says."""
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")

@@ -32,7 +32,7 @@ class Window(Protocol):
         """`length` bytes from `offset` on; fewer where no more have come."""
 
 
-class Measure(ABC):
+class Framer(ABC):
     """How long the messages of one direction are, where no prefix of a fixed form says it, or not from the start.
 
     One is made for each direction of a connection. It is asked about one message after the other, about the same one
@@ -44,7 +44,7 @@ class Measure(ABC):
         """The bytes of the message at the window's beginning, which may be more than have come. Never raises.
 
         0: no message can begin so. Negative: more bytes are needed to tell. None: from here on Dissector.framing
-        tells, and this measure is asked no more. ended: no more bytes will come; a message that only the end of the
+        tells, and this framer is asked no more. ended: no more bytes will come; a message that only the end of the
         stream ends is as long as the window, others stay negative.
         """
 
@@ -62,7 +62,7 @@ class Measure(ABC):
 
 
 @slotted
-class VarintPrefixed(Measure):
+class VarintPrefixed(Framer):
     """Messages of `offset` bytes, then an unsigned varint of at most `width` bytes: the number of bytes behind it.
 
     The varint has seven bits a byte, the lowest first. Larger messages than `maximum` bytes are not believed.
@@ -73,7 +73,7 @@ class VarintPrefixed(Measure):
     maximum: int
 
     def length(self, message: Window, ended: bool) -> int:
-        """See Measure."""
+        """See Framer."""
         return self.size(message.read(0, self.offset + self.width))
 
     def size(self, head: bytes) -> int:
@@ -88,5 +88,5 @@ class VarintPrefixed(Measure):
 
     @property
     def settled(self) -> bool:
-        """See Measure."""
+        """See Framer."""
         return True

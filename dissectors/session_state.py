@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple, TypeAlias
 
-from dissectors.lesson import Exchange, Standing
 from dissectors.message import Context, Path, Values
+from dissectors.name_binding import Exchange, Standing
 from dissectors.slotted import slotted
 
 Partition: TypeAlias = tuple[str, int]

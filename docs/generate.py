@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
 
 import click
@@ -54,16 +55,16 @@ def _command(name: str, command: click.Command) -> str:
     context = click.Context(command, info_name=f"wireanalyze {name}", terminal_width=WIDTH)
     usage = re.sub(r"\s+", " ", command.get_usage(context).removeprefix("Usage: "))
     text = f"```text\n{usage}\n```\n\n"
-    for paragraph in (command.help or "").strip().split("\n\n"):
+    for paragraph in cleandoc(command.help or "").split("\n\n"):
         if paragraph.startswith("\b"):
             text += "```text\n" + "\n".join(line.rstrip() for line in paragraph.split("\n")[1:]) + "\n```\n\n"
         else:
-            text += re.sub(r"\s+", " ", paragraph).strip().replace("<", "&lt;") + "\n\n"
+            text += " ".join(paragraph.split()).replace("<", "&lt;") + "\n\n"
     records = [option.get_help_record(context) for option in command.get_params(context)]
-    rows = [
-        (f"`{names}`", re.sub(r"\s+", " ", said)) for names, said in filter(None, records) if said and names != "--help"
-    ]
-    return text + (table(("option", "what it does"), rows) if rows else "")
+    for names, said in filter(None, records):
+        if said and names != "--help":
+            text += f"- `{names}`: {' '.join(said.split())}\n"
+    return f"{text}\n"
 
 
 def fields() -> str:

@@ -1,4 +1,4 @@
-"""The protocol of CONTRIBUTING.md, taken from there and installed as a stranger's package."""
+"""The protocol of docs/how-to/dissector.md, taken from there and installed as a stranger's package."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.analyzer.wire import (
 from tests.dissectors.trees import assert_tiles, node
 from tests.effort import within
 
-MANUAL = Path(__file__).parent.parent / "CONTRIBUTING.md"
+MANUAL = Path(__file__).parent.parent / "docs" / "how-to" / "dissector.md"
 CODE = MANUAL.read_text().split("```python\n")[1].split("```")[0]
 ENDS = (("10.0.0.1", 40_000), ("10.0.0.2", 53))
 KEYS = (
@@ -110,12 +110,12 @@ def test_rows(tmp_path: Path) -> None:
     assert [tuple(row.values()) for row in found] == expected
 
 
-@pytest.mark.parametrize("use_bulk", [False, True])
+@pytest.mark.parametrize("use_fast_path", [False, True])
 @pytest.mark.parametrize("cut", [whole, byte_by_byte, in_parts(Random(1), 9)], ids=["whole", "bytes", "parts"])
-def test_segments_do_not_matter(tmp_path: Path, cut: Cut, use_bulk: bool) -> None:
+def test_segments_do_not_matter(tmp_path: Path, cut: Cut, use_fast_path: bool) -> None:
     keys = [key for key in KEYS if key != "latency_ns"]
     expected = rows(capture(tmp_path / "whole.pcap", segments(TALK), TALK), keys)
-    found = rows(capture(tmp_path / "cut.pcap", segments(TALK, cut), TALK), keys, use_bulk=use_bulk, block=7)
+    found = rows(capture(tmp_path / "cut.pcap", segments(TALK, cut), TALK), keys, use_fast_path=use_fast_path, block=7)
     assert found == expected
 
 

@@ -1,9 +1,9 @@
-"""The terminal user interface: a reader of analyzer.session, painted with Textual.
+"""The terminal user interface: it shows an analyzer.session.Session with Textual.
 
-`run(session, opened)` shows a session, whoever made it; with a third word, the live capture that it reads (`live`). The
-rooms: `model` knows what line shows what and needs no terminal, `widgets` paint it, `screens` say what belongs
-together, `commands` are what keys do, `loader` reads beside them, `splash` is there before them, `web` serves them to
-a browser.
+`run(session, options)` shows a session; a third argument is the live capture that the session reads. The packages:
+`model` computes the content of lines and needs no terminal, `widgets` paint it, `screens` compose widgets, `commands`
+are the functions behind the keys. `loader` reads the capture in a thread of its own, `splash` shows the first rows
+before Textual is loaded, and `web` serves the interface to a browser.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from tui.loader import Loader
-from tui.remembered import Remembered, place
-from tui.splash import splash
+from tui.saved_state import SavedState, find_state_file
+from tui.splash import show_splash
 
 if TYPE_CHECKING:
     from analyzer.session import Session
@@ -24,17 +24,18 @@ FRAMES = "250"
 """How often in a second Textual may paint. Its 60 have a key wait for up to 17 ms until anybody looks at it."""
 
 
-def run(session: Session, opened: StartOptions, sniffing: LiveCapture | None = None) -> None:
-    """Reads a session to its end and shows it until the user quits; does not close it, nor those of runs that are
-    still held. sniffing: the live capture whose packets the session reads.
+def run(session: Session, opened: StartOptions, live: LiveCapture | None = None) -> None:
+    """Reads a session to its end and shows it until the user quits.
 
-    Raises what kept the session from being read at all, and our own defects.
+    live: the capture whose packets the session reads. The caller closes the session, and those of later runs.
+
+    Raises the error that kept the session from being read at all, and defects of this program.
     """
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)  # before Textual is loaded
-    memory = opened.memory if sniffing is None else sniffing.memory or None
-    remembered, loader = Remembered(place(os.environ)), Loader(session, memory)
+    memory = opened.memory if live is None else live.memory or None
+    saved_state, loader = SavedState(find_state_file(os.environ)), Loader(session, memory)
     is_usual = opened.wanted is None and not opened.following
-    with splash(session, loader, opened, remembered) if is_usual else nullcontext():
-        from tui.app import show  # Textual is half of the start
+    with show_splash(session, loader, opened, saved_state) if is_usual else nullcontext():
+        from tui.app import run_app  # Textual is half of the start
 
-        show(session, opened, remembered, loader, sniffing)
+        run_app(session, opened, saved_state, loader, live)

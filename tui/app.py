@@ -1,8 +1,8 @@
-"""The program on the terminal: one session, its screens, and how it ends.
+"""The Textual application: one session, its screens, and how the program ends.
 
-Theory. Textual would print a defect with the variables around it, and these may hold what must not be shown. A defect
-that leaves the screen standing is shown on one of its own, and the user says whether to go on (tui.crash_guard); any
-other ends the screen quietly and is raised by show(), for whoever started it to report.
+Theory. Textual would print a defect with the values of the variables around it, and these may be secret. A defect that
+leaves the screen intact is shown on a screen of its own, and the user decides whether to go on (tui.crash_guard). Any
+other defect ends the application quietly, and run_app() raises it for its caller to report.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from textual.driver import Driver
 
 from analyzer.session import Session
 from tui import theme
-from tui.crash_guard import Fenced, Often, is_outlived
+from tui.crash_guard import CrashGuard, DefectCounter, is_survivable
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
-from tui.remembered import Remembered
+from tui.saved_state import SavedState
 from tui.screens.main import MainScreen
-from tui.terminal import Terminal
+from tui.terminal import TerminalDriver
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
-PATIENCE = 0.3
+STOP_TIMEOUT = 0.3
 """Seconds that the end waits for the reader."""
 
-SWITCH = 0.001
+SWITCH_INTERVAL = 0.001
 """Seconds that a thread may compute while another waits; Python's own five milliseconds can be felt in a key."""
 
-RARELY = (100_000, 50, 50)
+GC_THRESHOLDS = (100_000, 50, 50)
 """Objects more, and smaller searches, between two searches for cycles."""
 
 
-class Window(Fenced, App[Exception]):
-    """Shows a session; its result is the error that kept it from being read, if one did."""
+class TuiApp(CrashGuard, App[Exception]):
+    """Shows a session; its result is the error that kept the session from being read, or None."""
 
     ENABLE_COMMAND_PALETTE = False
     DEFAULT_CSS = """
@@ -57,85 +57,86 @@ class Window(Fenced, App[Exception]):
         session: Session,
         opened: StartOptions,
         *,
-        remembered: Remembered | None = None,
+        saved_state: SavedState | None = None,
         loader: Loader | None = None,
         live: LiveCapture | None = None,
     ) -> None:
-        palette = theme.palette(opened.colours)
+        palette = theme.make_palette(opened.colours)
         super().__init__(ansi_color=palette.theme.ansi)
         self.register_theme(palette.theme)
         self.theme = palette.theme.name
         self.title = opened.title
         self.defect: Exception | None = None
-        self.met: list[Exception] = []
+        self.shown_defects: list[Exception] = []
         """Defects that were shown."""
-        self._often = Often()
-        self._again: list[Session] = []
-        self._opened, self._palette, self._remembered = opened, palette, remembered or Remembered()
+        self._defect_counter = DefectCounter()
+        self._later_sessions: list[Session] = []
+        self._opened, self._palette, self._saved_state = opened, palette, saved_state or SavedState()
         self._live = live
-        self.main = MainScreen(session, opened, palette, self._remembered, loader or Loader(session), live)
+        self.main = MainScreen(session, opened, palette, self._saved_state, loader or Loader(session), live)
 
     def get_driver_class(self) -> type[Driver]:
-        """See Textual; the environment names that of a browser's page."""
-        return Terminal if constants.DRIVER is None else super().get_driver_class()
+        """Returns the guarded driver of a terminal, or the driver that the environment names for a browser page."""
+        return TerminalDriver if constants.DRIVER is None else super().get_driver_class()
 
     def get_default_screen(self) -> MainScreen:
-        """See Textual."""
+        """Returns the main screen."""
         return self.main
 
-    def begin_anew(self, session: Session, wanted: Filter | None, *, is_live: bool = False) -> MainScreen:
-        """Another screen takes the place of the main one, for another reading of the same, or for another run of a live
-        capture; closes the session at the end. What the run before has read is closed now.
+    def replace_main_screen(self, session: Session, wanted: Filter | None, *, is_live: bool = False) -> MainScreen:
+        """Replaces the main screen by one for another session: the same capture read again, or another run.
+
+        Stops the work of the screen before, and closes the session when the application ends.
         """
         before = self.main
-        before.stop(PATIENCE)
-        if not self._again:
+        before.stop(STOP_TIMEOUT)
+        if not self._later_sessions:
             before._push_result_callback(before, None)  # as of all screens but the first, which nobody pushed
-        self._again.append(session)
+        self._later_sessions.append(session)
         opened = replace(self._opened, following=is_live and self._opened.following, wanted=wanted)
         loader = Loader(session, before.ingest.memory)
-        self.main = MainScreen(session, opened, self._palette, self._remembered, loader, self._live)
+        self.main = MainScreen(session, opened, self._palette, self._saved_state, loader, self._live)
         self.main.ingest.saved = 0 if is_live else before.ingest.saved
         if is_live:
-            before.when_gone = partial(_let_go, before)
+            before.on_gone = partial(_release_run, before)
         self.switch_screen(self.main)
         return self.main
 
     async def action_quit(self) -> None:
-        """See Textual: a page has nothing more to say about the end than the main screen."""
+        """Quits through the main screen, which may ask before packets are lost."""
         self.main.quit()
 
     def stop(self, patience: float) -> None:
-        """Ends all work; waits that many seconds for the reader at most."""
+        """Ends all work; waits at most `patience` seconds for the loader."""
         self.main.stop(patience)
-        for session in self._again:
+        for session in self._later_sessions:
             session.close()
 
-    def meet(self, error: Exception) -> bool:
-        """Shows a defect; False where the program must end with it."""
-        if not self.is_running or self._exit or self._often.too(time.monotonic()):
+    def handle_defect(self, error: Exception) -> bool:
+        """Shows a defect on a screen of its own; returns False if the program must end with it."""
+        if not self.is_running or self._exit or self._defect_counter.count_defect(time.monotonic()):
             return False
-        self.met.append(error)
-        self.call_later(self._show_bug, error)
+        self.shown_defects.append(error)
+        self.call_later(self._show_defect, error)
         return True
 
-    def _show_bug(self, error: Exception) -> None:
+    def _show_defect(self, error: Exception) -> None:
         from analyzer.render.bug_report import report
         from tui.screens.bug import BugScreen
 
-        def then(going: str | None) -> None:
+        def handle_answer(going: str | None) -> None:
             if going == "end":
-                self._end_with(error)
+                self._end_with_error(error)
 
         if not isinstance(self.screen, BugScreen):
             happened = "What you did last may not have been done; the program can go on."
-            self.push_screen(BugScreen(self.main.palette, report(error), happened), then)
+            self.push_screen(BugScreen(self.main.palette, report(error), happened), handle_answer)
 
     def _handle_exception(self, error: Exception) -> None:
-        if not (is_outlived(error) and self.meet(error)):
-            self._end_with(error)
+        if not (is_survivable(error) and self.handle_defect(error)):
+            self._end_with_error(error)
 
-    def _end_with(self, error: Exception) -> None:
+    def _end_with_error(self, error: Exception) -> None:
         self.defect = self.defect or error
         super()._handle_exception(error)
 
@@ -143,22 +144,23 @@ class Window(Fenced, App[Exception]):
         self._close_messages_no_wait()
 
 
-def _let_go(main: MainScreen) -> None:
-    """The run of a screen that is gone: its tables go as well, whoever else still knows the session."""
+def _release_run(main: MainScreen) -> None:
+    """Closes the session of a screen that is gone, and frees its tables."""
     if main.ingest.is_over:
         main.session.eviction.evict(len(main.session.rows))
         main.session.close()
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Threads give way sooner, and the search for cycles is rare and leaves alone what is there already: painting makes
-    thousands of short-lived objects without cycles, and a full search among all others takes as long as five frames.
+def _tune_runtime() -> Iterator[None]:
+    """Switches threads more often, and collects cycles rarely and without the objects that exist already.
+
+    Painting makes thousands of short-lived objects without cycles; a full collection takes as long as five frames.
     """
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     gc.freeze()
-    gc.set_threshold(*RARELY)
+    gc.set_threshold(*GC_THRESHOLDS)
     try:
         yield
     finally:
@@ -167,17 +169,20 @@ def _undisturbed() -> Iterator[None]:
         sys.setswitchinterval(interval)
 
 
-def show(
-    session: Session, opened: StartOptions, remembered: Remembered, loader: Loader, live: LiveCapture | None = None
+def run_app(
+    session: Session, opened: StartOptions, saved_state: SavedState, loader: Loader, live: LiveCapture | None = None
 ) -> None:
-    """See tui.run; loader: of the session, which may have begun."""
-    window = Window(session, opened, remembered=remembered, loader=loader, live=live)
-    with _undisturbed():
+    """Runs the application on a session until the user quits; see tui.run for the errors.
+
+    loader: reads the session, and may have begun.
+    """
+    window = TuiApp(session, opened, saved_state=saved_state, loader=loader, live=live)
+    with _tune_runtime():
         try:
             error = window.run()
         finally:
-            window.stop(PATIENCE)
-            remembered.save()
+            window.stop(STOP_TIMEOUT)
+            saved_state.save()
     if window.defect is not None:
         raise window.defect
     if error is not None:

@@ -1,11 +1,11 @@
-"""One thread for what takes longer than the time between two keys: long messages are decoded here.
+"""A worker thread for work that takes longer than the time between two keys, such as decoding long messages.
 
-Theory. Only the newest wish of each kind counts: whoever scrolls over ten long messages wants to see the last. So there
-is one place for each kind of work, and a new wish takes the place of one that has not begun.
+Theory. Only the newest task of each kind counts: if you scroll over ten long messages, you want to see the last one.
+So the worker has one slot for each kind, and a new task replaces one that has not begun.
 
-Work is about rows that were there when it was wished for, and live the oldest rows leave. So all wishes of the program
-are counted until they are done or forgotten. Rows go when nobody is left who began before they were said to leave; new
-work never delays that, for it is about rows that stay.
+A task is about rows that existed when it was submitted, and in a live capture the oldest rows are evicted. So all tasks
+of the program are numbered and counted until they are done or dropped. Rows are evicted when no task is left that was
+submitted before the eviction was announced; later tasks do not delay it, because they are about rows that stay.
 """
 
 from __future__ import annotations
@@ -21,77 +21,78 @@ _Result = TypeVar("_Result")
 Call = Callable[[], object]
 
 
-class Background(threading.Thread):
-    """Does work, and has what comes of it dealt with where widgets are changed. A daemon: the end does not wait for it.
+class BackgroundWorker(threading.Thread):
+    """Runs tasks in a daemon thread, and posts their results to the thread that changes widgets.
 
-    post: has a function called there; `call_later` of a screen.
+    post: calls a function there, such as `call_later` of a screen.
     """
 
     def __init__(self, post: Callable[[Call], object]) -> None:
         super().__init__(name="background", daemon=True)
         self._post = post
-        self._wishes: dict[str, tuple[int, Callable[[], Call]]] = {}
+        self._tasks: dict[str, tuple[int, Callable[[], Call]]] = {}
         self._changed = threading.Condition()
         self._over = False
 
-    def ask(self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], object]) -> None:
-        """Wishes for work; it takes the place of what was wished before and has not begun. `then` gets what comes of it
-        where widgets are changed; an error of the work is raised there.
+    def submit(self, kind: str, work: Callable[[], _Result], then: Callable[[_Result], object]) -> None:
+        """Submits a task, which replaces a task of the same kind that has not begun.
+
+        `then` gets the result in the thread that changes widgets; an error of the task is raised there.
         """
         with self._changed:
             self._drop(kind)
             if not self._over:
-                self._wishes[kind] = UNDER_WAY.begin(), lambda: partial(then, work())
+                self._tasks[kind] = PENDING_TASKS.begin_task(), lambda: partial(then, work())
                 self._changed.notify()
 
     def post(self, call: Call) -> None:
-        """Has a function called where widgets are changed; for work that is under way."""
+        """Calls a function in the thread that changes widgets; for a task that is running."""
         with contextlib.suppress(RuntimeError):  # the program has ended since
             self._post(call)
 
-    def forget(self, kind: str) -> None:
-        """Nobody wants the work of a kind any more."""
+    def cancel(self, kind: str) -> None:
+        """Drops the task of a kind that has not begun."""
         with self._changed:
             self._drop(kind)
 
     def _drop(self, kind: str) -> None:
-        wish = self._wishes.pop(kind, None)
+        wish = self._tasks.pop(kind, None)
         if wish is not None:
-            UNDER_WAY.end(wish[0])
+            PENDING_TASKS.end_task(wish[0])
 
     def stop(self) -> None:
-        """Nobody wants anything any more; does not wait for what is being done."""
+        """Drops all tasks and ends the thread after the running task; does not wait for it."""
         with self._changed:
             self._over = True
-            for kind in list(self._wishes):
+            for kind in list(self._tasks):
                 self._drop(kind)
             self._changed.notify()
 
     def run(self) -> None:
-        """See Thread."""
+        """Runs tasks until stop() is called."""
         while True:
             with self._changed:
-                while not self._wishes and not self._over:
+                while not self._tasks and not self._over:
                     self._changed.wait()
                 if self._over:
                     return
-                number, work = self._wishes.pop(next(iter(self._wishes)))
+                number, work = self._tasks.pop(next(iter(self._tasks)))
             try:
                 call = work()
             except Exception as error:  # raised again where defects are reported
-                call = partial(_fail, error)
+                call = partial(_raise_error, error)
             try:
                 self.post(call)
             finally:
-                UNDER_WAY.end(number)  # or rows that are due would never leave
+                PENDING_TASKS.end_task(number)  # or rows that are due would never leave
 
 
-def _fail(error: Exception) -> None:
+def _raise_error(error: Exception) -> None:
     raise error
 
 
-class UnderWay:
-    """Wishes that are neither done nor forgotten, by numbers that rise. Of any thread."""
+class PendingTasks:
+    """Counts tasks that are neither done nor dropped, by rising numbers. Any thread may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -99,28 +100,28 @@ class UnderWay:
         self._open: set[int] = set()
 
     @property
-    def now(self) -> int:
-        """The number that the next wish gets."""
+    def next_number(self) -> int:
+        """The number that the next task gets."""
         return self._next
 
-    def begin(self) -> int:
-        """A wish; its number."""
+    def begin_task(self) -> int:
+        """Adds a task and returns its number."""
         with self._lock:
             number = self._next
             self._next += 1
             self._open.add(number)
             return number
 
-    def end(self, number: int) -> None:
-        """It is done or forgotten."""
+    def end_task(self, number: int) -> None:
+        """Removes a task that is done or dropped."""
         with self._lock:
             self._open.discard(number)
 
-    def all_since(self, number: int) -> bool:
-        """Whether no wish is left from before `number` was the next one."""
+    def is_done_before(self, number: int) -> bool:
+        """Returns whether all tasks with smaller numbers are done or dropped."""
         with self._lock:
             return min(self._open, default=number) >= number
 
 
-UNDER_WAY = UnderWay()
+PENDING_TASKS = PendingTasks()
 """Of all threads of the program: a page's as well as the main screen's."""

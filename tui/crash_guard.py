@@ -1,10 +1,9 @@
-"""Defects of ours that the program outlives: which those are, and when there have been too many.
+"""The defects of this program that the TUI survives, and the limit after which it gives up.
 
 Theory. Textual ends the program with the first exception that a handler does not catch, and a widget whose handler
-raised hears of nothing any more. But one handler that fails leaves the panes as they were, and what a user has open is
-worth more than a clean end: so handlers are fenced, one by one, and the user is shown the defect and asked. What fails
-while a screen is being put together leaves nothing to go on with; and what fails again and again would fail for ever,
-as something that is painted does.
+raised receives no further messages. But a handler that fails leaves the panes as they were, and the user's open work is
+worth more than a clean end. So each handler is guarded, and the user sees the defect and decides. A failure while a
+screen is composed leaves nothing to go on with. Defects that come again and again, as in painting, end the program.
 """
 
 from __future__ import annotations
@@ -19,42 +18,42 @@ from textual.message_pump import MessagePump
 TOO_MANY, WITHIN = 3, 10.0
 """So many defects in so many seconds end the program."""
 
-OUTLIVED = frozenset({"_tick", "_flush_next_callbacks", "_refresh_layout", "_display"})
+SURVIVABLE_CALLERS = frozenset({"_tick", "_flush_next_callbacks", "_refresh_layout", "_display"})
 """Textual's functions that catch what is raised below them and go on afterwards: timers, what is called soon, paint."""
 
 _BEGINNING = (Compose, Mount)
 
 
 @runtime_checkable
-class CrashGuarded(Protocol):
-    """An App that may outlive a defect."""
+class DefectHandler(Protocol):
+    """An application that may survive a defect."""
 
-    def meet(self, error: Exception) -> bool:
-        """Shows a defect; whether the program goes on."""
+    def handle_defect(self, error: Exception) -> bool:
+        """Shows a defect; returns whether the program goes on."""
 
 
-class Often:
-    """Counts defects."""
+class DefectCounter:
+    """Counts recent defects."""
 
     def __init__(self) -> None:
         self._times: deque[float] = deque(maxlen=TOO_MANY)
 
-    def too(self, now: float) -> bool:
-        """One more at `now`, in seconds; whether that is too many."""
+    def count_defect(self, now: float) -> bool:
+        """Counts a defect at `now`, in seconds; returns whether there have been too many."""
         self._times.append(now)
         return len(self._times) == TOO_MANY and now - self._times[0] <= WITHIN
 
 
-def is_outlived(error: Exception) -> bool:
-    """Whether who caught the exception goes on: its traceback begins there."""
+def is_survivable(error: Exception) -> bool:
+    """Returns whether the caller that caught the exception goes on: the traceback begins in that caller."""
     trace = error.__traceback__
-    return trace is not None and trace.tb_frame.f_code.co_name in OUTLIVED
+    return trace is not None and trace.tb_frame.f_code.co_name in SURVIVABLE_CALLERS
 
 
-class Fenced(MessagePump):
-    """The first base of every app, screen and widget of ours: its handlers are fenced, and it outlives their defects.
+class CrashGuard(MessagePump):
+    """The first base of every app, screen and widget of ours: a defect in a handler does not end the program.
 
-    Outside of an App that is CrashGuarded nothing is fenced.
+    Outside of a DefectHandler nothing is guarded.
     """
 
     async def _dispatch_message(self, message: Message) -> None:
@@ -62,5 +61,5 @@ class Fenced(MessagePump):
             await super()._dispatch_message(message)
         except Exception as error:
             app = self.app
-            if isinstance(message, _BEGINNING) or not isinstance(app, CrashGuarded) or not app.meet(error):
+            if isinstance(message, _BEGINNING) or not isinstance(app, DefectHandler) or not app.handle_defect(error):
                 raise

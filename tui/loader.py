@@ -1,28 +1,28 @@
-"""The thread that reads: it runs session.grow() and announces what there is; nothing else of it is seen.
+"""The thread that reads: it runs session.grow() and announces how much there is.
 
-Theory. Two threads share the session's tables without a lock, and this is why that is right:
+Theory. Two threads share the session's tables without a lock. This is correct for these reasons:
 
-- The reader only appends. A row that was announced has all its cells, and so have its pieces, names and stream; of its
-  cells only `partner` may still change, from null to a row, which is one store of four bytes.
-- Columns.append fills the new rows first and counts them last. When an array is full it is replaced by a copy that is
-  longer; a view of the old one stays valid as long as somebody holds it, and has all rows that were announced before.
-- So the user interface reads rows below the announced count, takes each column anew (Columns.column) and keeps no view
-  of it. It never iterates over the engine's dictionaries and lists of findings: these are counted here, and told.
-- Bytes are read from maps that only grow; Spool hands out the map that it has looked at.
-- Decoders keep nothing but caches of the standard library, which are safe.
+- The reader only appends. An announced row has all its cells, and so have its segments, names and stream. Of its cells
+  only `partner` may still change, from null to a row, in one store of four bytes.
+- Columns.append fills the new rows first and counts them last. A full array is replaced by a longer copy; a view of the
+  old array stays valid as long as somebody holds it, and has all rows that were announced before.
+- So the user interface reads rows below the announced count, fetches each column anew (Columns.column) and keeps no
+  view of it. It never iterates over the engine's dictionaries and lists of findings: the reader counts and announces
+  them.
+- Bytes are read from maps that only grow; Spool returns the map that it has examined.
+- Decoders keep no state but caches of the standard library, which are thread-safe.
 
-Widgets are changed by their own handlers alone: what leaves this thread are plain numbers. The thread is
-a daemon and is told to stop, so that the program ends at once, whether it waits for a silent pipe or is in the middle
-of a block of a million packets.
+Widgets are changed only by their own handlers: this thread hands out plain numbers. It is a daemon and can be stopped,
+so that the program ends at once, whether the thread waits for a silent pipe or is inside a block of a million packets.
 
-Of what comes live the oldest rows leave, when tables hold more than they may, or a ring has taken their files away.
-Then this thread says from which row on the rest will stay (Growth.first); the user interface forgets what is before it
-in its own time, says so (`left`), and when no other work is under way that was wished for earlier, the rows go, between
-two blocks. Rows are asked to leave some time before memory is full, so a page may be read to its end; when it is
-full, that is pressing.
+In a live capture the oldest rows are evicted when tables hold more than they may, or when a ring has removed their
+files. Growth.first announces the first row that stays. The user interface drops the rows before it in its own time and
+calls release_rows(); when no other task is under way that was submitted earlier, the rows are evicted between two
+blocks. Eviction begins some time before memory is full, so a page may be read to its end; when memory is full, it is
+urgent.
 
-The first block is small. Who begins the reading waits a moment for it, so that the first screen that is painted has
-rows; and the reader waits until that one stands before it goes on, for two threads that compute take turns.
+The first block is small. The caller of begin() waits a moment for it, so that the first painted screen has rows. The
+reader waits until that screen stands, because two threads that compute take turns.
 """
 
 from __future__ import annotations
@@ -36,19 +36,20 @@ from typing import NamedTuple
 
 from analyzer.capture import libc
 from analyzer.session import Session
-from tui.background import UNDER_WAY
+from tui.background import PENDING_TASKS
 
-EARLY = 0.8
+EVICTION_SHARE = 0.8
 """The share of the memory that tables may hold at which rows begin to leave."""
 
-PATIENCE = 60.0
+EVICTION_TIMEOUT = 60.0
 """Seconds that rows whose file is gone may stay for somebody who is reading a page."""
 
 
 class Growth(NamedTuple):
-    """There are so many of each by now; `percent` of the input has been read, None where nobody knows.
+    """The numbers of rows, streams, packets and findings by now.
 
-    first: rows before it are to leave; pressing: whatever they are needed for.
+    percent: the share of the input that was read, None if unknown. first: rows before it are to be evicted; pressing:
+    at once, whatever still shows them.
     """
 
     rows: int
@@ -60,37 +61,37 @@ class Growth(NamedTuple):
     pressing: bool = False
 
 
-class End(NamedTuple):
-    """The input has ended, or `error` ended the reading."""
+class ReadingEnd(NamedTuple):
+    """The end of reading: `error` is None at the end of the input."""
 
     error: Exception | None
 
 
-Tell = Callable[[Growth | End], object]
+ProgressCallback = Callable[[Growth | ReadingEnd], object]
 """Is called in the reader's thread."""
 
 
 class Loader(threading.Thread):
-    """Reads a session to its end. begin() and then go_on() are to be called, each once or more.
+    """Reads a session to its end in a thread of its own. Call begin() and then resume(), each at least once.
 
-    memory: bytes that its tables may hold; None: all that there are.
+    memory: bytes that the session's tables may hold; None: no limit.
     """
 
     def __init__(self, session: Session, memory: int | None = None) -> None:
         super().__init__(name="loader", daemon=True)
         self._session = session
         self.memory = memory
-        self._left = deque[tuple[int, int]]()
+        self._releases = deque[tuple[int, int]]()
         self._gone_since: float | None = None
         self._stopped = threading.Event()
         self._has_begun = threading.Event()
         self._may_go_on = threading.Event()
         self._first: Growth | None = None
         self._is_known = False
-        self._tell: Tell = lambda _: None
+        self._tell: ProgressCallback = lambda _: None
 
     def begin(self, patience: float) -> Growth | None:
-        """Starts the thread, if it has not been; the first rows, if they come within that many seconds."""
+        """Starts the thread if needed; returns the first rows if they come within `patience` seconds."""
         if self.ident is None:
             self.start()
         self._has_begun.wait(patience)
@@ -98,72 +99,72 @@ class Loader(threading.Thread):
         self._is_known = first is not None
         return first
 
-    def go_on(self, tell: Tell) -> None:
-        """Tells what there is besides what begin() gave, and reads on."""
+    def resume(self, tell: ProgressCallback) -> None:
+        """Announces what is there beyond begin()'s result, and reads on."""
         self._tell = tell
         self._may_go_on.set()
 
     def run(self) -> None:
-        """See Thread."""
+        """Reads until the end of the input or stop()."""
         error: Exception | None = None
         try:
             for _ in self._session.grow():
-                self._let_go()
+                self._evict_released()
                 if not self._may_go_on.is_set():
-                    self._first = self._counted()
+                    self._first = self._count()
                     self._has_begun.set()
                     self._may_go_on.wait()
                     if self._is_known:
                         continue
                 if self._stopped.is_set():
                     return
-                self._say(self._counted())
+                self._announce(self._count())
         except Exception as caught:  # told to the screen, which knows whether there is something to show
             error = caught
         self._has_begun.set()
         self._may_go_on.wait()
-        self._say(End(error))
+        self._announce(ReadingEnd(error))
 
     def stop(self, patience: float) -> None:
-        """Ends the reading; waits that many seconds for it at most."""
+        """Ends the reading; waits at most `patience` seconds."""
         self._stopped.set()
         self._may_go_on.set()
         self._session.packets.stop()
         if self.ident is not None:
             self.join(patience)
 
-    def left(self, before: int) -> None:
-        """Nobody will look at the rows before one any more, but for work that is under way."""
-        self._left.append((before, UNDER_WAY.now))
+    def release_rows(self, before: int) -> None:
+        """Allows the eviction of the rows before one; tasks that were submitted earlier may still use them."""
+        self._releases.append((before, PENDING_TASKS.next_number))
 
-    def _let_go(self) -> None:
-        """Rows leave that nobody looks at any more."""
+    def _evict_released(self) -> None:
+        """Evicts released rows that no task uses any more."""
         before = 0
-        while self._left and UNDER_WAY.all_since(self._left[0][1]):
-            before = self._left.popleft()[0]
+        while self._releases and PENDING_TASKS.is_done_before(self._releases[0][1]):
+            before = self._releases.popleft()[0]
         if before:
             self._session.eviction.evict(before)
             libc.give_back()  # pages over so many rows leave as much free as the rows took
 
-    def _counted(self) -> Growth:
+    def _count(self) -> Growth:
         session, packets = self._session, self._session.packets
         percent = min(100 * packets.position // size, 100) if (size := packets.size) else None
         streams = len(session.engine.streams)
         counted = Growth(len(session.rows), streams, packets.counts.packets, len(session.findings), percent)
         leaves = packets.follows or self.memory is not None
-        return self._leaving(counted) if leaves else counted
+        return self._add_eviction(counted) if leaves else counted
 
-    def _leaving(self, counted: Growth) -> Growth:
-        """The same, and from which row on the rest stays."""
+    def _add_eviction(self, counted: Growth) -> Growth:
+        """Adds the first row that stays, and whether eviction is urgent."""
         session, memory = self._session, self.memory
-        first = session.eviction.find_due_row(None if memory is None else int(EARLY * memory))
+        first = session.eviction.find_due_row(None if memory is None else int(EVICTION_SHARE * memory))
         is_gone, now = session.eviction.find_due_row(None) > session.rows.first, time.monotonic()
         self._gone_since = (self._gone_since or now) if is_gone else None
-        is_late = self._gone_since is not None and now > self._gone_since + PATIENCE
+        is_late = self._gone_since is not None and now > self._gone_since + EVICTION_TIMEOUT
         is_full = memory is not None and session.eviction.memory_bytes > memory
         return counted._replace(first=first, pressing=is_late or is_full)
 
-    def _say(self, told: Growth | End) -> None:
+    def _announce(self, told: Growth | ReadingEnd) -> None:
         if not self._stopped.is_set():
             with contextlib.suppress(RuntimeError):  # the program has ended since
                 self._tell(told)

@@ -1,21 +1,21 @@
-"""The palettes as data: what each style looks like, in rich's words, and what the sixteen colours are in each.
+"""The palettes as data: the look of each style in the notation of rich, and the sixteen ANSI colours of each palette.
 
-Theory. A style that stands alone has its own background, or that of `""`. Those of OVER are laid over others, whose
-colours stay. Whoever says `red` in a rule of the configuration gets the palette's own red, as a terminal has one, so
-that a rule can be read wherever it is painted: contrasts of texts are at least 4.5 (WCAG 2.1, AA) also on the cursor's
-line, and 7 (AAA) in CONTRAST; tests compute them.
+Theory. A style outside OVERLAYS has its own background, or that of `""`. An overlay is laid over another style, whose
+colours stay where the overlay has none. A rule of the configuration that names a colour, such as `red`, gets the
+palette's own red, so that the text is readable on any background here: contrasts are at least 4.5 (WCAG 2.1, AA), also
+on the cursor's line, and 7 (AAA) in CONTRAST; tests compute them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-Words = Mapping[str, str]
+StyleWords = Mapping[str, str]
 
-OVER = ("cursor", "cursor-off", "byte")
+OVERLAYS = ("cursor", "cursor-off", "byte")
 """Styles that are laid over others, whose colours stay where these have none."""
 
-DARK: Words = {
+DARK: StyleWords = {
     "": "#c8ccd4 on #15171e",
     "title": "bold #e6e9ef",
     "name": "#82a8f9",
@@ -49,7 +49,7 @@ DARK: Words = {
     "tab-on": "bold #e6e9ef on #3a4466",
 }
 
-LIGHT: Words = {
+LIGHT: StyleWords = {
     "": "#343b45 on #fbfbfc",
     "title": "bold #14181f",
     "name": "#1a54ad",
@@ -83,7 +83,7 @@ LIGHT: Words = {
     "tab-on": "bold #14181f on #bcd2f5",
 }
 
-CONTRAST: Words = {
+CONTRAST: StyleWords = {
     "": "#ffffff on #000000",
     "title": "bold #ffffff",
     "name": "#9cc4ff",
@@ -117,7 +117,7 @@ CONTRAST: Words = {
     "tab-on": "bold #000000 on #ffffff",
 }
 
-TERMINAL: Words = {
+TERMINAL: StyleWords = {
     "": "default",
     "title": "bold",
     "name": "cyan",
@@ -155,13 +155,13 @@ ATTRIBUTES = ("bold", "reverse", "underline")
 """What tells without a colour what colours tell elsewhere."""
 
 
-def _colourless(words: str) -> str:
+def _strip_colours(words: str) -> str:
     return " ".join(word for word in words.split() if word in ATTRIBUTES)
 
 
-PLAIN: Words = {name: _colourless(words) for name, words in TERMINAL.items()}
+PLAIN: StyleWords = {name: _strip_colours(words) for name, words in TERMINAL.items()}
 
-SIXTEEN: Mapping[str, Sequence[str]] = {
+ANSI_COLOURS: Mapping[str, Sequence[str]] = {
     "dark": (
         *("#15171e", "#ff8a9e", "#9ece6a", "#e0af68", "#82a8f9", "#bb9af7", "#7dcfff", "#c8ccd4"),
         *("#949cab", "#ffa3b3", "#b9e58a", "#f2cf94", "#a4c0ff", "#d2bdff", "#a9e1ff", "#ffffff"),
@@ -177,26 +177,26 @@ SIXTEEN: Mapping[str, Sequence[str]] = {
 }
 """The sixteen colours of palettes that have their own, in the order of ANSI; the others take the terminal's."""
 
-WORDS: Mapping[str, Words] = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "terminal": TERMINAL}
+PALETTES: Mapping[str, StyleWords] = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "terminal": TERMINAL}
 """The palettes by name."""
 
 WHITE = ("7", "15")
 
 
-def colour_system(environment: Mapping[str, str]) -> str:
-    """What rich calls the colours that a terminal says it has: TRUECOLOR, EIGHT_BIT or STANDARD, which are sixteen."""
+def detect_colour_system(environment: Mapping[str, str]) -> str:
+    """Returns rich's name of the terminal's colours: TRUECOLOR, EIGHT_BIT or STANDARD (sixteen)."""
     if environment.get("COLORTERM", "").strip().lower() in ("truecolor", "24bit"):
         return "TRUECOLOR"
     return "EIGHT_BIT" if environment.get("TERM", "").endswith(("256color", "kitty")) else "STANDARD"
 
 
-def guessed(environment: Mapping[str, str]) -> str:
-    """The palette for a terminal of sixteen colours is these; else COLORFGBG ends in the number of its background."""
-    if "TERM" in environment and colour_system(environment) == "STANDARD":
+def guess_palette(environment: Mapping[str, str]) -> str:
+    """Guesses a palette: `terminal` for sixteen colours; else by the background, at the end of COLORFGBG."""
+    if "TERM" in environment and detect_colour_system(environment) == "STANDARD":
         return "terminal"
     return "light" if environment.get("COLORFGBG", "").rpartition(";")[2] in WHITE else "dark"
 
 
-def chosen(name: str, environment: Mapping[str, str]) -> str:
-    """The name of a palette, where `auto` may have been said."""
-    return guessed(environment) if name == "auto" else name
+def resolve_palette(name: str, environment: Mapping[str, str]) -> str:
+    """Resolves `auto` to the name of a palette."""
+    return guess_palette(environment) if name == "auto" else name

@@ -1,8 +1,8 @@
-"""Finds the next message that says something, beside the keys, and the place in it that says it.
+"""Finds the next message that has a text, bytes, or a filter's fields, in another thread, and the place in the message.
 
-Theory. How a text begins says what is sought: `0x` or a quote are bytes, `=` a filter, anything else is a text. Only
-rows that are shown are looked at. The worker also decodes what it found, for to find the place in a long message takes
-its time; the place is told as indexes in the tree and holds for any decoding of that message.
+Theory. The begin of the input says what is searched: `0x` or a quote begins bytes, `=` a filter, anything else is a
+text. Only rows in the list are searched. The worker also decodes the message that it found, because finding the place
+in a long message takes time. The place is a path of indexes in the tree and holds for any decoding of that message.
 """
 
 from __future__ import annotations
@@ -18,48 +18,54 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.bodies import decode_tree
 from analyzer.session import Session
 from dissectors.field import Field, Tree
-from tui.background import Background
-from tui.filter_worker import Readers
-from tui.model.detail import Place, fields_at
+from tui.background import BackgroundWorker
+from tui.filter_worker import RowReaders
+from tui.model.detail import ByteRange, find_fields
 
 if TYPE_CHECKING:
     from analyzer.query import search as find
     from analyzer.query.search import Sought
 
-FILTER, BYTES = "=", ("0x", "0X", '"', "'")
+FILTER_SIGN, BYTES_SIGNS = "=", ("0x", "0X", '"', "'")
 """How what is sought begins, if it is not a text."""
 
-SHOWN = ("operation", "client")
+LIST_KEYS = ("operation", "client")
 """Keys of a row that a text is sought in, too: a person reads them in the list, and they are not in the body."""
 
-OFTEN = 0.2
+PROGRESS_INTERVAL = 0.2
 """Seconds between two words about how far a search has come."""
 
 
 class Search:
-    """One search: from row `start` on, among rows, forwards or backwards. `stopped`: nobody wants it any more."""
+    """One search among rows: from row `start` on, forwards or backwards.
+
+    is_stopped: set when the result is not wanted any more.
+    """
 
     def __init__(self, sought: Sought, start: int, among: Ints, *, forward: bool) -> None:
         self.sought, self.start, self.among, self.forward = sought, start, among, forward
-        self.stopped = Event()
+        self.is_stopped = Event()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A search has ended: with a row and, if one can be told, the place in it; None when no row has what is sought."""
+class SearchResult:
+    """The end of a search: the row and the place in it, or None if no row has the target."""
 
     search: Search
     row: int | None
     place: find.Place | None = None
 
     @property
-    def went_round(self) -> bool:
-        """Whether the search came to the end and went on at the other one."""
+    def has_wrapped(self) -> bool:
+        """Whether the search passed the end of the list and went on at the other end."""
         search = self.search
         return self.row is not None and (self.row > search.start) is not search.forward
 
-    def place_in(self, tree: Tree) -> tuple[list[Field], Place] | None:
-        """The fields around the place, from the outermost to the innermost, and its bytes; None for a row alone."""
+    def locate_in(self, tree: Tree) -> tuple[list[Field], ByteRange] | None:
+        """Returns the fields around the place, from the outermost to the innermost, and its bytes.
+
+        None if the result has a row only.
+        """
         place = self.place
         if place is None:
             return None
@@ -68,107 +74,110 @@ class Found:
         for index in place.path:
             path.append(nodes[index])
             nodes = nodes[index].children
-        where = Place(place.source, place.offset, place.length)
-        return path or fields_at(tree, where.source, where.offset), where
+        where = ByteRange(place.source, place.offset, place.length)
+        return path or find_fields(tree, where.source, where.offset), where
 
 
 class SearchWorker:
-    """What is sought, and the search that is under way, for the thread that paints.
+    """Runs searches; used by the thread that paints.
 
-    progressed: gets how far the search has come, 0 to 100; ended: gets what it found. Both only while it is wanted.
+    on_progress: gets the progress, 0 to 100; on_end: gets the result. Both are called only for the current search.
     """
 
-    def __init__(self, session: Session, readers: Readers, worker: Background) -> None:
-        self.words = ""
-        self.found: Found | None = None
-        self.progressed: Callable[[int], object] = lambda percent: None
-        self.ended: Callable[[Found], object] = lambda found: None
+    def __init__(self, session: Session, readers: RowReaders, worker: BackgroundWorker) -> None:
+        self.text = ""
+        self.result: SearchResult | None = None
+        self.on_progress: Callable[[int], object] = lambda percent: None
+        self.on_end: Callable[[SearchResult], object] = lambda found: None
         self._session, self._readers, self._worker = session, readers, worker
         self._sought: Sought | None = None
         self._search: Search | None = None
 
     @property
-    def has_aim(self) -> bool:
-        """Whether something is sought."""
+    def has_target(self) -> bool:
+        """Whether a target was set."""
         return self._sought is not None
 
-    def aim(self, words: str, sought: Sought) -> None:
-        """This is sought from now on; a search for something else ends."""
+    def set_target(self, words: str, sought: Sought) -> None:
+        """Sets the target, and stops the search for another one."""
         self.stop()
-        self.words, self._sought = words, sought
+        self.text, self._sought = words, sought
 
     def start(self, row: int, among: Ints, *, forward: bool) -> None:
-        """Searches on from a row, among rows, which rise; the worker posts what comes of it."""
+        """Searches from a row on, among ascending rows."""
         assert self._sought is not None
         self.stop()
-        self.found = None
+        self.result = None
         self._search = Search(self._sought, row, among, forward=forward)
-        self._worker.ask("find", partial(self._run, self._search), self._take)
+        self._worker.submit("find", partial(self._run, self._search), self._take_result)
 
     def stop(self) -> bool:
-        """Ends the search that is under way; whether there was one."""
+        """Stops the search; returns whether there was one."""
         search, self._search = self._search, None
-        self._worker.forget("find")
+        self._worker.cancel("find")
         if search is not None:
-            search.stopped.set()
+            search.is_stopped.set()
         return search is not None
 
     def is_searching(self, *, forward: bool) -> bool:
-        """Whether a search in that direction is under way."""
+        """Returns whether a search in that direction is running."""
         return self._search is not None and self._search.forward is forward
 
-    def found_in(self, row: int) -> Found | None:
-        """What was found last, if it is in this row; else it is forgotten."""
-        if self.found is not None and self.found.row != row:
-            self.found = None
-        return self.found
+    def get_result_in(self, row: int) -> SearchResult | None:
+        """Returns the last result if it is in this row; otherwise drops it."""
+        if self.result is not None and self.result.row != row:
+            self.result = None
+        return self.result
 
-    def _take(self, found: Found) -> None:
-        """Takes what a search found, if anybody wants it still."""
+    def _take_result(self, found: SearchResult) -> None:
+        """Takes the result of the current search; ignores others."""
         if found.search is self._search:
-            self._search, self.found = None, found
-            self.ended(found)
+            self._search, self.result = None, found
+            self.on_end(found)
 
-    def _tell(self, search: Search, percent: int) -> None:
+    def _report_progress(self, search: Search, percent: int) -> None:
         if search is self._search:
-            self.progressed(percent)
+            self.on_progress(percent)
 
-    def _run(self, search: Search) -> Found:
-        """Searches, in the worker's thread."""
+    def _run(self, search: Search) -> SearchResult:
+        """Searches, in the worker thread."""
         from analyzer.query import search as find
 
-        reader, _ = self._readers.get()
+        reader, _ = self._readers.get_reader()
         asked, told = 0, time.monotonic()
 
         def is_stopped() -> bool:
             nonlocal asked, told
             now = time.monotonic()
-            if now > told + OFTEN and not search.stopped.is_set():
+            if now > told + PROGRESS_INTERVAL and not search.is_stopped.is_set():
                 told = now
                 percent = min(100 * asked // max(len(search.among), 1), 99)
-                self._worker.post(partial(self._tell, search, percent))
+                self._worker.post(partial(self._report_progress, search, percent))
             asked += find.STEP
-            return search.stopped.is_set()
+            return search.is_stopped.is_set()
 
         row = find.find(
             search.sought, reader, search.start, forward=search.forward, among=search.among, stop=is_stopped
         )
         if row is None:
-            return Found(search, None)
+            return SearchResult(search, None)
         places = find.places(search.sought, decode_tree(self._session, row))
-        return Found(search, row, places[0] if places else None)
+        return SearchResult(search, row, places[0] if places else None)
 
 
-def sought_by(words: str, named: Mapping[str, str]) -> Sought:
-    """What a text asks for; named: filters that it may refer to. Raises UserError, FilterError for a wrong filter."""
+def parse_search(words: str, named: Mapping[str, str]) -> Sought:
+    """Parses the input of a search.
+
+    named: filters that it may refer to. Raises UserError, and FilterError for a wrong filter.
+    """
     from analyzer.query.filter import compiled
     from analyzer.query.filter.literals import quoted
     from analyzer.query.search import Sought, bytes_sought, text_sought
 
-    if words.startswith(FILTER):
-        return Sought(compiled(words.removeprefix(FILTER), named))
-    if words.startswith(BYTES):
+    if words.startswith(FILTER_SIGN):
+        return Sought(compiled(words.removeprefix(FILTER_SIGN), named))
+    if words.startswith(BYTES_SIGNS):
         return bytes_sought(words)
     said = text_sought(words)
-    shown = (f"lower({key}) contains {quoted(words.lower())}" for key in SHOWN)
+    shown = (f"lower({key}) contains {quoted(words.lower())}" for key in LIST_KEYS)
     return Sought(compiled(" or ".join((said.filter.text, *shown)), named), text=said.text)

@@ -1,11 +1,12 @@
-"""The first rows, before the user interface has been loaded.
+"""Shows the first rows before Textual is loaded.
 
-Theory. Loading Textual takes longer than reading the first packets of a file. So the list's first lines are written to
-the terminal straight away, at the place and by the functions by which they are painted afterwards, and stand there
-until Textual paints over them. From then on the terminal gives keys as they come and does not echo them: what is typed
-meanwhile waits for Textual. Its way back is taken at the end, for Textual puts back what it found, which is ours.
+Theory. Loading Textual takes longer than reading the first packets of a file. So this module writes the first lines of
+the list to the terminal at once, by the same functions and at the same position as the list pane, and they stand until
+Textual paints over them. From then on the terminal hands out keys as they come and does not echo them: what you type in
+between waits for Textual. At the end this module restores the terminal's mode, because Textual restores only the mode
+that it found.
 
-Where anything is not as usual (no file, a filter, no rows in a moment) there is no splash, and nothing is lost.
+If anything is unusual (no file, a filter, no rows in a moment), there is no splash.
 """
 
 from __future__ import annotations
@@ -24,26 +25,26 @@ from analyzer.config.time_formats import TimeFormat
 from analyzer.session import Session
 from tui.inputs import StartOptions
 from tui.loader import Growth, Loader
-from tui.model.arrangement import Arrangement
-from tui.model.cells import Cells
-from tui.model.timeline import FLAT, Place, Timeline
-from tui.model.times import TIME_FORMAT, first_form
-from tui.palettes import WORDS, Words, chosen, colour_system
-from tui.remembered import Remembered
-from tui.widgets.cutting import fitted
-from tui.widgets.lines import COLUMNS, Lines
-from tui.widgets.listing import Span, stream_spans
+from tui.model.drawing import fit_spans
+from tui.model.pane_layout import Arrangement
+from tui.model.row_cells import CellReader
+from tui.model.row_lines import COLUMNS_KEY, RowLines
+from tui.model.row_spans import Span, make_stream_spans
+from tui.model.timeline import FLAT_KEY, ListPlace, Timeline
+from tui.model.times import TIME_FORMAT_KEY, choose_format
+from tui.palettes import PALETTES, StyleWords, detect_colour_system, resolve_palette
+from tui.saved_state import SavedState
 
 KEYBOARD, SCREEN = 0, 2
 """The descriptors that Textual reads and writes."""
 
-HEAD, FOOT, BAR = 1, 2, 1
+TITLE_LINES, FOOTER_LINES, SCROLL_BAR = 1, 2, 1
 """Lines above the panes and below them, and cells of a pane's scroll bar."""
 
-MOMENT = 0.2
+ROWS_TIMEOUT = 0.2
 """Seconds that rows are waited for."""
 
-RAISED, LOWERED = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+ENTER_SCREEN, LEAVE_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 """To the other screen, without a cursor; and back."""
 
 LINE_MODE = termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN
@@ -51,9 +52,9 @@ OTHER_DRIVER = "TEXTUAL_DRIVER"
 
 
 @contextmanager
-def splash(session: Session, loader: Loader, opened: StartOptions, remembered: Remembered) -> Iterator[None]:
-    """Shows the first rows until the body has done so itself; the body is to end what it began on the terminal."""
-    if not _fits(session, remembered) or (growth := loader.begin(MOMENT)) is None or not growth.rows:
+def show_splash(session: Session, loader: Loader, opened: StartOptions, saved_state: SavedState) -> Iterator[None]:
+    """Shows the first rows until the body has painted; the body restores the screen that this function leaves."""
+    if not _is_possible(session, saved_state) or (growth := loader.begin(ROWS_TIMEOUT)) is None or not growth.rows:
         yield
         return
     try:
@@ -65,19 +66,19 @@ def splash(session: Session, loader: Loader, opened: StartOptions, remembered: R
         keys = termios.tcgetattr(KEYBOARD)
         keys[3] &= ~LINE_MODE
         termios.tcsetattr(KEYBOARD, termios.TCSANOW, keys)
-        _write(RAISED + painted(session, growth, opened, remembered))
+        _write(ENTER_SCREEN + paint_splash(session, growth, opened, saved_state))
         yield
     except BaseException:
-        _write(LOWERED)
+        _write(LEAVE_SCREEN)
         raise
     finally:
         termios.tcsetattr(KEYBOARD, termios.TCSANOW, before)
 
 
-def _fits(session: Session, remembered: Remembered) -> bool:
-    """Whether the first rows are those that will be shown, on a terminal that can show them."""
+def _is_possible(session: Session, saved_state: SavedState) -> bool:
+    """Returns whether the first rows are known to be shown later, on a terminal that can show them."""
     is_terminal = os.isatty(KEYBOARD) and os.isatty(SCREEN) and OTHER_DRIVER not in os.environ
-    return is_terminal and session.packets.size is not None and not remembered.get(COLUMNS, [])
+    return is_terminal and session.packets.size is not None and not saved_state.get(COLUMNS_KEY, [])
 
 
 def _write(text: str) -> None:
@@ -87,68 +88,72 @@ def _write(text: str) -> None:
         data = data[os.write(SCREEN, data) :]
 
 
-def painted(session: Session, growth: Growth, opened: StartOptions, remembered: Remembered) -> str:
-    """The splash, as a terminal is told it."""
+def paint_splash(session: Session, growth: Growth, opened: StartOptions, saved_state: SavedState) -> str:
+    """Returns the splash as escape sequences."""
     width, height = shutil.get_terminal_size()
-    words = WORDS[chosen(opened.colours, os.environ)]
+    words = PALETTES[resolve_palette(opened.colours, os.environ)]
     brush = _Brush(words, os.environ)
-    arrangement = Arrangement.recalled(remembered)
-    box = arrangement.laid(width, max(height - HEAD - FOOT, 1), "list")
+    arrangement = Arrangement.load(saved_state)
+    box = arrangement.lay_out(width, max(height - TITLE_LINES - FOOTER_LINES, 1), "list")
     screen: dict[int, tuple[Sequence[Span], str]] = dict.fromkeys(range(height), ((), ""))
     screen[0] = [("bar-title", f" {opened.title}")], "bar"
-    if "list" in box.panes and height > HEAD + FOOT:
+    if "list" in box.panes and height > TITLE_LINES + FOOTER_LINES:
         pane = box.panes["list"]
-        names, lines = _lines(session, growth, pane.width - BAR, pane.height, remembered, opened.config.time_format)
-        screen[HEAD + pane.y - 1] = _at(pane.x, [("head-on", f"▌{names}")], pane.width), ""
-        for y, spans in enumerate(lines, HEAD + pane.y):
-            screen[y] = _at(pane.x, spans, pane.width - BAR), ""
-    for y in range(max(height - FOOT, 0), height):
+        names, lines = _make_lines(
+            session, growth, pane.width - SCROLL_BAR, pane.height, saved_state, opened.config.time_format
+        )
+        screen[TITLE_LINES + pane.y - 1] = _indent_spans(pane.x, [("head-on", f"▌{names}")], pane.width), ""
+        for y, spans in enumerate(lines, TITLE_LINES + pane.y):
+            screen[y] = _indent_spans(pane.x, spans, pane.width - SCROLL_BAR), ""
+    for y in range(max(height - FOOTER_LINES, 0), height):
         screen[y] = (), "bar"
     return "".join(f"\x1b[{y + 1};1H{brush.line(spans, width, base)}" for y, (spans, base) in screen.items())
 
 
-def _at(x: int, spans: Sequence[Span], width: int) -> list[Span]:
-    """Spans behind x blanks, cut to a width."""
-    return [("", " " * x), *fitted(spans, width)]
+def _indent_spans(x: int, spans: Sequence[Span], width: int) -> list[Span]:
+    """Puts x blanks before spans, and cuts them to a width."""
+    return [("", " " * x), *fit_spans(spans, width)]
 
 
-def _lines(
-    session: Session, growth: Growth, width: int, height: int, remembered: Remembered, form: TimeFormat | None
+def _make_lines(
+    session: Session, growth: Growth, width: int, height: int, saved_state: SavedState, form: TimeFormat | None
 ) -> tuple[str, list[Sequence[Span]]]:
-    """The head of the list and its first lines."""
+    """Returns the head of the list and its first lines."""
     timeline = Timeline(lambda rows: session.rows.column("stream")[rows])
-    timeline.flat = remembered.get(FLAT, False)
+    timeline.flat = saved_state.get(FLAT_KEY, False)
     timeline.grow(growth.rows, growth.streams)
     if not timeline.flat:
-        timeline.fold(timeline.window(0, 1)[0].stream, opened=True)
-    cells = Cells(session)
-    listed = Lines(session, cells, lambda _: False)
-    listed.times.form = first_form(form, remembered.get(TIME_FORMAT, ""))
-    columns = listed.columns(width, timeline.rows, timeline.streams if timeline.flat else 0)
-    places = timeline.window(0, height)
-    read = listed.read([Place(-1), *places], columns)
+        timeline.fold(timeline.list_places(0, 1)[0].stream, opened=True)
+    cells = CellReader(session)
+    listed = RowLines(session, cells, lambda _: False)
+    listed.times.format = choose_format(form, saved_state.get(TIME_FORMAT_KEY, ""))
+    columns = listed.fit_columns(width, timeline.rows, timeline.streams if timeline.flat else 0)
+    places = timeline.list_places(0, height)
+    read = listed.make_lines([ListPlace(-1), *places], columns)
     digits = len(str(timeline.streams - 1))
 
-    def line(place: Place) -> Sequence[Span]:
+    def line(place: ListPlace) -> Sequence[Span]:
         if place.row is not None:
             return read[place.row].spans
         stream = place.stream
-        return stream_spans(cells.stream(stream, timeline.messages(stream)), digits, opened=timeline.is_open(stream))
+        return make_stream_spans(
+            cells.read_stream(stream, timeline.count_messages(stream)), digits, opened=timeline.is_open(stream)
+        )
 
-    return columns.head(), [line(place) for place in places]
+    return columns.make_head(), [line(place) for place in places]
 
 
 class _Brush:
     """Writes spans in the colours of a palette."""
 
-    def __init__(self, words: Words, environment: Mapping[str, str]) -> None:
+    def __init__(self, words: StyleWords, environment: Mapping[str, str]) -> None:
         self._words = words
         self._styles: dict[str, Style] = {}
-        self._system = None if environment.get("NO_COLOR") else ColorSystem[colour_system(environment)]
+        self._system = None if environment.get("NO_COLOR") else ColorSystem[detect_colour_system(environment)]
 
     def line(self, spans: Sequence[Span], width: int, base: str = "") -> str:
-        """Exactly `width` cells."""
-        fitting = fitted([*spans, (base, " " * width)], width)
+        """Returns a line of exactly `width` cells."""
+        fitting = fit_spans([*spans, (base, " " * width)], width)
         return "".join(self._style(name).render(text, color_system=self._system) for name, text in fitting)
 
     def _style(self, name: str) -> Style:

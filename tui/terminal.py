@@ -1,8 +1,8 @@
-"""Textual's driver for a terminal, which outlives what is no text.
+"""Textual's driver for a terminal, made safe against input that is not text.
 
-Theory. Anything may be pasted, and a terminal hands it on as it is. Textual's thread that reads keys ends at the first
-byte that is not UTF-8, and the program with it; what stands behind an Escape in a paste it takes for keys, and keys may
-do anything. Here both, the bytes and the Escape, become the replacement character.
+Theory. Anything may be pasted, and a terminal passes it on unchanged. Textual's input thread ends at the first byte
+that is not UTF-8, and the program with it; and it takes text behind an Escape in a paste for keys, which may do
+anything. Here both, such bytes and such an Escape, become the replacement character.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ START, END = "\x1b[200~", "\x1b[201~"
 ESCAPE, REPLACEMENT = "\x1b", "\N{REPLACEMENT CHARACTER}"
 
 
-class Pastes:
-    """Text as it comes, in pieces, of which pastes are left without an Escape but that of their end."""
+class PasteFilter:
+    """Filters text that comes in pieces: inside pastes it replaces every Escape but that of their end."""
 
     def __init__(self) -> None:
         self._is_inside = False
-        self._kept = ""
+        self._rest = ""
         """Outside, the last of what was given; inside, what may be the beginning of the end, and was not."""
 
-    def read(self, text: str) -> str:
-        """The next piece."""
+    def filter_text(self, text: str) -> str:
+        """Returns the next piece, filtered."""
         found = ""
         while text:
-            kept, self._kept = self._kept, ""
+            kept, self._rest = self._rest, ""
             mark = END if self._is_inside else START
             part, met, rest = (kept + text).partition(mark)
             if self._is_inside:
                 if not met:
                     size = next(size for size in range(len(END) - 1, -1, -1) if part.endswith(END[:size]))
-                    part, self._kept = part[: len(part) - size], END[:size]
+                    part, self._rest = part[: len(part) - size], END[:size]
                 found += part.replace(ESCAPE, REPLACEMENT) + met
             else:
                 if not met:
-                    self._kept = part[1 - len(START) :]
+                    self._rest = part[1 - len(START) :]
                 found += (part + met)[len(kept) :]
             self._is_inside ^= bool(met)
             text = rest
         return found
 
 
-class Terminal(LinuxDriver):
-    """Reads keys from a terminal, as Textual's does."""
+class TerminalDriver(LinuxDriver):
+    """Reads keys from a terminal as Textual's driver does, but survives invalid bytes."""
 
     def run_input_thread(self) -> None:
-        """See LinuxDriver."""
+        """Reads and decodes input until the program ends or the terminal is gone."""
         parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
-        pastes = Pastes()
+        pastes = PasteFilter()
         is_last = False
         while not is_last:
             is_last = self.exit_event.is_set()
@@ -74,16 +74,16 @@ class Terminal(LinuxDriver):
                 data = os.read(self.fileno, CHUNK)
                 if not data:
                     break  # the terminal is gone
-                text = pastes.read(decode(data))
+                text = pastes.filter_text(decode(data))
             try:
-                self._tell(parser, text)
+                self._process_text(parser, text)
             except (ValueError, OverflowError):
                 parser = XTermParser(self._debug)  # a number in a key's sequence was none: the old one has ended
         with suppress(EOFError, ParseError):
             list(parser.feed(""))
 
-    def _tell(self, parser: XTermParser, text: str) -> None:
-        """Keys, clicks and pastes; without any text the Escape that nothing has followed."""
+    def _process_text(self, parser: XTermParser, text: str) -> None:
+        """Processes keys, clicks and pastes; without text, an Escape that nothing has followed."""
         if text:
             for event in parser.feed(text):
                 self.process_message(event)

@@ -1,12 +1,12 @@
-"""Colours: the names that lines use (analyzer.render.lines.STYLES and some of our own) as styles of a palette.
+"""Styles: resolves the style names of lines (analyzer.render.lines.STYLES and some more) in a palette.
 
-Theory. A pane never names a colour. There are five palettes (tui.palettes): dark, light and one of high contrast with
-their own background, `terminal`, which takes the sixteen colours and the background that the terminal has, and one
-without any colour for NO_COLOR, where bold, underline and reverse tell what colours tell elsewhere. `auto` is the
-terminal's own where it has no more than sixteen; else dark, unless COLORFGBG says that the terminal is light.
+Theory. A pane never names a colour. There are five palettes (tui.palettes): dark, light and high contrast with their
+own background; `terminal`, which takes the sixteen colours and the background of the terminal; and one without colours
+for NO_COLOR, with bold, underline and reverse instead. `auto` is `terminal` for terminals with sixteen colours;
+otherwise dark, or light if COLORFGBG says so.
 
-All widgets share one table of styles, `Palette.styles`, which is the same one for the whole run: another palette
-changes what is in it (`become`), and whoever paints next paints in it. Colour rules bring styles of their own (`add`).
+All widgets share one table, `Palette.styles`, during the whole run: switching the palette changes its content
+(`switch_to`), and widgets use it at their next paint. Colour rules add styles of their own (`add_style`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rich.color import Color, ColorType
 from rich.style import Style
 from textual.theme import Theme
 
-from tui.palettes import OVER, PLAIN, SIXTEEN, WORDS, chosen
+from tui.palettes import ANSI_COLOURS, OVERLAYS, PALETTES, PLAIN, resolve_palette
 
 
-class _Choice(NamedTuple):
+class _PaletteChoice(NamedTuple):
     theme: Theme
     title: str
 
@@ -50,20 +50,20 @@ def _theme(name: str, *, dark: bool, foreground: str, background: str, bar: str,
     )
 
 
-_CHOICES: Mapping[str, _Choice] = {
-    "dark": _Choice(
+_CHOICES: Mapping[str, _PaletteChoice] = {
+    "dark": _PaletteChoice(
         _theme("wire-dark", dark=True, foreground="#c8ccd4", background="#15171e", bar="#2b3040", accent="#7aa2f7"),
         "light on dark",
     ),
-    "light": _Choice(
+    "light": _PaletteChoice(
         _theme("wire-light", dark=False, foreground="#343b45", background="#fbfbfc", bar="#d9dde4", accent="#1f5fbf"),
         "dark on light",
     ),
-    "contrast": _Choice(
+    "contrast": _PaletteChoice(
         _theme("wire-contrast", dark=True, foreground="#ffffff", background="#000000", bar="#909090", accent="#ffe14d"),
         "high contrast",
     ),
-    "terminal": _Choice(
+    "terminal": _PaletteChoice(
         _theme(
             "wire-terminal",
             dark=True,
@@ -88,45 +88,47 @@ TITLES = {name: choice.title for name, choice in _CHOICES.items()}
 class Palette:
     """Styles by name, and the Textual theme that goes with them.
 
-    name: one of CHOICES. colourless: attributes alone are painted, whatever the name.
+    name: one of CHOICES. colourless: only attributes are painted, whatever the name.
     """
 
     def __init__(self, name: str, *, colourless: bool) -> None:
         self.styles: dict[str, Style] = {}
         self._added: dict[str, str] = {}
         self.colourless = colourless
-        self.become(name)
+        self.switch_to(name)
 
-    def become(self, name: str) -> None:
-        """Another palette, in the same table: whoever holds it paints in other colours from now on."""
-        self.name = chosen(name, os.environ)
+    def switch_to(self, name: str) -> None:
+        """Switches to another palette; the table of styles stays the same object."""
+        self.name = resolve_palette(name, os.environ)
         choice = _CHOICES["terminal" if self.colourless else self.name]
         self.theme = choice.theme
-        words = PLAIN if self.colourless else WORDS[self.name]
+        words = PLAIN if self.colourless else PALETTES[self.name]
         base = Style.parse(words[""] or "none")  # Textual paints no background beneath lines that a widget makes itself
         styles = {name: Style.parse(words or "none") for name, words in words.items()}
-        self.styles |= {name: style if name in OVER else base + style for name, style in styles.items()}
+        self.styles |= {name: style if name in OVERLAYS else base + style for name, style in styles.items()}
         for name, style in self._added.items():
-            self.styles[name] = self._own(style)
+            self.styles[name] = self._resolve_style(style)
 
-    def add(self, name: str, words: str) -> None:
-        """A style in the words of the configuration, under a name. Raises rich's StyleSyntaxError."""
-        self.styles[name] = self._own(words)
+    def add_style(self, name: str, words: str) -> None:
+        """Adds a style in the configuration's notation. Raises rich's StyleSyntaxError if it is wrong."""
+        self.styles[name] = self._resolve_style(words)
         self._added[name] = words
 
-    def covers(self, name: str) -> bool:
-        """Whether a style that was added has a background of its own."""
+    def has_background(self, name: str) -> bool:
+        """Returns whether an added style has a background of its own."""
         style = self.styles[name]
         return bool(style.reverse) or style.bgcolor != self.styles[""].bgcolor
 
-    def _own(self, words: str) -> Style:
-        """Names of the sixteen colours are the palette's; without colours only attributes are left.
+    def _resolve_style(self, words: str) -> Style:
+        """Resolves names of the sixteen colours in the palette; without colours keeps only attributes.
 
-        Reverse is the cursor's where there are no colours of ours, so that a rule must not look like it.
+        Reverse belongs to the cursor if there are no colours, so a rule must not use it then.
         """
         style = Style.parse(words)
-        sixteen = SIXTEEN.get(self.name, ())
-        front, back = (None if self.colourless else _of(sixteen, color) for color in (style.color, style.bgcolor))
+        sixteen = ANSI_COLOURS.get(self.name, ())
+        front, back = (
+            None if self.colourless else _map_colour(sixteen, color) for color in (style.color, style.bgcolor)
+        )
         return self.styles[""] + Style(
             color=front,
             bgcolor=back,
@@ -138,13 +140,13 @@ class Palette:
         )
 
 
-def _of(sixteen: Sequence[str], color: Color | None) -> Color | None:
-    """A colour, as a palette has it."""
+def _map_colour(sixteen: Sequence[str], color: Color | None) -> Color | None:
+    """Maps one of the sixteen colours to the palette's."""
     if color is None or color.type is not ColorType.STANDARD or color.number is None or not sixteen:
         return color
     return Color.parse(sixteen[color.number])
 
 
-def palette(choice: str) -> Palette:
-    """The palette of a name of CHOICES; NO_COLOR overrides it."""
+def make_palette(choice: str) -> Palette:
+    """Makes the palette of a name of CHOICES; NO_COLOR overrides it."""
     return Palette(choice, colourless=bool(os.environ.get("NO_COLOR")))

@@ -1,1 +1,1 @@
-"""Capture files, pipes and growing files to columns of TCP packets. The door is `packets.Packets`."""
+"""Reads captures into columns of TCP packets. The entry point is `packets.PacketReader`."""

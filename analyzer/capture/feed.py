@@ -1,10 +1,9 @@
-"""How bytes come into a source: not at all, by growing, through a pipe, out of a compressed file.
+"""Brings the bytes of a capture into a source: from a growing file, a pipe or a compressed file.
 
-Theory. A hopper reads what is there; when no whole record is left, its feed is asked for more. A feed waits until
-something has come, never until a certain amount has: ten packets in a pipe that pauses are ten packets to be seen.
-While packets flow, those of a moment are collected, so that blocks do not become tiny: one of a hundred packets costs
-nearly as much as one of a thousand. Where they are few, that does not matter, and the moment is shorter. After a
-silence nothing is collected: what comes is given at once.
+Theory. A scanner reads what is there. When no whole record is left, it asks its feeder for more. A feeder waits until
+something has come, not until a certain amount has, so ten packets in a pipe that pauses are visible at once. While
+packets flow, a feeder collects them for a moment, because a block of a hundred packets costs nearly as much as one of a
+thousand. The moment is shorter for few bytes. After a silence a feeder collects nothing.
 """
 
 from __future__ import annotations
@@ -30,42 +29,45 @@ if TYPE_CHECKING:
 
 READ = 1 << 20
 COLLECT, LITTLE_COLLECT = 0.15, 0.06
-"""Seconds; the second where what came in that time is LITTLE."""
+"""Seconds in which bytes are collected; the second value holds for fewer bytes than LITTLE."""
 LITTLE = 1 << 16
-"""Bytes."""
+"""Bytes below which the shorter moment is enough."""
 ENOUGH = 4 << 20
-"""Bytes for which nothing more is collected from a file: they are a block by themselves."""
+"""Bytes of a file that are a block by themselves, so that nothing more is collected."""
 MUCH = 1 << 16
-"""Bytes at once from a pipe after which more are waited for: it holds no more by itself."""
+"""Bytes read at once from a pipe after which more are collected: a full pipe holds no more."""
 LOOK, IDLE_LOOK = 0.01, 0.025
-"""Seconds between two looks at a file that grows; from IDLE seconds of silence on fewer."""
+"""Seconds between two looks at a growing file; the second value holds after IDLE seconds of silence."""
 IDLE = 1.0
 LARGEST_FILL = 64 << 20
 SPOOL_LIMIT = 64 << 30
 
 
-class ByteFeed(Protocol):
-    """Where more bytes come from."""
+class ByteFeeder(Protocol):
+    """Brings more bytes into a source."""
 
     final: bool
-    """Whether the end is the capture's own; a file that is followed goes on without us, a broken one had more."""
+    """Whether the end is that of the capture; a followed file goes on, and a damaged one had more."""
 
     def fill(self) -> bool:
-        """Waits until more bytes have come into the source; False: none will come."""
+        """Waits until more bytes have come into the source; returns False if none will come."""
 
 
-class CompleteFeed:
-    """All bytes are there."""
+class CompleteFeeder:
+    """Stands for a source that has all its bytes."""
 
     final = True
 
     def fill(self) -> bool:
-        """See Feed.fill."""
+        """Returns False: no more bytes will come."""
         return False
 
 
-class GrowingFeed:
-    """A file that somebody else writes; ends when `stop` is set, or when `whole` is, which says that it has its end."""
+class GrowthFeeder:
+    """Feeds from a file that another program writes.
+
+    It ends when `stop` is set, or when `whole` is set, which says that the file is complete.
+    """
 
     def __init__(self, source: GrowingFile, stop: threading.Event, whole: threading.Event | None = None) -> None:
         self.final = False
@@ -75,7 +77,10 @@ class GrowingFeed:
         self._given = -math.inf
 
     def fill(self) -> bool:
-        """See Feed.fill; looks once more after the end, so that nothing written before it is lost."""
+        """Waits until the file has grown.
+
+        It looks once more after the end, so that no bytes written before it are lost.
+        """
         while True:
             whole, stopped = self._whole.is_set(), self._stop.is_set()
             waiting, now = self._source.count_waiting(), time.monotonic()
@@ -92,8 +97,8 @@ class GrowingFeed:
             time.sleep(max(collect - quiet, LOOK) if waiting > 0 else LOOK if quiet < IDLE else IDLE_LOOK)
 
 
-class SpoolingFeed:
-    """Spools a descriptor that it takes over: a pipe, a device, a compressed file. `stop` ends waiting for a pipe."""
+class SpoolFeeder:
+    """Spools a descriptor that it owns: a pipe, a device or a compressed file. `stop` ends waiting for a pipe."""
 
     final = True
 
@@ -123,28 +128,28 @@ class SpoolingFeed:
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, READ)
 
     def peek(self) -> bytes:
-        """The first bytes, enough to tell a compression; fewer when there are no more. Waits for them."""
-        while len(self._ahead) < LONGEST_MAGIC and (data := self._read()):
+        """Waits for the first bytes and returns enough to recognise a compression, or fewer if there are no more."""
+        while len(self._ahead) < LONGEST_MAGIC and (data := self._read_some()):
             self._ahead += data
         return self._ahead
 
     def unpack(self, compression: str) -> None:
-        """From now on what comes in is unpacked."""
-        from analyzer.capture.unpack import Unpacker  # four codecs, which a plain capture does not need
+        """Decompresses all bytes from now on."""
+        from analyzer.capture.unpack import Unpacker  # lazy: it imports four codecs, which few captures need
 
         self._info.compression = compression
         self._unpacker = Unpacker(compression)
 
     def fill(self) -> bool:
-        """See Feed.fill."""
+        """Waits until more bytes are in the spool."""
         before = self.spool.size()
         until: float | None = None
         while self._descriptor >= 0 and self.spool.size() - before < self._amount:
             if until is not None and not self._ready(until - time.monotonic()):
                 break
-            self._take()
+            self._take_some()
             if until is None and self.spool.size() > before:
-                # Who writes a lot at once has more; what is packed may stand for a lot.
+                # A writer of many bytes mostly has more; compressed bytes may stand for many.
                 much = self.spool.size() - before >= MUCH or self._unpacker is not None
                 until = (time.monotonic() if much else self._given) + LITTLE_COLLECT
         self._amount = min(self._amount * 2, LARGEST_FILL)
@@ -152,19 +157,19 @@ class SpoolingFeed:
         return self.spool.size() > before
 
     def _ready(self, seconds: float) -> bool:
-        """Whether more is at hand within that time; a file always has more at hand."""
+        """Returns whether bytes can be read within some seconds; always true for a file."""
         return self._still or bool(self._poll.poll(max(seconds, 0) * 1000))
 
-    def _read(self) -> bytes:
-        """Waits for some bytes; none at the end, or when `stop` was set while nothing came."""
+    def _read_some(self) -> bytes:
+        """Waits for some bytes; returns none at the end, or when `stop` was set while none came."""
         while not self._ready(LITTLE_COLLECT):
             if self._stop.is_set():
                 self.final = False
                 return b""
         return os.read(self._descriptor, READ)
 
-    def _take(self) -> None:
-        data = self._ahead or self._read()
+    def _take_some(self) -> None:
+        data = self._ahead or self._read_some()
         self._ahead = b""
         if not data:
             self._end()
@@ -196,7 +201,7 @@ class SpoolingFeed:
         self.close()
 
     def _break(self, what: str) -> None:
-        """Ends the inflow; only a compressed one has a place to name that differs from the hopper's."""
+        """Ends the feeding with a finding. Only compressed input has an offset that differs from the scanner's."""
         offset = self._unpacker.eaten if self._unpacker is not None else self.spool.size()
         text = f"{self._info.path} is damaged at byte {offset}: {what}; the packets before it are read"
         self._findings.append(Finding(Severity.ERROR, "damaged-capture", text, offset=offset))
@@ -220,14 +225,17 @@ LONGEST_MAGIC = max(map(len, MAGICS))
 
 
 def recognise_compression(prefix: bytes) -> str | None:
-    """The compression whose magic `prefix` begins with. Skippable frames may lead zstd's (pzstd does that)."""
+    """Returns the compression whose magic `prefix` begins with, or None.
+
+    zstd data may begin with skippable frames, as pzstd writes them.
+    """
     if len(prefix) >= 4 and prefix[0] & 0xF0 == 0x50 and prefix[1:4] == b"\x2a\x4d\x18":
         return "zstd"
     return next((name for magic, name in MAGICS.items() if prefix.startswith(magic)), None)
 
 
 FOREIGN_HEAD = 512
-"""Bytes that tell it."""
+"""Bytes at the front of a file that show its kind."""
 
 _UNPACK = "unpack it and name the capture in it"
 _CONVERT = "editcap -F pcapng of Wireshark converts it"
@@ -245,7 +253,7 @@ _TEXT = bytes(range(0x20, 0x7F)) + b"\t\r\n\f"
 
 
 def explain_foreign_file(head: bytes) -> str:
-    """The end of the sentence `FILE is not a capture`; head: the first FOREIGN_HEAD bytes of the file, uncompressed."""
+    """Returns the end of the sentence `FILE is not a capture`; head: the first FOREIGN_HEAD bytes, decompressed."""
     known = ", ".join(MAGICS.values())
     wanted = f": give a pcap or pcapng file, plain or compressed ({known})"
     kind = next((what for at, magic, what in _KINDS if head[at:].startswith(magic)), None)

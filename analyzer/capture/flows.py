@@ -1,8 +1,12 @@
-"""Connections by number, in order of their first packet.
+"""Numbers connections in order of their first packet.
 
-Theory. An endpoint is one integer: address code << 16 | port. An IPv4 address is its own code, an IPv6 address gets a
-number and a bit that tells the two apart. So a flow is a pair of integers, (lower endpoint, higher endpoint), and
-numbering flows is numbering pairs. Side a of a flow is who sent its first packet.
+Theory. An endpoint is one integer: address code << 16 | port. The code of an IPv4 address is the address; an IPv6
+address gets a number, and a bit that tells the two apart. So a flow is a pair of integers (lower endpoint, higher
+endpoint), and numbering flows is numbering pairs. Side 0 of a flow sent its first packet.
+
+A dictionary lookup for each packet would cost more than everything else. PairTable is a hash table with open addressing
+that handles all undecided rows in each step: it looks at the slot of each row, compares the whole key, and goes on to
+the next slot. Rows that find an empty slot claim it, and the first row wins.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ LONG = np.dtype(">u8")
 
 
 class FlowTable:
-    """Flow id -> endpoints. Address and port pairs only: VLANs and tunnels are not part of a flow. Pickles."""
+    """Maps a flow number to its two endpoints. VLANs and tunnels are not part of a flow. It can be pickled."""
 
     def __init__(self) -> None:
         self._addresses = PairTable()
@@ -29,21 +33,24 @@ class FlowTable:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of memory that connections and addresses take."""
+        """Bytes of memory that flows and addresses take."""
         return self._addresses.memory_bytes + self._flows.memory_bytes + 2 * len(self) * self._sides.itemsize
 
     def encode_ipv4(self, addresses: NDArray[np.uint8]) -> U64:
-        """Codes (n) of IPv4 addresses (n, 4)."""
+        """Returns the codes (n) of IPv4 addresses (n, 4)."""
         return np.ascontiguousarray(addresses).view(">u4")[:, 0].astype(np.uint64)
 
     def encode_ipv6(self, addresses: NDArray[np.uint8]) -> U64:
-        """Codes (n) of IPv6 addresses (n, 16)."""
+        """Returns the codes (n) of IPv6 addresses (n, 16), and numbers new ones."""
         halves = np.ascontiguousarray(addresses).view(LONG).astype(np.uint64)
         ids = self._addresses.number_pairs(np.ascontiguousarray(halves[:, 0]), np.ascontiguousarray(halves[:, 1]))
         return ids.astype(np.uint64) | np.uint64(IPV6_BIT)
 
     def number_flows(self, source: U64, destination: U64) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """(flow, direction) of packets from `source` to `destination`: n endpoints each, in order of time."""
+        """Returns flow (int32, n) and direction (int8, n) of packets between n endpoints each, in order of time.
+
+        Direction 0 is that of the flow's first packet. New flows are added.
+        """
         known = len(self)
         flow = self._flows.number_pairs(np.minimum(source, destination), np.maximum(source, destination))
         if len(self) > known:
@@ -51,22 +58,22 @@ class FlowTable:
                 wider = np.zeros((2, 2 * len(self)), np.uint64)
                 wider[:, :known] = self._sides[:, :known]
                 self._sides = wider
-            # Backwards, so that the first packet of a flow is the last to be assigned.
+            # In reverse order, so that the first packet of a flow is assigned last.
             new = np.flatnonzero(flow >= known)[::-1]
             self._sides[0, flow[new]] = source[new]
             self._sides[1, flow[new]] = destination[new]
         return flow, (source != self._sides[0, flow]).astype(np.int8)
 
     def port(self, flow: int, side: int) -> int:
-        """The TCP port of side 0 (a) or 1 (b)."""
+        """Returns the TCP port of side 0 or 1."""
         return int(self._sides[side, flow]) & 0xFFFF
 
     def ports(self, side: int) -> NDArray[np.uint16]:
-        """The ports of one side of all flows."""
+        """Returns the ports of one side of all flows."""
         return (self._sides[side, : len(self)] & np.uint64(0xFFFF)).astype(np.uint16)
 
     def address(self, flow: int, side: int) -> bytes:
-        """4 or 16 bytes."""
+        """Returns the 4 or 16 bytes of an address."""
         code = int(self._sides[side, flow]) >> 16
         if not code & IPV6_BIT:
             return code.to_bytes(4, "big")
@@ -76,8 +83,8 @@ class FlowTable:
         )
 
     def endpoint(self, flow: int, side: int) -> str:
-        """What people read: `10.0.0.1:9092`, `[::1]:2181`."""
-        import socket  # a list of numbers alone never prints an address
+        """Returns an endpoint as text: `10.0.0.1:9092`, `[::1]:2181`."""
+        import socket  # lazy: few commands print an address
 
         address = self.address(flow, side)
         if len(address) == 4:
@@ -87,17 +94,17 @@ class FlowTable:
 
 U64 = NDArray[np.uint64]
 CHUNK = 1 << 14
-"""Rows decided together: the table must have room for all of them being new."""
+"""Rows that are numbered together: the table must have room for all of them."""
 
 
 class PairTable:
-    """Pairs of uint64 -> 0, 1, 2, ... in order of first appearance."""
+    """Numbers pairs of uint64 0, 1, 2, ... in order of first appearance."""
 
     def __init__(self) -> None:
         self.count = 0
         self.first, self.second = np.zeros(CHUNK, np.uint64), np.zeros(CHUNK, np.uint64)
         self._slots = np.full(4 * CHUNK, -1, np.int32)
-        # Nobody who writes a capture can know which keys collide.
+        # The random seed keeps the author of a capture from choosing keys that collide.
         self._seed = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
 
     @property
@@ -106,7 +113,7 @@ class PairTable:
         return self._slots.nbytes + 2 * self.count * self.first.itemsize
 
     def number_pairs(self, first: U64, second: U64) -> NDArray[np.int32]:
-        """The number of each pair (n); new pairs are added."""
+        """Returns the number of each pair (int32, n), and adds new pairs."""
         ids = np.empty(len(first), np.int32)
         for start in range(0, len(first), CHUNK):
             rows = slice(start, start + CHUNK)
@@ -147,10 +154,10 @@ class PairTable:
         second: U64,
         new: list[NDArray[np.int64]],
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """One look at one slot for each undecided row; gives those that go on, and their next slot."""
+        """Looks at one slot for each undecided row; returns the rows that go on, and their next slots."""
         empty = np.flatnonzero(self._slots[slot] < 0)
         if len(empty):
-            # Of equal slots the last assignment stays: backwards, that is the first row.
+            # Of equal slots the last assignment stays, which in reverse order is that of the first row.
             self._slots[slot[empty[::-1]]] = rows[empty[::-1]]
             winners = empty[self._slots[slot[empty]] == rows[empty]]
             numbers = np.arange(self.count, self.count + len(winners), dtype=np.int32)
@@ -165,7 +172,7 @@ class PairTable:
         return rows[on], (slot[on] + 1) & (len(self._slots) - 1)
 
     def _number(self, claimed: NDArray[np.int64], ids: NDArray[np.int32], base: int) -> None:
-        """Renumbers the pairs that this chunk added by their first row, whatever round they were added in."""
+        """Renumbers the pairs that this chunk added by their first row, whatever round added them."""
         order = np.argsort(claimed, kind="stable")
         if bool((np.diff(claimed) >= 0).all()):
             return
@@ -196,7 +203,7 @@ class PairTable:
 
 
 def _longer(keys: U64, size: int) -> U64:
-    """The same keys with room for more, which takes no memory before it is used."""
+    """Returns the same keys with room for more, which takes no memory until it is used."""
     found = np.zeros(size, np.uint64)
     found[: len(keys)] = keys
     return found

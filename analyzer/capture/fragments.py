@@ -1,9 +1,9 @@
-"""IP fragments put together again, within bounds.
+"""Reassembles IP fragments, within bounds.
 
-Theory. A reassembled datagram lies nowhere in the capture, so it is written to the store's annex as a whole packet
-with a mended header, and takes the same road as any other. Where fragments overlap the first bytes win. A datagram is
-given up when 30 seconds of capture time have passed, or when all unfinished ones together hold too much; the oldest
-goes first.
+Theory. A reassembled datagram lies nowhere in the capture. It is written to the annex of the store, as a whole packet
+with a corrected header, and is decoded like any other packet. Where fragments overlap, the first bytes win. A datagram
+is given up 30 seconds of capture time after its first fragment, or when all unfinished ones together take too much
+memory; then the oldest goes first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dissectors.slotted import field, slotted
 
 LONGEST = 65_535
-"""Bytes of a packet: more would not fit into its length field."""
+"""Bytes of the longest packet that the length field allows."""
 PATIENCE = 30_000_000_000
 MOST = 64 << 20
 UNIT = 8
@@ -21,7 +21,7 @@ DatagramKey = tuple[int, int, int, int]
 
 @slotted(frozen=False)
 class _Datagram:
-    """`filled` has a byte for each eight of `data`; `total` is known from the last fragment."""
+    """Holds an unfinished datagram; `filled` has a byte for each eight of `data`, the last fragment gives `total`."""
 
     since: int
     header: bytes = b""
@@ -56,7 +56,7 @@ class _Datagram:
 
 
 class DatagramReassembler:
-    """Unfinished datagrams by (source, destination, identification, protocol); plain data, it pickles."""
+    """Holds unfinished datagrams by (source, destination, identification, protocol). It can be pickled."""
 
     def __init__(self, most: int = MOST) -> None:
         self._open: dict[DatagramKey, _Datagram] = {}
@@ -66,13 +66,13 @@ class DatagramReassembler:
 
     @property
     def unfinished(self) -> int:
-        """Datagrams of which a fragment is missing, given up or still waited for."""
+        """Number of datagrams that lack a fragment, given up or still waiting."""
         return self.given_up + len(self._open)
 
     def add(self, time: int, key: DatagramKey, offset: int, more: bool, header: bytes, part: bytes) -> bytes | None:
-        """Takes a fragment; gives the whole packet when it was the last one missing.
+        """Takes a fragment; returns the whole packet if no other fragment is missing.
 
-        `header`: the IP header, of IPv6 only its 40 bytes, with the protocol of the fragmented part.
+        `header`: the IP header; of IPv6 only its 40 bytes, with the protocol of the fragmented part.
         """
         if len(header) + offset + len(part) > LONGEST or (more and len(part) % UNIT) or not part:
             return None
@@ -93,12 +93,12 @@ class DatagramReassembler:
         if datagram.whole:
             self._held -= datagram.size
             del self._open[key]
-            return _mended(datagram.header, bytes(datagram.data[: datagram.total]))
+            return _rebuild_packet(datagram.header, bytes(datagram.data[: datagram.total]))
         self._evict()
         return None
 
     def _evict(self) -> None:
-        # By size alone: who is too old is found out when another piece of it comes, in whatever order pieces are read.
+        # By size only. The age is checked when another fragment comes, so the order of reading does not matter.
         while self._held > self._most:
             self._drop(next(iter(self._open)))
 
@@ -107,8 +107,8 @@ class DatagramReassembler:
         self.given_up += 1
 
 
-def _mended(header: bytes, data: bytes) -> bytes:
-    """A whole packet: no longer a fragment, with the length field of its version."""
+def _rebuild_packet(header: bytes, data: bytes) -> bytes:
+    """Returns a whole packet that is no fragment any more, with a correct length field."""
     if header[0] >> 4 == 4:
         return header[:2] + (len(header) + len(data)).to_bytes(2, "big") + header[4:6] + b"\0\0" + header[8:] + data
     return header[:4] + len(data).to_bytes(2, "big") + header[6:] + data

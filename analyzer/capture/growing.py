@@ -1,9 +1,9 @@
-"""A file that somebody else is writing, as a source.
+"""A file that another program is writing, as a source of bytes.
 
-Theory. It may be truncated under us, so it is never mapped. Still every byte of it is looked at some ten times while
-its packets go through the house: by the hopper, by each layer, by framing, by whoever prints. So what has come is read
-once, into memory of our own, and what lies there costs no system call. Between two calls of grow() the file has the
-size that it had at the first: who hops over it never sees it change.
+Theory. The file may be truncated at any time, so it is never mapped. Each of its bytes is read about ten times: by the
+scanner, by each layer, by framing, by the output. So new bytes are read once, into memory of our own, and later reads
+cost no system call. Between two calls of grow() the file keeps the size that the first call found, so a scanner never
+sees it change.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from analyzer.capture.sources import PositionedFile, gather_rows
 
 AT_ONCE = 16 << 20
-"""Bytes that are held at most. Where a record is longer they are doubled until it fits."""
+"""Bytes that are kept in memory. The number is doubled until a longer record fits."""
 
 
 class GrowingFile(PositionedFile):
-    """Takes over the descriptor. path: where the file can be opened again when it rests."""
+    """Reads a growing file through a descriptor that it owns. path: where the file can be opened again later."""
 
     def __init__(self, descriptor: int, path: str | None = None) -> None:
         super().__init__(descriptor)
@@ -32,32 +32,32 @@ class GrowingFile(PositionedFile):
         self._held: tuple[int, bytes] = (0, b"")
 
     def size(self) -> int:
-        """Bytes that grow() has found."""
+        """Returns the bytes that grow() has found."""
         return self._known
 
     def count_waiting(self) -> int:
-        """Bytes that are there and that grow() has not found yet."""
-        return self._there() - self._known
+        """Returns the bytes that the file has and grow() has not found yet."""
+        return self._find_size() - self._known
 
     def grow(self) -> None:
-        """Finds what has come, of much the next part: to be called when what it found has been hopped over."""
+        """Reads the next new bytes. Call it when the bytes that it found before have been scanned."""
         begin = self._asked
         self._most = AT_ONCE if begin > self._begin else self._most * 2
-        data = self._read(begin, min(self._there() - begin, self._most))
+        data = self._read_available(begin, min(self._find_size() - begin, self._most))
         self._begin, self._held, self._known = begin, (begin, data), begin + len(data)
 
     def settle(self) -> None:
-        """The file is whole and has been hopped over: nothing is held any more, and its end is where it is now."""
-        self._held, self._known = (0, b""), self._there()
+        """Notes that the file is complete and scanned: frees the memory and takes the file's present size."""
+        self._held, self._known = (0, b""), self._find_size()
 
     def ensure_open(self) -> None:
-        """Has a descriptor from now on, if it has none and does not rest. Raises OSError."""
+        """Opens the file if it has no descriptor and was not released. Raises OSError."""
         with self._lock:
             if self._descriptor < 0 and self._resting is None and self._path is not None:
                 self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
 
     def count_unlinked(self) -> int:
-        """Its bytes, if it has no name any more; else 0."""
+        """Returns the bytes of the file if it has no name any more, else 0."""
         with self._lock:
             if self._descriptor < 0:
                 return 0
@@ -65,7 +65,7 @@ class GrowingFile(PositionedFile):
             return 0 if found.st_nlink else found.st_size
 
     def release_descriptor(self) -> None:
-        """Is opened for each read from now on, if its name still leads to it: descriptors are few."""
+        """Closes the descriptor if the file's name still leads to it; later reads open the file again."""
         with self._lock, suppress(OSError):
             if self._path is not None and self._descriptor >= 0:
                 mine = os.fstat(self._descriptor)
@@ -74,15 +74,15 @@ class GrowingFile(PositionedFile):
                     self._descriptor, self._resting = -1, mine
 
     def window(self, position: int, length: int) -> memoryview:
-        """See Source.window; the last place that was asked for is where grow() goes on."""
+        """Returns the bytes from a position, fewer at the end; grow() goes on at the last position."""
         self._asked = max(self._asked, position)
         begin, data = self._held
         if position >= begin and begin + len(data) >= min(position + length, self._known):
             return memoryview(data)[position - begin : position - begin + length]
-        return memoryview(self._read(position, min(length, self._known - position)))
+        return memoryview(self._read_available(position, min(length, self._known - position)))
 
     def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """See Source.gather."""
+        """Returns rows of `width` bytes at n positions, shape (n, width); bytes behind the end are 0."""
         begin, data = self._held
         if not data or not len(positions):
             return super().gather(positions, width)
@@ -95,39 +95,39 @@ class GrowingFile(PositionedFile):
         return rows
 
     def duplicate(self) -> int:
-        """See Source.duplicate. Raises FileNotFoundError where it was closed, or rests and is gone."""
+        """Returns a descriptor that the caller closes. Raises FileNotFoundError if the file was closed or is gone."""
         with self._lock:
             if self._resting is not None:
-                return self._woken()
+                return self._reopen()
             if self._descriptor < 0:
                 raise FileNotFoundError(self._path)
             return super().duplicate()
 
     def close(self) -> None:
-        """See Source.close."""
+        """Closes the descriptor and frees the memory."""
         super().close()
         self._held, self._path, self._resting = (0, b""), None, None
 
-    def _there(self) -> int:
-        # Nothing is written to what rests.
-        return super()._there() if self._resting is None else self._resting.st_size
+    def _find_size(self) -> int:
+        # No program writes to a released file.
+        return super()._find_size() if self._resting is None else self._resting.st_size
 
-    def _read(self, position: int, length: int) -> bytes:
+    def _read_available(self, position: int, length: int) -> bytes:
         with self._lock:
             if self._resting is None:
-                return super()._read(position, length)
+                return super()._read_available(position, length)
             try:
-                self._descriptor = self._woken()
+                self._descriptor = self._reopen()
             except OSError:
                 return b""
             try:
-                return super()._read(position, length)
+                return super()._read_available(position, length)
             finally:
                 os.close(self._descriptor)
                 self._descriptor = -1
 
-    def _woken(self) -> int:
-        """A descriptor of the file that rests."""
+    def _reopen(self) -> int:
+        """Returns a new descriptor of a released file."""
         assert self._path is not None
         descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         if self._resting is not None and os.path.samestat(os.fstat(descriptor), self._resting):

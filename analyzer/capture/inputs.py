@@ -1,4 +1,4 @@
-"""One capture from its name to its records: opened, recognised, fed, hopped over."""
+"""Opens one capture by its name, recognises its format, and yields its records."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Protocol
 from analyzer.capture.feed import (
     FOREIGN_HEAD,
     SPOOL_LIMIT,
-    ByteFeed,
-    CompleteFeed,
-    GrowingFeed,
-    SpoolingFeed,
+    ByteFeeder,
+    CompleteFeeder,
+    GrowthFeeder,
+    SpoolFeeder,
     explain_foreign_file,
     recognise_compression,
 )
@@ -33,19 +33,19 @@ SHORTEST_SECTION = 28
 
 
 class FollowedFile(Protocol):
-    """A file that somebody writes."""
+    """Describes a file that another program writes."""
 
     source: GrowingFile
     whole: threading.Event
-    """Set when no more will be written to it."""
+    """Set when no more will be written to the file."""
 
 
 class CaptureInput:
-    """One capture file, pipe (`-` or a FIFO) or growing file.
+    """Reads one capture file, pipe (`-` or a FIFO) or growing file.
 
-    What stands still is recognised at once and raises CaptureError here; a pipe or a growing file when it is read.
-    With a `stretch` only that part of a file is read (of a compressed one all), and what may shrink is not mapped.
-    `called` is its name, if that is not its path. `written`: the file is one that somebody writes and has been opened.
+    A file is recognised at once, and raises CaptureError here; a pipe or a growing file is recognised when it is read.
+    `part`: reads only this part of a file (all of a compressed one), without mapping it. `called`: its name, if that
+    is not its path. `written`: the file is being written, and is open already.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class CaptureInput:
         block: int,
         stop: threading.Event,
         spool_limit: int = SPOOL_LIMIT,
-        stretch: CaptureRange | None = None,
+        part: CaptureRange | None = None,
         called: str | None = None,
         written: FollowedFile | None = None,
     ) -> None:
@@ -68,11 +68,11 @@ class CaptureInput:
         self._block = block
         self._hopper: RecordScanner | None = None
         self.source: ByteSource
-        self._feed: ByteFeed
-        self._inflow: SpoolingFeed | None = None
+        self._feed: ByteFeeder
+        self._inflow: SpoolFeeder | None = None
         self._begin: ScanState | None = None
         if written is not None:
-            self.source, self._feed = written.source, GrowingFeed(written.source, stop, written.whole)
+            self.source, self._feed = written.source, GrowthFeeder(written.source, stop, written.whole)
             self.info.file = self._id = store.add(self.source)
             return
         descriptor = open_capture(path)
@@ -80,22 +80,22 @@ class CaptureInput:
         regular = stat.S_ISREG(mode.st_mode)
         if regular and follow:
             self.source = growing = GrowingFile(descriptor)
-            self._feed = GrowingFeed(growing, stop)
+            self._feed = GrowthFeeder(growing, stop)
         elif regular and not recognise_compression(os.pread(descriptor, 6, 0)):
-            self.source = MappedFile(descriptor) if stretch is None else PositionedFile(descriptor, stretch.end)
-            self._feed = CompleteFeed()
+            self.source = MappedFile(descriptor) if part is None else PositionedFile(descriptor, part.end)
+            self._feed = CompleteFeeder()
         else:
-            self._inflow = self._feed = SpoolingFeed(descriptor, self.info, findings, stop, spool_limit)
+            self._inflow = self._feed = SpoolFeeder(descriptor, self.info, findings, stop, spool_limit)
             self.source = self._inflow.spool
         self.info.file = self._id = store.add(self.source)
         if regular and not follow:
-            hopper = self._recognise()
-            if stretch is not None and stretch.begin is not None:
-                hopper.restore_state(stretch.begin)
+            scanner = self._recognise()
+            if part is not None and part.begin is not None:
+                scanner.restore_state(part.begin)
 
     @property
     def scanner(self) -> RecordScanner:
-        """What reads it, once that is known. Raises CaptureError when a pipe holds no capture."""
+        """The scanner of its records. Raises CaptureError if a pipe holds no capture."""
         return self._recognise()
 
     @property
@@ -105,35 +105,35 @@ class CaptureInput:
 
     @property
     def position(self) -> int:
-        """Where in the capture reading stands."""
+        """Bytes of the capture that have been read."""
         return 0 if self._hopper is None else self._hopper.position
 
     def blocks(self) -> Iterator[RecordBlock]:
-        """Blocks of records as their bytes come. Raises CaptureError when a pipe holds no capture."""
-        hopper = self._recognise()
+        """Yields blocks of records as their bytes come. Raises CaptureError if a pipe holds no capture."""
+        scanner = self._recognise()
         while True:
-            block = hopper.read_block()
+            block = scanner.read_block()
             if block is not None:
                 yield block
-            elif hopper.is_damaged or not self._feed.fill():
+            elif scanner.is_damaged or not self._feed.fill():
                 break
         if self._feed.final:
-            hopper.finish()
+            scanner.finish()
 
     def reread(self) -> Iterator[RecordBlock]:
-        """The records of blocks() that were not let go of, as far as blocks() has been read."""
+        """Yields the records of blocks() again, as far as they were read and not released."""
         if self._hopper is None:
             return
         info = CaptureInfo(self.info.path)
         if not (head := bytes(self.source.window(0, SHORTEST_SECTION))):
-            return  # closed meanwhile
-        hopper = self._make(head, info, [])
-        # A pipe may have brought more behind the damage that ended the reading.
+            return  # it was closed meanwhile
+        scanner = self._make(head, info, [])
+        # A pipe may have brought more bytes behind the damage that ended the reading.
         left = self.info.packets - self.released
         if self._begin is not None:
-            hopper.restore_state(self._begin)
-        while left > 0 and (block := hopper.read_block()) is not None:
-            yield block.take(slice(left))
+            scanner.restore_state(self._begin)
+        while left > 0 and (block := scanner.read_block()) is not None:
+            yield block[:left]
             left -= len(block)
 
     def _recognise(self) -> RecordScanner:
@@ -162,35 +162,35 @@ class CaptureInput:
         if head[:4] == PCAPNG_MAGIC and (head[8:12] in BYTE_ORDERS or len(head) < 12):
             if len(head) < SHORTEST_SECTION:
                 raise CaptureError(f"{path} ends within its pcapng section header, at byte {len(head)}: copy it again")
-            from analyzer.capture.pcapng import PcapngScanner  # four modules that a pcap file does not need
+            from analyzer.capture.pcapng import PcapngScanner  # lazy: a pcap file does not need it
 
             return PcapngScanner(self.source, self._id, info, findings, self._block)
         raise CaptureError(f"{path} is not a capture{explain_foreign_file(bytes(self.source.window(0, FOREIGN_HEAD)))}")
 
     @property
     def released(self) -> int:
-        """Packets at its beginning that again() does not give any more."""
+        """Number of packets at the front that reread() does not yield any more."""
         return 0 if self._begin is None else self._begin.records
 
     @property
     def releases(self) -> bool:
-        """Whether its bytes are our own, so that space can be given back."""
+        """Whether the bytes lie in a spool of our own, whose space can be given back."""
         return self._inflow is not None
 
     def release(self, standing: ScanState) -> None:
-        """What comes before a place will not be asked for any more."""
+        """Gives back the space of what comes before a state; it will not be read again."""
         if self._inflow is not None:
             self._begin = standing
             self._inflow.spool.release(standing.position)
 
     def close(self) -> None:
-        """Ends the inflow; the source belongs to the store."""
+        """Closes the feeder; the store owns the source."""
         if self._inflow is not None:
             self._inflow.close()
 
 
 def open_capture(path: str) -> int:
-    """A descriptor of our own. Raises CaptureError."""
+    """Returns a new descriptor of a file. Raises CaptureError."""
     try:
         if path == "-":
             return os.dup(0)

@@ -1,9 +1,12 @@
-"""What the C library does with memory that arrays leave free.
+"""Calls of the C library: tuning of malloc, and holes in files.
 
-Theory. Captures are read, and rows are printed, in rounds that need the same tens of megabytes each. glibc gives free
-memory at the end of its heap back to the system at once, and the system clears new pages for the next round: a tenth
-of all the time. So while rounds go on it is asked to keep what is free, and behind the last one to give it back, which
-it does by itself only where no small object happens to sit behind it. Elsewhere than glibc: nothing.
+Theory. Captures are read, and rows printed, in rounds that need the same tens of megabytes each. glibc returns free
+memory at the end of its heap to the system at once, and clearing new pages for the next round would take a tenth of all
+the time. So malloc is asked to keep free memory during the rounds, and to return it after the last one. Other C
+libraries are left alone.
+
+A hole in a file reads as zeros and takes no disk space, also while the file is mapped. Linux and macOS make holes in
+all common file systems, but Python has no call for it.
 """
 
 from __future__ import annotations
@@ -15,14 +18,14 @@ import sys
 from functools import cache
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""Of glibc's malloc.h: what is too much free at the heap's end, and what is too large for the heap."""
+"""Options of glibc's mallopt: free bytes at the end of the heap, and the size that is too large for the heap."""
 
 LARGEST = 32 << 20
-"""The most that glibc allows as the second bound."""
+"""The largest M_MMAP_THRESHOLD that glibc accepts."""
 
 
 def keep_free(most: int) -> None:
-    """Keeps up to `most` free bytes for the next round."""
+    """Makes malloc keep up to `most` free bytes for the next round."""
     option = getattr(load_libc(), "mallopt", None)
     if option is not None:
         option(M_TRIM_THRESHOLD, most)
@@ -30,7 +33,7 @@ def keep_free(most: int) -> None:
 
 
 def give_back() -> None:
-    """Returns what is free to the system."""
+    """Returns free memory to the system."""
     trim = getattr(load_libc(), "malloc_trim", None)
     if trim is not None:
         trim(0)
@@ -38,24 +41,24 @@ def give_back() -> None:
 
 @cache
 def load_libc() -> ctypes.CDLL:
-    """The C library; to look it up makes a class each time."""
+    """Returns the C library, looked up once."""
     return ctypes.CDLL(None)
 
 
 KEEP_SIZE, PUNCH_HOLE = 1, 2
 F_PUNCHHOLE = 99
-"""Of macOS."""
+"""The command of fcntl on macOS."""
 
 
 def punch_hole(descriptor: int, begin: int, end: int) -> bool:
-    """Whether the bytes from `begin` to `end` take no space any more; both are multiples of what a page has."""
+    """Makes a hole from `begin` to `end`, multiples of the page size; returns whether that worked."""
     if sys.platform == "darwin":
         try:
             fcntl.fcntl(descriptor, F_PUNCHHOLE, struct.pack("=IIqq", 0, 0, begin, end - begin))
         except OSError:
             return False
         return True
-    import ctypes  # who reads no endless pipe does without
+    import ctypes  # lazy: only endless pipes need it
 
     call = getattr(load_libc(), "fallocate64", None) or getattr(load_libc(), "fallocate", None)
     if call is None:

@@ -1,8 +1,12 @@
-"""Link layers: from the first captured byte of a packet to its network layer, for many packets at once.
+"""Reads link layers, IPv4 and IPv6 headers of many packets at once.
 
-Theory. Everything common ends in an EtherType followed by the network layer (Ethernet, Linux cooked), or in a byte
-that says IPv4 or IPv6 (raw IP, null, loopback). So a link type is one row of a table: where the EtherType stands and
-where the payload begins; VLAN tags then move both by four, in rounds, for the rows that have them.
+Theory. All common link layers end in an EtherType in front of the network layer (Ethernet, Linux cooked), or in a byte
+that says IPv4 or IPv6 (raw IP, null, loopback). So a link type is one row of a table: the position of the EtherType and
+that of the payload. VLAN tags move both by four bytes, in rounds, for the rows that have them.
+
+Lengths come from the IP headers, so Ethernet's padding never becomes payload. Where a length is 0 (the network card
+cuts the segment later: TSO) the length of the frame holds. Checksums are not verified, because with offloading they are
+wrong in healthy captures. A packet with neither TCP nor a tunnel goes no further.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from numpy.typing import NDArray
 from analyzer.capture.flows import U64, FlowTable
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
+from analyzer.columns.arrays import ArrayRows
 from dissectors.slotted import slotted
 
 IPV4, IPV6 = 4, 6
@@ -35,47 +40,53 @@ DEEPEST_VLAN = 64
 
 
 def find_network_layers(store: Store, records: RecordBlock) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """(position of the network layer in each packet, kind: IPV4, IPV6, OTHER, ODD or UNREADABLE)."""
+    """Returns the position of the network layer in each packet, and its kind.
+
+    Kinds are IPV4, IPV6, OTHER, ODD and UNREADABLE.
+    """
     first = int(records.link[0])
     if bool((records.link == first).all()):
-        return _of_one_link(store, first, records)
+        return _find_in_one_link(store, first, records)
     position, kind = np.zeros(len(records), np.int64), np.zeros(len(records), np.int8)
     for link in np.unique(records.link).tolist():
         rows = np.flatnonzero(records.link == link)
-        position[rows], kind[rows] = _of_one_link(store, link, records.take(rows))
+        position[rows], kind[rows] = _find_in_one_link(store, link, records[rows])
     return position, kind
 
 
-def _of_one_link(store: Store, link: int, records: RecordBlock) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+def _find_in_one_link(store: Store, link: int, records: RecordBlock) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     if link in TYPED:
-        return _typed(store, records, *TYPED[link])
+        return _find_by_ethertype(store, records, *TYPED[link])
     if link in RAW:
         head = RAW[link]
-        kind = _by_version(store.gather(records.at + head, 1))
-        return np.full(len(records), head, np.int64), _short(records, head + 1, kind)
+        kind = _kind_by_version(store.gather(records.at + head, 1))
+        return np.full(len(records), head, np.int64), _mark_short(records, head + 1, kind)
     if link in FAMILY:
-        return np.full(len(records), 4, np.int64), _short(records, 4, _by_family(store.gather(records.at, 4)))
+        return np.full(len(records), 4, np.int64), _mark_short(records, 4, _kind_by_family(store.gather(records.at, 4)))
     return np.zeros(len(records), np.int64), np.full(len(records), ODD, np.int8)
 
 
-def _short(records: RecordBlock, need: int, kind: NDArray[np.int8]) -> NDArray[np.int8]:
+def _mark_short(records: RecordBlock, need: int, kind: NDArray[np.int8]) -> NDArray[np.int8]:
     kind[records.captured < need] = UNREADABLE
     return kind
 
 
-def _by_version(head: NDArray[np.uint8]) -> NDArray[np.int8]:
+def _kind_by_version(head: NDArray[np.uint8]) -> NDArray[np.int8]:
     version = head[:, 0] >> 4
     return np.where((version == IPV4) | (version == IPV6), version, OTHER).astype(np.int8)
 
 
-def _by_family(head: NDArray[np.uint8]) -> NDArray[np.int8]:
-    """Family in the byte order of the capturing machine: the value is small, so it is in the first or the last byte."""
+def _kind_by_family(head: NDArray[np.uint8]) -> NDArray[np.int8]:
+    """Reads the address family, which is in the byte order of the capturing machine.
+
+    Its value is small, so it is the first or the last byte.
+    """
     family = np.where(head[:, 0] != 0, head[:, 0], head[:, 3])
     kind = np.where(family == INET, IPV4, np.where(np.isin(family, INET6), IPV6, OTHER))
     return kind.astype(np.int8)
 
 
-def _typed(
+def _find_by_ethertype(
     store: Store, records: RecordBlock, position: int, payload: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     types = store.gather(records.at + position, 2).view(">u2")[:, 0].astype(np.uint16)
@@ -111,39 +122,26 @@ MOST_EXTENSIONS = 32
 
 
 @slotted(frozen=False)
-class HeaderLayer:
-    """Headers to be read next, as columns: `row` of the packet in its chunk, location, bytes kept and on the wire."""
+class HeaderLayer(ArrayRows):
+    """Holds headers to be read next: row of the packet in its chunk, location, bytes captured and on the wire."""
 
     row: NDArray[np.int64]
     at: NDArray[np.int64]
     captured: NDArray[np.int64]
     wire: NDArray[np.int64]
 
-    def __len__(self) -> int:
-        return len(self.row)
-
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> HeaderLayer:
-        """The picked rows."""
-        return HeaderLayer(*(getattr(self, name)[rows] for name in HeaderLayer.__annotations__))
-
     def skip(self, header: NDArray[np.int64] | int, length: NDArray[np.int64]) -> HeaderLayer:
-        """What lies behind a header, `length` bytes on the wire."""
+        """Returns the layer behind a header, `length` bytes on the wire."""
         captured = np.minimum(self.captured - header, length)
         return HeaderLayer(self.row, self.at + header, captured, length)
 
 
-def concatenate_layers(layers: list[HeaderLayer]) -> HeaderLayer:
-    """All rows of several."""
-    names = HeaderLayer.__annotations__
-    return HeaderLayer(*(np.concatenate([getattr(layer, name) for layer in layers]) for name in names))
-
-
 @slotted(frozen=False)
-class IpPayloads:
-    """What one IP version's packets hold: `protocol` of what lies in `layer`, between two address codes.
+class IpPayloads(ArrayRows):
+    """Holds what the packets of one IP version carry: `protocol` of the bytes in `layer`, and two address codes.
 
-    `network` is the location of the IP header. `fragment` is the offset in bytes, -1 of an unfragmented packet; `more`
-    and `ident` belong to fragments only. `sound` is False where the header contradicts itself or is not all there.
+    `network` is the location of the IP header. `fragment` is the offset in bytes, -1 for an unfragmented packet; `more`
+    and `ident` belong to fragments only. `sound` is False if the header contradicts itself or is incomplete.
     """
 
     layer: HeaderLayer
@@ -156,17 +154,9 @@ class IpPayloads:
     ident: NDArray[np.int64]
     sound: NDArray[np.bool_]
 
-    def __len__(self) -> int:
-        return len(self.layer)
-
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> IpPayloads:
-        """The picked rows."""
-        rest = (getattr(self, name)[rows] for name in list(IpPayloads.__annotations__)[1:])
-        return IpPayloads(self.layer.take(rows), *rest)
-
 
 def read_ipv4(store: Store, flows: FlowTable, layer: HeaderLayer) -> IpPayloads:
-    """Reads IPv4 headers, with options."""
+    """Reads IPv4 headers with their options (RFC 791)."""
     head = store.gather(layer.at, 20)
     size = (head[:, 0] & 15).astype(np.int64) << 2
     words = head.view(">u2")
@@ -188,7 +178,7 @@ def read_ipv4(store: Store, flows: FlowTable, layer: HeaderLayer) -> IpPayloads:
 
 
 def read_ipv6(store: Store, flows: FlowTable, layer: HeaderLayer) -> IpPayloads:
-    """Reads IPv6 headers and walks extension headers in step, up to a real fragment or to something else."""
+    """Reads IPv6 headers and their extension headers (RFC 8200), up to a real fragment or another protocol."""
     head = store.gather(layer.at, 40)
     length = head.view(">u2")[:, 2].astype(np.int64)
     length = np.where(length == 0, layer.wire - 40, length)
@@ -237,7 +227,7 @@ def _walk_extensions(store: Store, inside: IpPayloads) -> None:
 
 
 def find_tunnels(store: Store, inside: IpPayloads) -> NDArray[np.bool_]:
-    """Which packets carry others: by protocol number, or by the UDP port they are sent to."""
+    """Returns which packets carry other packets, by protocol number or by destination port of UDP."""
     whole = inside.fragment < 0
     odd = np.isin(inside.protocol, TUNNELS) & whole
     udp = np.flatnonzero((inside.protocol == UDP) & whole)
@@ -247,5 +237,5 @@ def find_tunnels(store: Store, inside: IpPayloads) -> NDArray[np.bool_]:
 
 
 def may_hold_tcp(protocol: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which fragments are worth keeping: of TCP, of tunnels, of IPv6 extension headers that are cut as well."""
+    """Returns which fragments to keep: those of TCP, tunnels, and IPv6 extension headers."""
     return np.isin(protocol, [TCP, *TUNNELS, *EXTENSIONS[1:]])

@@ -1,9 +1,8 @@
-"""New files and folders that are there whole or not at all.
+"""Writes new files and folders, which appear complete or not at all.
 
-Theory. Bytes go to a hidden name in the folder where the result will lie, so that giving it its name is one step that
-other programs see as a whole. A name is not given to what was interrupted; a kill leaves the hidden name at worst.
-Without `force` nothing is replaced, also not what appeared while we were writing: a file gets its name by a link, which
-fails where one is.
+Theory. Bytes go to a hidden name in the folder of the result, so that one rename publishes it. An interrupted result
+gets no name; after a kill the hidden name remains at worst. Without `force` nothing is replaced, not even a file that
+appeared meanwhile: a file gets its name by a hard link, which fails if the name exists.
 """
 
 from __future__ import annotations
@@ -22,33 +21,33 @@ from analyzer.errors import UserError
 
 STANDARD = "-"
 INDEX = "index.ndjson"
-"""What tells a folder that we have written from any other."""
+"""The file that marks a folder as written by an export."""
 
 BUFFER = 1 << 20
 COPIED = 64 << 20
-"""Bytes that are copied in one go."""
+"""Bytes that are copied in one call."""
 
 
-def _nobody() -> None:
+def _do_nothing() -> None:
     """Who is told of nothing."""
 
 
 class Output:
-    """Where bytes go. Raises UserError where there is no room for them; a reader that went away stays an OSError.
+    """Writes bytes to a file. Raises UserError if that fails; a reader that went away remains an OSError.
 
-    tick: called before something is written; what it raises ends the writing.
+    tick: called before each write; an exception from it ends the writing.
     """
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file, self._name = file, name
-        self.tick: Callable[[], None] = _nobody
+        self.tick: Callable[[], None] = _do_nothing
 
     def write(self, data: bytes) -> None:
-        """All of it."""
+        """Writes all of `data`."""
         self.writelines((data,))
 
     def writelines(self, parts: Iterable[bytes | memoryview]) -> None:
-        """One after the other."""
+        """Writes all parts, one after the other."""
         write = self._file.write
         self.tick()
         for part in parts:
@@ -60,13 +59,13 @@ class Output:
                 raise make_write_error(self._name, error) from error
 
     def copy(self, descriptor: int, size: int) -> None:
-        """The first `size` bytes of a file, or what there is of them; the kernel copies them where it can."""
+        """Copies the first `size` bytes of a file, or fewer if it is shorter; the kernel copies them where it can."""
         try:
             self._file.flush()
             done, there = 0, 1
             while done < size and there:
                 self.tick()
-                there = _copied(descriptor, self._file.fileno(), done, min(size - done, COPIED))
+                there = _copy_part(descriptor, self._file.fileno(), done, min(size - done, COPIED))
                 done += there
         except BrokenPipeError:
             raise
@@ -74,33 +73,33 @@ class Output:
             raise make_write_error(self._name, error) from error
 
     def finish(self) -> None:
-        """What is buffered, too; for a file, onto the disk."""
+        """Writes what is buffered, and syncs a file to the disk."""
         try:
             self._file.flush()
             if self._name != STANDARD:
-                _onto_disk(self._file.fileno())
+                _sync_file(self._file.fileno())
         except BrokenPipeError:
             raise
         except OSError as error:
             raise make_write_error(self._name, error) from error
 
 
-def _copied(source: int, target: int, begin: int, size: int) -> int:
-    """How many bytes of a file, from `begin` on, were written to where another one stands."""
+def _copy_part(source: int, target: int, begin: int, size: int) -> int:
+    """Copies bytes of a file from `begin` on to the current position of another; returns how many."""
     if sys.platform == "linux":
-        with suppress(OSError):  # between other file systems, or to a pipe; what is full is told below
+        with suppress(OSError):  # other file systems and pipes take the copy below
             return os.copy_file_range(source, target, size, begin)
     data = os.pread(source, min(size, BUFFER), begin)
     return os.write(target, data) if data else 0
 
 
 def make_write_error(path: str, error: OSError) -> UserError:
-    """The sentence for it."""
+    """Returns the UserError for a failed write."""
     return UserError(f"cannot write {path}: {error.strerror or error}; nothing was changed there")
 
 
 def check_file(path: str, *, force: bool) -> None:
-    """Raises UserError where a file of this name could not be written, as far as that can be told beforehand."""
+    """Raises UserError if a file of this name could not be written, as far as that can be known in advance."""
     if path == STANDARD or _is_channel(path):
         return
     if os.path.isdir(path):
@@ -109,7 +108,10 @@ def check_file(path: str, *, force: bool) -> None:
 
 
 def check_folder(path: str, *, force: bool) -> None:
-    """The same of a folder. With `force` one that an export wrote may be replaced, and an empty one; no other."""
+    """Raises UserError if a folder of this name could not be written.
+
+    With `force` an empty folder, or one that an export wrote, may be replaced; no other.
+    """
     if path == STANDARD:
         raise UserError("this form is a folder of files, which standard output is not: name it with -o")
     if force and os.path.lexists(path) and not _is_ours(path):
@@ -122,7 +124,7 @@ def _check(path: str, *, force: bool) -> None:
         raise UserError("an empty name is none: name a file or a folder")
     if os.path.lexists(path) and not force:
         raise UserError(f"{path} is there already: name another, or give --force to replace it")
-    folder = _folder_of(path)
+    folder = _parent_folder(path)
     if not os.path.isdir(folder):
         raise UserError(f"cannot write {path}: there is no folder {folder}")
 
@@ -132,7 +134,7 @@ def _is_ours(path: str) -> bool:
 
 
 def _is_channel(path: str) -> bool:
-    """Whether bytes that are written there go elsewhere: a pipe, a terminal, /dev/null."""
+    """Returns whether the path is a pipe, a terminal or a device."""
     with suppress(OSError):
         mode = os.stat(path).st_mode
         return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
@@ -141,7 +143,10 @@ def _is_channel(path: str) -> bool:
 
 @contextmanager
 def create_file(path: str, *, force: bool = False) -> Iterator[Output]:
-    """A file that gets its name when the block is left without an exception; `-`: standard output. Raises UserError."""
+    """Opens a file that gets its name when the block is left without an exception; `-` is standard output.
+
+    Raises UserError.
+    """
     check_file(path, force=force)
     if path == STANDARD:
         sys.stdout.flush()
@@ -150,19 +155,19 @@ def create_file(path: str, *, force: bool = False) -> Iterator[Output]:
         output.finish()
         return
     if _is_channel(path):
-        with _opened(path, os.O_WRONLY) as file:
+        with _open_for_writing(path, os.O_WRONLY) as file:
             output = Output(file, path)
             yield output
             output.finish()
         return
-    target = os.path.realpath(path)  # through a link: what it names is replaced, not the link
-    hidden = _hidden(target)
+    target = os.path.realpath(path)  # a symbolic link stays, and its target is replaced
+    hidden = _make_hidden_name(target)
     try:
-        with _opened(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path) as file:
+        with _open_for_writing(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path) as file:
             output = Output(file, path)
             yield output
             output.finish()
-        _name(hidden, target, path, force=force)
+        _give_name(hidden, target, path, force=force)
     except BaseException:
         with suppress(OSError):
             os.unlink(hidden)
@@ -170,7 +175,7 @@ def create_file(path: str, *, force: bool = False) -> Iterator[Output]:
 
 
 @contextmanager
-def _opened(path: str, flags: int, called: str | None = None) -> Iterator[BinaryIO]:
+def _open_for_writing(path: str, flags: int, called: str | None = None) -> Iterator[BinaryIO]:
     try:
         file = os.fdopen(os.open(path, flags | os.O_CLOEXEC, 0o666), "wb", BUFFER)
     except OSError as error:
@@ -178,11 +183,11 @@ def _opened(path: str, flags: int, called: str | None = None) -> Iterator[Binary
     try:
         yield file
     finally:
-        with suppress(OSError):  # what was finished is empty here, and what failed has been told
+        with suppress(OSError):  # a finished file has no buffer left, and a failure was reported
             file.close()
 
 
-def _name(hidden: str, target: str, path: str, *, force: bool) -> None:
+def _give_name(hidden: str, target: str, path: str, *, force: bool) -> None:
     try:
         if force:
             os.rename(hidden, target)
@@ -192,7 +197,7 @@ def _name(hidden: str, target: str, path: str, *, force: bool) -> None:
         raise UserError(f"{path} has appeared meanwhile: name another, or give --force to replace it") from None
     except OSError as error:
         raise make_write_error(path, error) from error
-    _folder_onto_disk(_folder_of(target))
+    _sync_folder(_parent_folder(target))
 
 
 def _link(hidden: str, target: str) -> None:
@@ -201,7 +206,7 @@ def _link(hidden: str, target: str) -> None:
     except FileExistsError:
         raise
     except OSError:
-        # A file system without links: look, then rename.
+        # The file system has no hard links.
         if os.path.lexists(target):
             raise FileExistsError from None
         os.rename(hidden, target)
@@ -211,18 +216,21 @@ def _link(hidden: str, target: str) -> None:
 
 @contextmanager
 def create_folder(path: str, *, force: bool = False) -> Iterator[str]:
-    """A folder to fill, which gets its name when the block is left without an exception. Raises UserError."""
+    """Creates a folder that gets its name when the block is left without an exception. Raises UserError."""
     check_folder(path, force=force)
     target = os.path.realpath(path)
-    with create_scratch_folder(_folder_of(target), path) as hidden:
+    with create_scratch_folder(_parent_folder(target), path) as hidden:
         yield hidden
         publish_folder(hidden, target, force=force)
 
 
 @contextmanager
 def create_scratch_folder(folder: str, called: str) -> Iterator[str]:
-    """A hidden folder within one, gone when the block is left. called: what it becomes, for the UserError."""
-    hidden = _hidden(os.path.join(folder, "any"))
+    """Creates a hidden folder within a folder, and removes it at the end of the block.
+
+    called: the path it stands for, for the UserError.
+    """
+    hidden = _make_hidden_name(os.path.join(folder, "any"))
     try:
         os.mkdir(hidden)
     except OSError as error:
@@ -234,11 +242,11 @@ def create_scratch_folder(folder: str, called: str) -> Iterator[str]:
 
 
 def publish_folder(hidden: str, target: str, *, force: bool) -> None:
-    """Gives a finished folder its name; what had it goes, if `force` says so. Raises UserError."""
-    _folder_onto_disk(hidden)
+    """Gives a finished folder its name, and replaces an existing one if `force` is set. Raises UserError."""
+    _sync_folder(hidden)
     try:
         if force and os.path.lexists(target):
-            old = _hidden(target)
+            old = _make_hidden_name(target)
             os.rename(target, old)
             try:
                 os.rename(hidden, target)
@@ -252,19 +260,19 @@ def publish_folder(hidden: str, target: str, *, force: bool) -> None:
             os.rename(hidden, target)
     except OSError as error:
         raise make_write_error(target, error) from error
-    _folder_onto_disk(_folder_of(target))
+    _sync_folder(_parent_folder(target))
 
 
-def _hidden(target: str) -> str:
-    return os.path.join(_folder_of(target), f".wireanalyze-{secrets.token_hex(6)}")
+def _make_hidden_name(target: str) -> str:
+    return os.path.join(_parent_folder(target), f".wireanalyze-{secrets.token_hex(6)}")
 
 
-def _folder_of(path: str) -> str:
+def _parent_folder(path: str) -> str:
     return os.path.dirname(path.rstrip("/")) or ("/" if path.startswith("/") else ".")
 
 
-def _folder_onto_disk(folder: str) -> None:
-    with suppress(OSError):  # a file system that cannot do it for folders
+def _sync_folder(folder: str) -> None:
+    with suppress(OSError):  # some file systems cannot sync folders
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
@@ -272,7 +280,7 @@ def _folder_onto_disk(folder: str) -> None:
             os.close(descriptor)
 
 
-def _onto_disk(descriptor: int) -> None:
-    """Pipes and terminals have no disk."""
+def _sync_file(descriptor: int) -> None:
+    """Syncs a regular file to the disk; pipes and terminals have none."""
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.fsync(descriptor)

@@ -1,8 +1,8 @@
-"""Comments on packets: where they lie, and on which packet of the timeline.
+"""Comments on packets: where they lie, and which packet of the timeline they belong to.
 
-Theory. A comment is text of the capture, as a payload is, and stays in it as payload does: what is kept is where it
-lies, some thirty bytes for each, and it is read when somebody looks. A reader knows a packet by its place in the file;
-its number in the timeline is known when several files have been merged, which keeps each file's order.
+Theory. A comment stays in the capture, as payload does. The table has its location and length, some thirty bytes for
+each, and the text is read on demand. The reader of a file identifies a packet by its place in the file. Its number in
+the timeline is known only when several files have been merged, which keeps the order of each file.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from analyzer.capture import pcapng_format
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.capture.store import SHIFT, Store
-from analyzer.columns.arrays import ColumnTable
+from analyzer.columns.tables import ColumnTable
 from dissectors.slotted import slotted
 
 
 class PacketComments(ColumnTable):
-    """Of the packets of a timeline, in their order: `packet`, its number, and the location and bytes of the text."""
+    """Holds the comments on packets in order of the timeline: packet number, location and length of the text."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"packet": np.int64, "at": np.int64, "length": np.int32}
     NARROW: ClassVar[frozenset[str]] = frozenset({"packet"})
@@ -29,15 +29,15 @@ class PacketComments(ColumnTable):
     def __init__(self, store: Store, files: Sequence[CaptureInfo]) -> None:
         super().__init__()
         self._store = store
-        self._telling = [_Telling(info) for info in files]
+        self._files = [_FileProgress(info) for info in files]
 
     def restrict_to(self, info: CaptureInfo) -> None:
-        """From now on the records are those of one more file alone."""
-        self._telling = [_Telling(info)]
+        """Makes the next records those of one more file alone."""
+        self._files = [_FileProgress(info)]
 
     def number_comments(self, records: RecordBlock, before: int) -> None:
-        """Takes the comments on the next records of the timeline, which come behind `before` others."""
-        parts = [_of_file(each, records) for each in self._telling if each.placed < len(each.info.comments)]
+        """Adds the comments on the next records of the timeline, which follow `before` others."""
+        parts = [_of_file(each, records) for each in self._files if each.placed < len(each.info.comments)]
         if not parts:
             return
         rows, at, length = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -46,29 +46,29 @@ class PacketComments(ColumnTable):
         self.append(len(rows), values)
 
     def read_text(self, index: int) -> str:
-        """One comment, as the file has it."""
+        """Returns one comment, as the file has it."""
         return pcapng_format.decode_text(self._store.read_bytes(self.cell("at", index), self.cell("length", index)))
 
     def read_texts(self, indexes: NDArray[np.int64]) -> list[str]:
-        """Many of them."""
+        """Returns several comments."""
         read = self._store.read_many(self.column("at")[indexes], self.column("length")[indexes].astype(np.int64))
         return list(map(pcapng_format.decode_text, read))
 
 
 @slotted(frozen=False)
-class _Telling:
-    """A file, and how many of its comments have been placed."""
+class _FileProgress:
+    """Counts the comments of one file that have been placed."""
 
     info: CaptureInfo
     placed: int = 0
 
 
-def _of_file(telling: _Telling, records: RecordBlock) -> tuple[NDArray[np.int64], ...]:
-    """Row in `records`, location and length of the comments of a file that are placed now."""
-    told, first = telling.info.comments, telling.placed
-    record = told.column("record")
+def _of_file(progress: _FileProgress, records: RecordBlock) -> tuple[NDArray[np.int64], ...]:
+    """Returns the row in `records`, the location and the length of the comments that are placed now."""
+    comments, first = progress.info.comments, progress.placed
+    record = comments.column("record")
     mine = np.flatnonzero(records.at >> SHIFT == record[first] >> SHIFT)
     last = records.at[mine[-1]] if len(mine) else -1
-    stop = telling.placed = int(np.searchsorted(record, last, "right")) if len(mine) else first
+    stop = progress.placed = int(np.searchsorted(record, last, "right")) if len(mine) else first
     rows = mine[np.searchsorted(records.at[mine], record[first:stop])]
-    return rows, told.column("at")[first:stop], told.column("length")[first:stop]
+    return rows, comments.column("at")[first:stop], comments.column("length")[first:stop]

@@ -1,8 +1,8 @@
-"""Records to TCP segments: link layer, IP, fragments, tunnels, TCP, in chunks that stay in the processor's cache.
+"""Decodes records to TCP segments: link layer, IP, fragments, tunnels, TCP.
 
-Theory. What comes out of a fragment or a tunnel is an IP packet again: it goes round once more, with the same row. So
-there is one road for all. The usual packet, of which nearly all are, is read beforehand by usual.py; the road would
-read it alike.
+Theory. Records are decoded in chunks that fit into the processor's cache. What comes out of a fragment or a tunnel is
+an IP packet again, so it takes another round with the same row. Nearly all packets are usual ones, which
+tcp_segments.read_usual_segments reads beforehand; the code here would read them alike.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ CHUNK = 1 << 16
 ROUNDS = 4
 """How often a packet may come out of another one."""
 HEADERS = 512
-"""Bytes of an odd packet that scapy sees: enough for every stack of headers, and a bound for its work."""
+"""Bytes of an unusual packet that scapy sees: enough for every stack of headers, and a bound for its work."""
 RAW_IP = 101
 
 
 @slotted(frozen=False)
 class DecodingChunk:
-    """One chunk on its way: what became of each packet, IP packets found inside of others, segments."""
+    """Holds a chunk while it is decoded: the fate of each packet, inner IP packets, segments."""
 
     records: RecordBlock
     fate: NDArray[np.int8]
@@ -41,12 +41,12 @@ class DecodingChunk:
     parts: list[tcp_segments.TcpSegments]
 
     def add(self, row: int, at: int, captured: int, wire: int) -> None:
-        """An IP packet that came out of packet `row`."""
+        """Adds an IP packet that came out of packet `row`."""
         self.found.append(HeaderLayer(*(np.array([value], np.int64) for value in (row, at, captured, wire))))
 
 
 class FoundFragment(NamedTuple):
-    """A piece of a datagram: what all pieces of it have in common, its packet's number, is the datagram whole now."""
+    """Describes a fragment: the key of its datagram, its packet's number, whether the datagram is complete now."""
 
     key: DatagramKey
     number: int
@@ -54,9 +54,9 @@ class FoundFragment(NamedTuple):
 
 
 class PacketDecoder:
-    """Carries what is open from block to block: unfinished datagrams, flows, counts.
+    """Decodes blocks of records, and carries unfinished datagrams, flows and counts from block to block.
 
-    trace: gets the pieces of datagrams, if anybody wants to know them. reassembler: goes on with what it has.
+    trace: receives all fragments, if given. reassembler: one with datagrams to go on with.
     """
 
     def __init__(
@@ -76,88 +76,90 @@ class PacketDecoder:
         self._refused: set[int] = set()
 
     def decode_segments(self, records: RecordBlock) -> tcp_segments.TcpSegments:
-        """The TCP segments of a block, in the order of its records."""
+        """Returns the TCP segments of a block, in the order of its records."""
         parts = [
             part
             for start in range(0, len(records), CHUNK)
-            for part in self._chunk(records.take(slice(start, start + CHUNK)), start)
+            for part in self._decode_chunk(records[start : start + CHUNK], start)
         ]
         self.counts.incomplete = self._reassembler.unfinished
-        return tcp_segments.concatenate_segments(parts)
+        return tcp_segments.order_segments(parts)
 
-    def _chunk(self, records: RecordBlock, base: int) -> list[tcp_segments.TcpSegments]:
-        turn = DecodingChunk(records, np.zeros(len(records), np.int8), [], [])
+    def _decode_chunk(self, records: RecordBlock, base: int) -> list[tcp_segments.TcpSegments]:
+        chunk = DecodingChunk(records, np.zeros(len(records), np.int8), [], [])
         rows = np.arange(len(records))
         if found := read_usual_segments(self._store, records):
             segments, usual = found
-            turn.fate[usual] = PacketFate.SEGMENT
-            turn.parts.append(segments)
+            chunk.fate[usual] = PacketFate.SEGMENT
+            chunk.parts.append(segments)
             rows = np.flatnonzero(~usual)
         if len(rows):
-            self._unusual(records if len(rows) == len(records) else records.take(rows), rows, turn)
-        self._count(records, turn.fate)
-        for part in turn.parts:
+            self._decode_scalar(records if len(rows) == len(records) else records[rows], rows, chunk)
+        self._count(records, chunk.fate)
+        for part in chunk.parts:
             part.row += base
-        return turn.parts
+        return chunk.parts
 
-    def _unusual(self, records: RecordBlock, rows: NDArray[np.int64], turn: DecodingChunk) -> None:
-        """The plain road, for those records of a turn that are at `rows` of it."""
+    def _decode_scalar(self, records: RecordBlock, rows: NDArray[np.int64], chunk: DecodingChunk) -> None:
+        """Decodes the records that are no usual packets; they are at `rows` of the chunk."""
         position, kind = network_layers.find_network_layers(self._store, records)
         frames = HeaderLayer(rows, records.at, records.captured, records.original)
         network = frames.skip(position, frames.wire - position)
         for version in (network_layers.IPV4, network_layers.IPV6):
             those = kind == version
             if bool(those.any()):
-                self._network(version, network if bool(those.all()) else network.take(those), turn)
-        turn.fate[rows[kind == network_layers.UNREADABLE]] = PacketFate.UNREADABLE
+                self._decode_network(version, network if bool(those.all()) else network[those], chunk)
+        chunk.fate[rows[kind == network_layers.UNREADABLE]] = PacketFate.UNREADABLE
         for row in np.flatnonzero(kind == network_layers.ODD).tolist():
-            self._peel(frames.take(np.array([row])), int(records.link[row]), turn)
+            self._unwrap(frames[np.array([row])], int(records.link[row]), chunk)
         for _ in range(ROUNDS):
-            if not turn.found:
+            if not chunk.found:
                 break
-            self._again(turn)
+            self._decode_inner(chunk)
 
-    def _again(self, turn: DecodingChunk) -> None:
-        """Another round for the packets that came out of packets."""
-        layer, turn.found = network_layers.concatenate_layers(turn.found), []
+    def _decode_inner(self, chunk: DecodingChunk) -> None:
+        """Decodes the packets that came out of packets."""
+        layer, chunk.found = network_layers.HeaderLayer.concatenate(chunk.found), []
         versions = self._store.gather(layer.at, 1)[:, 0] >> 4
         for version in (network_layers.IPV4, network_layers.IPV6):
             if bool((versions == version).any()):
-                self._network(version, layer.take(versions == version), turn)
+                self._decode_network(version, layer[versions == version], chunk)
 
-    def _network(self, version: int, layer: HeaderLayer, turn: DecodingChunk) -> None:
+    def _decode_network(self, version: int, layer: HeaderLayer, chunk: DecodingChunk) -> None:
         read = network_layers.read_ipv4 if version == network_layers.IPV4 else network_layers.read_ipv6
         inside = read(self._store, self._flows, layer)
         plain = inside.sound & (inside.protocol == network_layers.TCP) & (inside.fragment < 0)
         if not bool(plain.all()):
-            self._others(version, inside.take(~plain), turn)
-            inside = inside.take(plain)
+            self._handle_others(version, inside[~plain], chunk)
+            inside = inside[plain]
         segments, sound = tcp_segments.read_segments(self._store, inside)
         if not bool(sound.all()):
-            turn.fate[segments.row[~sound]] = PacketFate.UNREADABLE
-            segments = segments.take(sound)
-        turn.fate[segments.row] = PacketFate.SEGMENT
-        turn.parts.append(segments)
+            chunk.fate[segments.row[~sound]] = PacketFate.UNREADABLE
+            segments = segments[sound]
+        chunk.fate[segments.row] = PacketFate.SEGMENT
+        chunk.parts.append(segments)
 
-    def _others(self, version: int, inside: IpPayloads, turn: DecodingChunk) -> None:
-        turn.fate[inside.layer.row[~inside.sound]] = PacketFate.UNREADABLE
+    def _handle_others(self, version: int, inside: IpPayloads, chunk: DecodingChunk) -> None:
+        chunk.fate[inside.layer.row[~inside.sound]] = PacketFate.UNREADABLE
         pieces = inside.sound & (inside.fragment >= 0) & network_layers.may_hold_tcp(inside.protocol)
         for row in np.flatnonzero(pieces).tolist():
-            self._piece(version, inside, row, turn)
+            self._add_fragment(version, inside, row, chunk)
         tunnels = inside.sound & network_layers.find_tunnels(self._store, inside)
         for row in np.flatnonzero(tunnels).tolist():
-            layer = inside.layer.take(np.array([row]))
+            layer = inside.layer[np.array([row])]
             head = layer.at - inside.network[row]
-            self._peel(HeaderLayer(layer.row, layer.at - head, layer.captured + head, layer.wire + head), RAW_IP, turn)
+            self._unwrap(
+                HeaderLayer(layer.row, layer.at - head, layer.captured + head, layer.wire + head), RAW_IP, chunk
+            )
 
-    def _piece(self, version: int, inside: IpPayloads, row: int, turn: DecodingChunk) -> None:
+    def _add_fragment(self, version: int, inside: IpPayloads, row: int, chunk: DecodingChunk) -> None:
         layer = inside.layer
         packet, size = int(layer.row[row]), int(layer.wire[row])
         self.counts.fragments += 1
         if int(layer.captured[row]) < size:
-            turn.fate[packet] = PacketFate.UNREADABLE
+            chunk.fate[packet] = PacketFate.UNREADABLE
             return
-        turn.fate[packet] = PacketFate.PIECE
+        chunk.fate[packet] = PacketFate.PIECE
         network, at = int(inside.network[row]), int(layer.at[row])
         protocol = int(inside.protocol[row])
         header = self._store.read_bytes(network, at - network if version == network_layers.IPV4 else 40)
@@ -166,7 +168,7 @@ class PacketDecoder:
             protocol = -1
         key = (int(inside.source[row]), int(inside.destination[row]), int(inside.ident[row]), protocol)
         whole = self._reassembler.add(
-            int(turn.records.time[packet]),
+            int(chunk.records.time[packet]),
             key,
             int(inside.fragment[row]),
             bool(inside.more[row]),
@@ -174,28 +176,28 @@ class PacketDecoder:
             self._store.read_bytes(at, size),
         )
         if self._trace is not None:
-            # Packets are counted when their chunk has been read.
+            # `counts.packets` grows when the chunk is finished.
             self._trace.append(FoundFragment(key, self.counts.packets + packet + 1, whole is not None))
         if whole is not None:
             self.counts.reassembled += 1
-            turn.fate[packet] = PacketFate.NOT_TCP
-            turn.add(packet, self._store.append(whole), len(whole), len(whole))
+            chunk.fate[packet] = PacketFate.NOT_TCP
+            chunk.add(packet, self._store.append(whole), len(whole), len(whole))
 
-    def _peel(self, layer: HeaderLayer, kind: int, turn: DecodingChunk) -> None:
-        """Lets scapy find the innermost IP packet; `layer` is one row, `kind` the LINKTYPE of its bytes."""
+    def _unwrap(self, layer: HeaderLayer, kind: int, chunk: DecodingChunk) -> None:
+        """Lets scapy find the innermost IP packet. `layer` is one row, `kind` the LINKTYPE of its bytes."""
         from analyzer.capture.scapy_reader import UnreadablePacket, find_innermost_ip
 
         row, at, captured, wire = (int(column[0]) for column in (layer.row, layer.at, layer.captured, layer.wire))
         try:
             offset = find_innermost_ip(self._store.read_bytes(at, min(captured, HEADERS)), kind)
         except UnreadablePacket as error:
-            turn.fate[row] = PacketFate.UNREADABLE
+            chunk.fate[row] = PacketFate.UNREADABLE
             if kind not in self._refused:
                 self._refused.add(kind)
                 self._findings.append(Finding(Severity.WARNING, "unreadable-packet", str(error)))
             return
         if offset:
-            turn.add(row, at + offset, captured - offset, wire - offset)
+            chunk.add(row, at + offset, captured - offset, wire - offset)
 
     def _count(self, records: RecordBlock, fate: NDArray[np.int8]) -> None:
         counts, fates = self.counts, np.bincount(fate, minlength=len(PacketFate)).tolist()
@@ -209,9 +211,9 @@ class PacketDecoder:
 
 @slotted(frozen=False)
 class PacketCounts:
-    """Packets by what they are. A packet that is only a piece of a datagram is neither tcp, not_tcp nor unreadable.
+    """Counts packets by what they are. A fragment counts as neither tcp, not_tcp nor unreadable.
 
-    `fragments`: pieces of IP datagrams; `reassembled` and `incomplete`: datagrams. `cut`: packets of which the
+    `fragments`: fragments of IP datagrams; `reassembled` and `incomplete`: datagrams. `cut`: packets of which the
     capture has fewer bytes than the wire had. `bytes`: on the wire.
     """
 
@@ -227,7 +229,7 @@ class PacketCounts:
 
 
 class PacketFate(IntEnum):
-    """What became of a packet."""
+    """Says what became of a packet."""
 
     NOT_TCP = 0
     SEGMENT = 1

@@ -1,7 +1,7 @@
-"""The door of the capture room: captures in, blocks of TCP packets out.
+"""Reads captures into blocks of TCP packets.
 
-Theory. Whoever comes next needs of a packet: its number and time, which connection and direction, what TCP says, and
-where its payload lies. That is a row of 48 bytes; the payload stays where it is until somebody asks the store for it.
+Theory. The analyzer needs little of a packet: its number and time, its connection and direction, what TCP says, and
+where its payload lies. That is a row of 48 bytes. The payload stays where it is until somebody reads it from the store.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from analyzer.capture.sources import SelfClosing
 from analyzer.capture.store import Store
 from analyzer.capture.succession import FileSuccession, SuccessionFile
 from analyzer.capture.timeline import merge_captures
+from analyzer.columns.arrays import ArrayRows
 from analyzer.errors import CaptureError
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import slotted
@@ -37,20 +38,19 @@ __all__ = ["CaptureInfo", "FlowTable", "PacketBlock", "PacketCounts", "PacketRea
 ReaderName = Literal["native", "scapy"]
 
 KEPT = 64 << 20
-"""About what the arrays of one block take together."""
+"""Approximate bytes that the arrays of one block take."""
 
 MARKED, MOST_MARKS = 1 << 14, 1 << 12
-"""Packets between two places up to which a spool can be let go of; of too many of these every second one goes."""
+"""Packets between two places up to which a spool can be released; of too many places every second one is dropped."""
 
 
 @slotted(frozen=False)
-class PacketBlock:
-    """TCP packets in the order of the timeline; equally long columns.
+class PacketBlock(ArrayRows):
+    """Holds TCP packets in order of the timeline, as equally long columns.
 
-    number: from 1, over all packets of the timeline, TCP or not. time: nanoseconds since 1970. flow: see FlowTable;
-    direction: 0 when the flow's side a sent it, else 1. seq, ack, flags: as in the TCP header. at: location of the
-    first payload byte in the store. length: payload bytes on the wire, by the IP header. captured: those that the
-    capture has.
+    number: from 1, over all packets of the timeline, TCP or not. time: ns since 1970. flow: see FlowTable; direction: 0
+    if the flow's side 0 sent it, else 1. seq, ack, flags: as in the TCP header. at: location of the first payload byte
+    in the store. length: payload bytes on the wire, by the IP header. captured: payload bytes that the capture has.
     """
 
     number: NDArray[np.int64]
@@ -64,42 +64,39 @@ class PacketBlock:
     length: NDArray[np.int32]
     captured: NDArray[np.int32]
 
-    def __len__(self) -> int:
-        return len(self.number)
-
 
 class PacketSource(Protocol):
-    """Where packets come from: Packets, or whoever else has pointers to them (a Spark partition)."""
+    """Yields packets: a PacketReader, or another holder of packet locations such as a Spark partition."""
 
     @property
     def store(self) -> Store:
-        """The bytes that the packets' locations mean."""
+        """The store in which the packets' locations lie."""
 
     @property
     def flows(self) -> FlowTable:
-        """Their connections."""
+        """The connections of the packets."""
 
     @property
     def findings(self) -> list[Finding]:
-        """What was damaged, as far as blocks() has been read."""
+        """Findings about damage, as far as blocks() has been read."""
 
     @property
     def removed_before(self) -> int:
-        """The number of the first packet that lies in no file that a ring took away; 1: all are there."""
+        """Number of the first packet that lies in no removed file of a ring; 1 if none was removed."""
 
     def blocks(self) -> Iterator[PacketBlock]:
-        """The packets; those of one connection in the order of time, their numbers rising. To be read once."""
+        """Yields the packets once; packet numbers rise, and those of one connection are in order of time."""
 
     def release(self, packet: int) -> None:
-        """Nobody will ask for packets before that number. By the thread that reads, between two blocks."""
+        """Notes that packets before a number will not be read again; called by the reading thread between blocks."""
 
     def close(self) -> None:
-        """Locations are no longer readable."""
+        """Closes the sources; locations are no longer readable."""
 
 
 @slotted
 class _Mark:
-    """Between two packets: the number of the second, what the annex has by then, where a pipe's spool is read on."""
+    """Notes the number of a packet, and the size of the annex and the state of a pipe's scanner before it."""
 
     packet: int
     appended: int
@@ -107,13 +104,13 @@ class _Mark:
 
 
 class PacketReader(SelfClosing):
-    """TCP packets of several captures as one timeline, or of a succession of files. A context manager.
+    """Reads TCP packets of several captures as one timeline, or of a succession of files.
 
-    `store` has their bytes, `flows` their connections, `findings` what was damaged, `counts` what was seen, `files`
-    what is known of each capture, `comments` those on packets; all of them grow while blocks() is read. `watch` is
-    called with the records of the timeline, block by block, before they are decoded (by the native reader); `began` is
-    the time of its first one, when that reader has met it. Raises CaptureError for a file that is no capture; in a
-    succession that is a finding.
+    It is a context manager. `store` has their bytes, `flows` their connections, `findings` the damage, `counts` the
+    packets by kind, `files` a description of each capture, `comments` the comments on packets; all of them grow while
+    blocks() is read. `watch` is called with each block of records before it is decoded (by the native reader); `began`
+    is the time of the first record. Raises CaptureError for a file that is no capture; in a succession that is a
+    finding.
     """
 
     def __init__(
@@ -141,7 +138,7 @@ class PacketReader(SelfClosing):
         self._block, self._spool_limit = block, spool_limit
         self._inputs: list[CaptureInput] = []
         self.files: list[CaptureInfo] = []
-        """What is known of each capture, in their order; the list stays the same one."""
+        """Descriptions of the captures, in their order; the list stays the same object."""
         self._marks = deque[_Mark]()
         self._past = self._told = 0
         self._told_gone = 1
@@ -170,7 +167,7 @@ class PacketReader(SelfClosing):
 
     @property
     def counts(self) -> PacketCounts:
-        """Packets by what they are, as far as they have been read."""
+        """Packets by kind, as far as they have been read."""
         return self._decoder.counts
 
     @property
@@ -182,12 +179,12 @@ class PacketReader(SelfClosing):
 
     @property
     def follows(self) -> bool:
-        """Whether it goes on at the end, for more may come."""
+        """Whether more packets may come at the end."""
         return self._follow or (self.succession is not None and not self.succession.is_finished)
 
     @property
     def size(self) -> int | None:
-        """Bytes that there are to read; None where nobody knows: pipes, what is compressed, what is followed."""
+        """Bytes that there are to read; None for pipes, compressed captures and followed files."""
         if self._follow or self.succession is not None:
             return None
         if any(info.compression is not None or not os.path.isfile(info.path) for info in self.files):
@@ -195,10 +192,11 @@ class PacketReader(SelfClosing):
         return sum(os.path.getsize(info.path) for info in self.files)
 
     def blocks(self) -> Iterator[PacketBlock]:
-        """Blocks of at least one TCP packet, to be read once; with `follow` they go on until stop(), those of a
-        succession until it has ended. Files that have gone are news, too: then a block may be empty.
+        """Yields blocks of TCP packets, once.
 
-        Raises CaptureError when a pipe holds no capture, or when there is no room for a spool.
+        With `follow` the blocks go on until stop(), those of a succession until it has ended. A block is empty only if
+        files of a ring were removed. Raises CaptureError if a pipe holds no capture, or if there is no space for a
+        spool.
         """
         if self._reader == "scapy":
             from analyzer.capture.scapy_reader import read_blocks
@@ -227,7 +225,7 @@ class PacketReader(SelfClosing):
         libc.give_back()
 
     def _of_parts(self) -> Iterator[RecordBlock]:
-        """The records of one file of a succession after the other."""
+        """Yields the records of a succession, file by file."""
         assert self.succession is not None
         for part in self.succession.iterate_files(self._stop):
             self._tell_problems()
@@ -253,26 +251,28 @@ class PacketReader(SelfClosing):
         self.findings.append(Finding(Severity.ERROR, "damaged-capture", problem))
 
     def _place_comments(self) -> None:
-        """Numbers the packets that have comments, when another reader has numbered the packets."""
+        """Numbers the packets that have comments, when scapy's reader has numbered the packets."""
         for before, records in self.reread_numbered():
             self.comments.number_comments(records, before)
 
     def reread_records(self) -> Iterator[RecordBlock]:
-        """The records of the timeline from `first` on once more, as far as blocks() has been read (by the native
-        reader; several captures: to their end)."""
+        """Yields the records of the timeline from `first` on again, as far as blocks() was read.
+
+        That holds for the native reader; several captures are read to their end.
+        """
         if self.succession is None:
             return merge_captures([one.reread() for one in self._inputs])
         return chain.from_iterable(one.reread() for one in tuple(self._inputs))
 
     def reread_numbered(self) -> Iterator[tuple[int, RecordBlock]]:
-        """The same, each block with how many packets come before it."""
+        """Yields the blocks of reread_records(), each with the number of packets before it."""
         before = self.first - 1
         for records in self.reread_records():
             yield before, records
             before += len(records)
 
     def reread_blocks(self, trace: list[FoundFragment]) -> Iterator[PacketBlock]:
-        """The same as blocks; flows are numbered anew. Pieces of datagrams are added to `trace` before their block."""
+        """Yields the packets again, with new flow numbers; `trace` gets the fragments of each block first."""
         flows = FlowTable()
         decoder = PacketDecoder(self.store, flows, [], trace)
         decoder.counts.packets = self.first - 1
@@ -281,19 +281,21 @@ class PacketReader(SelfClosing):
 
     @property
     def first(self) -> int:
-        """The number of the first packet whose bytes are there: 1, if release() took none."""
+        """Number of the first packet whose bytes are there: 1, unless release() took some."""
         if self.succession is not None:
             return self.succession.first
         return 1 + (self._inputs[0].released if len(self._inputs) == 1 else 0)
 
     @property
     def removed_before(self) -> int:
-        """The number of the first packet that lies in no file that a ring took away; 1: all are there."""
+        """Number of the first packet that lies in no removed file of a ring; 1 if none was removed."""
         return 1 if self.succession is None else self.succession.removed_before
 
     def release(self, packet: int) -> None:
-        """Nobody will ask for packets before that number: files that lie wholly before it are closed, and of the spool
-        of a pipe the space is given back. By the thread that reads, between two blocks. What is asked for reads as 0.
+        """Notes that packets before a number will not be read again.
+
+        Files that lie before it are closed, and space of a pipe's spool is given back; their bytes then read as 0.
+        Called by the reading thread, between two blocks.
         """
         mark: _Mark | None = None
         while self._marks and self._marks[0].packet <= packet:
@@ -306,7 +308,7 @@ class PacketReader(SelfClosing):
             self._forget(self.succession.release(packet))
 
     def _mark(self, before: int) -> None:
-        """Notes, now and then, what release() must know."""
+        """Notes, now and then, what release() needs."""
         alone = len(self._inputs) == 1 and self._inputs[0].releases
         last = self._marks[-1].packet if self._marks else 0
         if (alone or (self.succession is not None and self.store.appended)) and before - last >= MARKED:
@@ -316,7 +318,7 @@ class PacketReader(SelfClosing):
             self._marks.append(_Mark(before + 1, self.store.appended, standing))
 
     def _forget(self, parts: Sequence[SuccessionFile]) -> None:
-        """Closes files of a succession, which nobody will ask for."""
+        """Closes files of a succession that will not be read again."""
         for part in parts:
             if (one := part.input) is not None:
                 self._past += one.position
@@ -325,7 +327,7 @@ class PacketReader(SelfClosing):
                 self.store.remove(one.info.file)
 
     def stop(self) -> None:
-        """From any thread: blocks() gives what a growing file or a pipe has until now, then ends."""
+        """Ends blocks() after the packets that a growing file or a pipe has now. May be called from any thread."""
         self._stop.set()
 
     def close(self) -> None:
@@ -339,7 +341,7 @@ class PacketReader(SelfClosing):
 
 
 def make_packet_block(decoder: PacketDecoder, flows: FlowTable, records: RecordBlock, before: int) -> PacketBlock:
-    """The TCP packets among records of a timeline, of which `before` others came before."""
+    """Returns the TCP packets among records of a timeline that follow `before` others."""
     segments = decoder.decode_segments(records)
     flow, direction = flows.number_flows(segments.source, segments.destination)
     return PacketBlock(

@@ -1,10 +1,10 @@
-"""Many records hopped over at once: the fast twin of the plain loops in pcap.py and pcapng.py.
+"""Finds many records at once; the loops in pcap.py and pcapng.py are the reference implementation.
 
-Theory. Records are a chain: only a header tells where the next one is. But a chain can be picked up in the middle,
-wherever a record can be guessed. So a window is cut into lanes that begin at guesses, and NumPy moves the cursors of
-all lanes in step. A guess is never believed: what counts is that the lane before it, followed to its end, lands exactly
-on it. The first lane begins at a record that is certain, certainty goes from lane to lane, and where one misses, all
-behind it is dropped and the plain loop goes on. So what comes out is what the plain loop reads, whatever the bytes.
+Theory. Records are a chain: only a header says where the next one is. But the chain can be entered in the middle,
+wherever a record can be guessed. So a window is divided into lanes that begin at guesses, and NumPy moves the cursors
+of all lanes in step. A guess counts only if the lane before it lands exactly on it. The first lane begins at a certain
+record, so certainty passes from lane to lane. Where a lane misses the next one, everything behind it is dropped and the
+scalar loop goes on. The result is what the scalar loop would find, whatever the bytes are.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from dissectors.slotted import slotted
 Ints = NDArray[np.int64]
 
 PROBE = 64
-"""Records read plainly before: they tell how long records are."""
+"""Records that are scanned one by one before, to learn how long records are."""
 
 RECORDS = 128
-"""Of a lane, about: so many steps, and one guess, which costs as much as ten records do in the plain loop."""
+"""Approximate records of a lane: the number of steps, for one guess that costs as much as ten records."""
 
 LONGEST = 4096
-"""Records that are longer on average are too few for a guess each, and their bytes would be read for nothing else."""
+"""Average bytes of a record above which guesses cost more than they save."""
 
 SEARCHED = 8
-"""Records within which one must be found."""
+"""Records within which a guess must find one."""
 
 STEPS = 32
-"""Steps between two looks at which lanes have come to their end."""
+"""Steps between two checks of which lanes have ended."""
 
 FEW = 32
-"""Lanes below which the plain loop is faster."""
+"""Number of lanes below which the scalar loop is faster."""
 
 Guess = Callable[[int, int], int]
-"""(from, to) -> position of something like a record that begins there, -1 for none."""
+"""Function (from, to) that returns the position of a plausible record there, or -1."""
 
 
 def scan_records(
     lengths: NDArray[np.uint32], shortest: int, added: int, position: int, usual: int, guess: Guess
 ) -> Ints:
-    """Positions (int64, at least one) of records that follow each other from `position` on.
+    """Returns the positions (int64, at least one) of records that follow each other from `position` on.
 
-    lengths: for each position in the window, what a record there would say of its length; it is max(that, shortest) +
-    added bytes long. usual: bytes of a record, on average. The last one given is where the plain loop is to go on.
+    lengths: for each position in the window, the length that a record there would claim. A record has max(that,
+    shortest) + added bytes. usual: average bytes of a record. The scalar loop must go on at the last position.
     """
     lane = RECORDS * usual
     if usual > LONGEST or len(lengths) - position < FEW * lane:
@@ -62,7 +62,7 @@ def scan_records(
 
 @slotted(frozen=False)
 class _Part:
-    """What steps of some lanes found: `taken` of each, one lane after the other, behind `before` found earlier."""
+    """Holds what steps of some lanes found: `taken` positions of each lane, behind `before` found earlier."""
 
     positions: Ints
     lanes: Ints
@@ -71,7 +71,7 @@ class _Part:
 
 
 def _walk(lengths: NDArray[np.uint32], shortest: int, added: int, begins: Ints) -> Ints:
-    """Positions up to the first lane that misses the next one; the last is where the plain loop is to go on."""
+    """Returns the positions up to the first lane that misses the next one."""
     cursor, end = begins[:-1], begins[1:]
     lanes, beyond = np.arange(len(end)), len(lengths) - 1
     count, landed = np.zeros((2, len(end)), np.int64)
@@ -101,12 +101,12 @@ def _walk(lengths: NDArray[np.uint32], shortest: int, added: int, begins: Ints) 
         count[one] += len(positions)
     missed = np.flatnonzero(landed != end)
     found = np.append(_in_order(parts, count), begins[-1])
-    # The last record of a lane that misses is sound, where it leads to may be behind the window.
+    # The last record of a lane that misses is sound, but its end may lie behind the window.
     return found[: int(count[: missed[0] + 1].sum())] if len(missed) else found
 
 
 def _follow(lengths: NDArray[np.uint32], shortest: int, added: int, start: int, stop: int) -> list[int]:
-    """One lane, by itself: its positions before `stop`, and the first that is not."""
+    """Returns the positions of one lane before `stop`, and the first one that is not."""
     positions = [start]
     while start < stop:
         start += max(int(lengths[start]), shortest) + added
@@ -115,7 +115,7 @@ def _follow(lengths: NDArray[np.uint32], shortest: int, added: int, start: int, 
 
 
 def _in_order(parts: list[_Part], count: Ints) -> Ints:
-    """All positions, lane by lane; lane n has count[n] of them."""
+    """Returns all positions, lane by lane; lane n has count[n] of them."""
     found = np.empty(int(count.sum()), np.int64)
     begin = np.cumsum(count) - count
     for part in parts:

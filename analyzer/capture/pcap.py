@@ -1,8 +1,8 @@
-"""The pcap format (draft-ietf-opsawg-pcap): a header of 24 bytes, then records behind headers of 16.
+"""Scans the pcap format (draft-ietf-opsawg-pcap): a header of 24 bytes, then records behind headers of 16.
 
-Theory. Only the captured length is needed to find the next record, so the hop reads nothing else; times and lengths
-of all records are then gathered at once. Where records are short, parallel_scan.py hops for most of them. Alexey
-Kuznetzov's patched libpcap wrote headers of 24 bytes behind another magic.
+Theory. The captured length is enough to find the next record, so the scan reads nothing else. Times and lengths of all
+records are then gathered at once. Where records are short, parallel_scan.py finds most of them. Alexey Kuznetzov's
+patched libpcap wrote headers of 24 bytes behind another magic.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MICROSECONDS, NANOSECONDS, KUZNETZOV = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 
 @slotted
 class PcapLayout:
-    """What a magic says: struct's byte order, ticks per second, bytes of a record header."""
+    """Says what a magic means: struct's byte order, ticks per second, bytes of a record header."""
 
     order: str
     ticks: int
@@ -49,14 +49,14 @@ LAYOUTS = {
 
 
 class PcapScanner(RecordScanner):
-    """Records of a pcap file; its 24 header bytes must be there."""
+    """Scans the records of a pcap file, whose 24 header bytes must be there."""
 
     def __init__(self, source: ByteSource, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
         super().__init__(source, file, info, findings, block)
         header = bytes(source.window(0, HEADER))
         self._layout = layout = LAYOUTS[header[:4]]
         snaplen, link = struct.unpack_from(layout.order + "II", header, 16)
-        # The upper bits tell how long a frame check sequence is; IP's own lengths leave it out anyway.
+        # The upper bits have the length of a frame check sequence, which IP's lengths do not include.
         self._link = link & 0xFFFF
         self._usual = max(snaplen, USUAL_SNAPLEN)
         self._dtype = np.dtype([(name, layout.order + "u4") for name in ("seconds", "ticks", "captured", "original")])
@@ -68,34 +68,34 @@ class PcapScanner(RecordScanner):
         info.snaplen = snaplen
         info.interfaces.append(CaptureInterface("", self._link, snaplen, layout.ticks))
 
-    def _learn(self, standing: ScanState) -> None:
+    def _import_learned(self, standing: ScanState) -> None:
         self._hopped = standing.records
 
-    def _hop(self, room: int) -> RecordBlock | None:
+    def _scan(self, room: int) -> RecordBlock | None:
         window = self.source.window(self.position, self._look)
-        starts, position = self._starts(window, room)
+        starts, position = self._find_starts(window, room)
         if len(starts) and position > self.source.size() - self.position:
             starts, position = starts[:-1], int(starts[-1])
             (claimed,) = struct.unpack_from(self._layout.order + "8xI", window, position)
             if claimed > self._usual:
                 self.damage(self.position + position, f"a record claims {claimed:,} bytes, which are not there")
-        block = self._columns(window, starts)
+        block = self._read_columns(window, starts)
         absurd = np.flatnonzero(block.captured > LARGEST_RECORD)
         if len(absurd):
             first = int(absurd[0])
             position, claimed = int(starts[first]), int(block.captured[first])
             self.damage(self.position + position, f"a record claims {claimed:,} bytes, more than any packet has")
-            block = block.take(slice(first))
+            block = block[:first]
         self.position += position
         self._hopped += len(block)
         return block if len(starts) else None
 
-    def _starts(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
-        """Where at most `room` records begin in the window, and where the last of them ends: behind it, perhaps."""
-        starts, position = self._plain(window, 0, min(room, parallel_scan.PROBE))
+    def _find_starts(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
+        """Returns where at most `room` records begin in the window, and where the last of them ends."""
+        starts, position = self._scan_one_by_one(window, 0, min(room, parallel_scan.PROBE))
         if len(starts) == parallel_scan.PROBE < room:
             usual = (self.position + position) // (self._hopped + len(starts))
-            # No further than the room lasts, by what is usual: the rest would be hopped over again.
+            # By the average length, the scan stops where the room ends.
             stop = min(len(window) - 11, position + room * usual)
             lengths = np.ndarray((max(stop, 0),), self._layout.order + "u4", window, 8, (1,))
             guess = self._guess(window, starts[-1])
@@ -103,12 +103,12 @@ class PcapScanner(RecordScanner):
             fast = fast[: room - len(starts) + 1]
             if len(fast) > 1:
                 return np.concatenate((starts, fast[:-1])), int(fast[-1])
-            rest, position = self._plain(window, position, room - len(starts))
+            rest, position = self._scan_one_by_one(window, position, room - len(starts))
             starts += rest
         return np.array(starts, np.int64), position
 
-    def _plain(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
-        """The same from `position` on, record by record."""
+    def _scan_one_by_one(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
+        """Returns the same from `position` on, record by record."""
         header = self._layout.record
         unpack = struct.Struct(self._layout.order + "8xI4x").unpack_from
         starts: list[int] = []
@@ -119,19 +119,22 @@ class PcapScanner(RecordScanner):
                 append(position)
                 position += captured + header
         except struct.error:
-            # An absurd length leads out of the window, too: _hop looks at it.
+            # An absurd length also leads out of the window; _scan checks it.
             pass
         return starts, position
 
     def _guess(self, window: memoryview, known: int) -> parallel_scan.Guess:
-        """Finds records whose time is near that of the one at `known`: the upper half of its seconds is the same."""
+        """Returns a function that finds records with a time near that of the one at `known`.
+
+        The upper half of their seconds is the same.
+        """
         layout = self._layout
         upper = slice(known + 2, known + 4) if layout.order == "<" else slice(known, known + 2)
         pattern, ahead = bytes(window[upper]), upper.start - known
         unpack = struct.Struct(layout.order + "4xIII").unpack_from
 
-        def possible(position: int) -> int:
-            """Where the next record would begin; 0 if none begins here."""
+        def find_next(position: int) -> int:
+            """Returns where the next record would begin; 0 if none begins here."""
             ticks, captured, original = unpack(window, position)
             good = ticks < layout.ticks and captured <= original <= self._usual
             return position + captured + layout.record if good else 0
@@ -141,15 +144,15 @@ class PcapScanner(RecordScanner):
             at = text.find(pattern, ahead)
             while at >= 0:
                 position = start + at - ahead
-                following = possible(position) if position + 16 <= len(window) else 0
-                if following and following + 16 <= len(window) and possible(following):
+                following = find_next(position) if position + 16 <= len(window) else 0
+                if following and following + 16 <= len(window) and find_next(following):
                     return position
                 at = text.find(pattern, at + 1)
             return -1
 
         return guess
 
-    def _columns(self, window: memoryview, starts: NDArray[np.int64]) -> RecordBlock:
+    def _read_columns(self, window: memoryview, starts: NDArray[np.int64]) -> RecordBlock:
         headers = gather_rows(window, starts, 16).view(self._dtype)[:, 0]
         seconds, ticks = headers["seconds"].astype(np.int64), headers["ticks"].astype(np.int64)
         return RecordBlock(

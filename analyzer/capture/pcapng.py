@@ -1,10 +1,9 @@
-"""The pcapng format (draft-ietf-opsawg-pcapng): blocks, each with its length before and behind it.
+"""Scans the pcapng format (draft-ietf-opsawg-pcapng): blocks with their length in front and behind.
 
-Theory. Packet blocks are nearly all of a file, so the hop collects their positions and reads the rest of their
-headers at once. Only blocks that change how packets are read (section, interface) or that tell something (names,
-statistics) end such a run; unknown, custom and secrets blocks are passed over by their length. A simple packet has no
-time of its own: it takes that of the packet before it. Lengths that do not agree, or a block that runs past the end,
-are damage.
+Theory. Packet blocks are nearly all of a file, so the scan collects their positions and reads their heads at once. Only
+sections, interfaces, names and statistics end such a run; unknown, custom and secrets blocks are skipped by their
+length. A simple packet has no time, and takes that of the packet before it. Two lengths that differ, or a block that
+runs past the end, are damage.
 """
 
 from __future__ import annotations
@@ -45,15 +44,15 @@ SECTION, INTERFACE, NAMES, STATISTICS = 0x0A0D0D0A, 1, 4, 5
 SHORTEST = {SECTION: 28, INTERFACE: 20, OBSOLETE: 32, SIMPLE: 16, ENHANCED: 32}
 SHORT_WINDOW = 1 << 16
 WORTH_A_LOOK = 4096
-"""Packets that pay for any window."""
+"""Packets that make up for the cost of any window."""
 PACKETS = {OBSOLETE, SIMPLE, ENHANCED}
-TOLD = {SECTION, INTERFACE, NAMES, STATISTICS}
+DESCRIPTIONS = {SECTION, INTERFACE, NAMES, STATISTICS}
 SHORTEST_STATISTICS = 24
 ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 
 
 class PcapngScanner(RecordScanner):
-    """Packets of a pcapng file; its first section header must be there."""
+    """Scans the packets of a pcapng file, whose first section header must be there."""
 
     def __init__(self, source: ByteSource, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
         super().__init__(source, file, info, findings, block)
@@ -64,33 +63,33 @@ class PcapngScanner(RecordScanner):
         self._undefined = False
         self._look = SHORT_WINDOW
 
-    def _learned(self) -> Sequence[int | str]:
+    def _export_learned(self) -> Sequence[int | str]:
         return (self._time, int(self._undefined), self.info.snaplen, *self._section.export_state())
 
-    def _learn(self, standing: ScanState) -> None:
+    def _import_learned(self, standing: ScanState) -> None:
         time, undefined, snaplen, order, *rest = standing.learned
         self._packets = standing.records
         self._time, self._undefined, self.info.snaplen = int(time), bool(undefined), int(snaplen)
         self._section = PcapngSection(str(order), self.info)
         self._section.restore_state([int(each) for each in rest])
 
-    def _hop(self, room: int) -> RecordBlock | None:
-        window = self._window()
+    def _scan(self, room: int) -> RecordBlock | None:
+        window = self._read_window()
         if window is None:
             return None
-        starts, position = self._run(window, room)
-        # A run that ends early looked at too much: with a section a packet, that would cost the square.
+        starts, position = self._scan_run(window, room)
+        # A short run wasted most of its window: with a section for each packet, that would take quadratic time.
         worth = position * 2 > len(window) or len(starts) >= WORTH_A_LOOK
         self._look = min(self._look * 2, WINDOW) if worth else SHORT_WINDOW
         if len(starts):
-            return self._columns(window, starts, position)
+            return self._read_columns(window, starts, position)
         if position < len(window):
-            position += self._told(window[position:], self.position + position)
+            position += self._read_description(window[position:], self.position + position)
         self.position += position
         return make_empty_block()
 
-    def _window(self) -> memoryview | None:
-        """Bytes that begin with at least one whole block; None when it is not all there, or is damaged."""
+    def _read_window(self) -> memoryview | None:
+        """Returns bytes that begin with at least one whole block, or None if it is incomplete or damaged."""
         window = self.source.window(self.position, self._look)
         if len(window) < 12:
             return None
@@ -113,25 +112,25 @@ class PcapngScanner(RecordScanner):
             self.damage(self.position, f"a packet block claims {length:,} bytes, which are not there")
         return None
 
-    def _run(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
-        """Positions in `window` of packet blocks, up to the first block that tells something or is cut or odd.
+    def _scan_run(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
+        """Returns the positions of packet blocks in `window`, up to the first other block that matters.
 
-        Packet blocks may be unsound: what follows one that is means nothing, and is dropped with it.
+        Packet blocks may be inconsistent. Blocks behind an inconsistent one mean nothing, and are dropped with it.
         """
-        starts, position = self._plain(
+        starts, position = self._scan_one_by_one(
             window[: parallel_scan.PROBE * parallel_scan.LONGEST], 0, min(room, parallel_scan.PROBE)
         )
         if len(starts) == parallel_scan.PROBE < room:
             usual = (self.position + position) // (self._packets + len(starts))
-            # No further than the room lasts, by what is usual.
-            fast = self._together(window[: position + room * usual], position, usual)[: room - len(starts) + 1]
+            # By the average length, the scan stops where the room ends.
+            fast = self._scan_parallel(window[: position + room * usual], position, usual)[: room - len(starts) + 1]
             if len(fast) > 1:
                 return np.concatenate((starts, fast[:-1])), int(fast[-1])
-        rest, position = self._plain(window, position, room - len(starts))
+        rest, position = self._scan_one_by_one(window, position, room - len(starts))
         return np.array(starts + rest, np.int64), position
 
-    def _together(self, window: memoryview, position: int, usual: int) -> NDArray[np.int64]:
-        """Positions of enhanced packet blocks from `position` on, by parallel_scan.together."""
+    def _scan_parallel(self, window: memoryview, position: int, usual: int) -> NDArray[np.int64]:
+        """Returns positions of enhanced packet blocks from `position` on, by parallel_scan.scan_records."""
         order = self._section.order
         kind = struct.pack(order + "I", ENHANCED)
         lengths = np.ndarray((max(len(window) - 7, 0),), order + "u4", window, 4, (1,))
@@ -149,24 +148,24 @@ class PcapngScanner(RecordScanner):
             return -1
 
         found = parallel_scan.scan_records(lengths, 12, 0, position, usual, guess)
-        # The plain loop looks at each block: what is no packet, or has an odd length, is left to it.
+        # The scalar loop checks each block; blocks without packets or with odd lengths are left to it.
         heads = gather_rows(window, found, 8).view(order + "u4")
         plain = (heads[:, 0] == ENHANCED) & (heads[:, 1] & 3 == 0) & (heads[:, 1] >= SHORTEST[ENHANCED])
         return found if bool(plain.all()) else found[: int(np.argmin(plain)) + 1]
 
-    def _plain(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
-        """What _run gives from `position` on, block by block."""
+    def _scan_one_by_one(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
+        """Returns what _scan_run gives from `position` on, block by block."""
         # Blocks are aligned to four bytes: an index into words is much faster than struct's unpack_from.
         words = np.frombuffer(window[: len(window) & ~3], self._section.order + "u4").astype(np.uint32, copy=False).data
         starts: list[int] = []
         append, end, word = starts.append, len(words), position // 4
         try:
-            # The bound also ends a walk over blocks of length 0.
+            # The bound also ends a loop over blocks of length 0.
             for _ in range(room):
                 kind, length = words[word], words[word + 1]
                 if kind == ENHANCED or kind in PACKETS:
                     append(word * 4)
-                elif kind in TOLD or length & 3 or not 12 <= length <= (end - word) * 4:
+                elif kind in DESCRIPTIONS or length & 3 or not 12 <= length <= (end - word) * 4:
                     break
                 word += length >> 2
         except IndexError:
@@ -175,8 +174,8 @@ class PcapngScanner(RecordScanner):
             return starts[:-1], starts[-1]
         return starts, word * 4
 
-    def _told(self, block: memoryview, position: int) -> int:
-        """Reads the block that `block` begins with and returns its length; 0 if it is of another kind, cut or odd."""
+    def _read_description(self, block: memoryview, position: int) -> int:
+        """Reads the block at the front of `block` and returns its length; 0 if it is of another kind, cut or odd."""
         if len(block) < 12:
             return 0
         length: int
@@ -185,9 +184,9 @@ class PcapngScanner(RecordScanner):
         if kind == SECTION:
             order = ORDERS.get(bytes(block[8:12]), order)
         (length,) = struct.unpack_from(order + "I", block, 4)
-        if kind not in TOLD or length & 3 or not SHORTEST.get(kind, 12) <= length <= len(block):
+        if kind not in DESCRIPTIONS or length & 3 or not SHORTEST.get(kind, 12) <= length <= len(block):
             return 0
-        if kind == STATISTICS:  # nothing depends on it, so a broken one is passed over
+        if kind == STATISTICS:  # nothing depends on it, so a broken block is skipped
             if length >= SHORTEST_STATISTICS:
                 self._section.read_statistics(bytes(block[: length - 4]))
             return length
@@ -205,21 +204,21 @@ class PcapngScanner(RecordScanner):
             self._section.read_names(data)
         return length
 
-    def _columns(self, window: memoryview, starts: NDArray[np.int64], position: int) -> RecordBlock:
-        """The packets at `starts`, up to the first that contradicts itself; moves on to `position` or to that one."""
+    def _read_columns(self, window: memoryview, starts: NDArray[np.int64], position: int) -> RecordBlock:
+        """Reads the packets at `starts`, up to the first inconsistent one, and moves on behind them."""
         section = self._section
         heads = read_heads(window, starts, section.order, section.snaplen)
         good = count_sound(window, heads, section.order)
         if good < len(heads):
             position = int(starts[good])
-            heads = heads.take(slice(good))
+            heads = heads[:good]
         if not good:
-            # The first of a run has passed _window(): so findings do not depend on where blocks are cut.
+            # The first block of a run has passed _read_window(), so findings do not depend on the division into blocks.
             self.damage(self.position + position, "the lengths of a packet block contradict each other")
         known = heads.interface < len(section)
         if not bool(known.all()):
             self._say_undefined(int(starts[int(np.argmin(known))]))
-            heads = heads.take(known)
+            heads = heads[known]
         self._keep_comments(find_comments(window, heads, section.order), heads)
         time, link = section.times_and_links(heads.interface, heads.ticks)
         if bool(heads.simple.any()):
@@ -234,7 +233,7 @@ class PcapngScanner(RecordScanner):
         return block
 
     def _keep_comments(self, found: NDArray[np.int64], heads: PacketHeads) -> None:
-        """Where comments lie; `found` has rows of `heads`, and positions in the window that begins at `position`."""
+        """Notes where comments lie; `found` has rows of `heads`, and positions in the present window."""
         room = MOST_COMMENTS - len(self.info.comments)
         row, at, length = found[:, :room]
         self.info.left_out += found.shape[1] - len(row)

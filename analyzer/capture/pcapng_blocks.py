@@ -1,10 +1,15 @@
-"""Columns of pcapng packet blocks: enhanced, simple and obsolete ones, from their positions in a window of the file."""
+"""Reads pcapng blocks: columns of packet blocks, and what sections and interfaces say.
+
+Theory. Ticks become nanoseconds by integer arithmetic only (if_tsresol and if_tsoffset): a double has 53 bits, and a
+time in nanoseconds needs 61. Binary fractions finer than 2^-31 are multiplied in two halves, since ticks * 10^9 would
+overflow. Hostile ticks saturate and never raise.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +18,23 @@ from analyzer.capture import pcapng_format
 from analyzer.capture.pcapng_format import COMMENT
 from analyzer.capture.records import CaptureInfo, CaptureInterface, InterfaceStatistics
 from analyzer.capture.sources import gather_rows
+from analyzer.columns.arrays import ArrayRows
+from dissectors.slotted import slotted
 
 OBSOLETE, SIMPLE, ENHANCED = 2, 3, 6
 FEW = 16
-"""Packets from which on walking in step is cheaper."""
+"""Packets from which on it is cheaper to read their options in step."""
 MOST_OPTIONS = 1024
-"""Options of one packet that are looked at: an honest one has a handful."""
+"""Options of one packet that are read."""
 HEAD = ("kind", "length", "interface", "high", "low", "captured", "original")
 
 
-@dataclass(slots=True)
-class PacketHeads:
-    """Equally long columns; `start` and `data` (first captured byte): positions in the window; `length`: the block's.
+@slotted(frozen=False)
+class PacketHeads(ArrayRows):
+    """Holds the heads of packet blocks as equally long columns.
 
-    A simple packet has ticks 0 and belongs to interface 0.
+    `start` and `data` (first captured byte) are positions in the window; `length` is that of the block. A simple packet
+    has ticks 0 and belongs to interface 0.
     """
 
     start: NDArray[np.int64]
@@ -38,16 +46,9 @@ class PacketHeads:
     captured: NDArray[np.int64]
     original: NDArray[np.int64]
 
-    def __len__(self) -> int:
-        return len(self.start)
-
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> PacketHeads:
-        """The picked rows."""
-        return PacketHeads(*(getattr(self, column.name)[rows] for column in fields(self)))
-
 
 def read_heads(window: memoryview, starts: NDArray[np.int64], order: str, snaplen: int) -> PacketHeads:
-    """The packet blocks that begin at `starts`; `snaplen` (0: none) is what cuts simple packets."""
+    """Reads the packet blocks that begin at `starts`; `snaplen` (0: none) limits simple packets."""
     rows = gather_rows(window, starts, 28).view(np.dtype([(name, order + "u4") for name in HEAD]))[:, 0]
     ticks = rows["high"].astype(np.uint64) << np.uint64(32) | rows["low"]
     length, interface, captured, original = (
@@ -63,7 +64,7 @@ def read_heads(window: memoryview, starts: NDArray[np.int64], order: str, snaple
 
 
 def _normalise(heads: PacketHeads, kind: NDArray[np.uint32], order: str, snaplen: int) -> None:
-    """Corrects, in place, what the two rarer kinds have elsewhere than enhanced packet blocks."""
+    """Corrects, in place, the fields that simple and obsolete packet blocks have at other positions."""
     old, simple = np.flatnonzero(kind == OBSOLETE), np.flatnonzero(kind == SIMPLE)
     # 16 bits of interface, then 16 bits of drops, where an enhanced block has 32 bits of interface.
     heads.interface[old] = (heads.interface[old] >> (0 if order == "<" else 16)) & 0xFFFF
@@ -77,7 +78,7 @@ def _normalise(heads: PacketHeads, kind: NDArray[np.uint32], order: str, snaplen
 
 
 def count_sound(window: memoryview, heads: PacketHeads, order: str) -> int:
-    """How many of the first blocks agree in themselves: both lengths are the same and possible, and the packet fits."""
+    """Returns how many blocks at the front are consistent: both lengths agree and are possible, and the packet fits."""
     behind = gather_rows(window, np.maximum(heads.start + heads.length - 4, 0), 4).view(order + "u4")[:, 0]
     good = (behind == heads.length) & (heads.length & 3 == 0) & (heads.length >= np.where(heads.simple, 16, 32))
     good &= heads.captured <= heads.length - 4 - (heads.data - heads.start)
@@ -85,9 +86,9 @@ def count_sound(window: memoryview, heads: PacketHeads, order: str) -> int:
 
 
 def find_comments(window: memoryview, heads: PacketHeads, order: str) -> NDArray[np.int64]:
-    """Row, position in the window and length of each comment (3, n), in the order of the packets and their options.
+    """Returns row, position in the window and length of each comment (3, n), in order of packets and options.
 
-    All packets' options are walked in step, a few packets' one by one; empty comments say nothing and are left out.
+    The options of many packets are read in step, those of few packets one by one. Empty comments are left out.
     """
     position = heads.data + (heads.captured + 3 & ~3)
     end = heads.start + heads.length - 4
@@ -100,8 +101,8 @@ def find_comments(window: memoryview, heads: PacketHeads, order: str) -> NDArray
         option = gather_rows(window, position, 4).view(order + "u2").astype(np.int64)
         code, length = option[:, 0], option[:, 1]
         here = position + 4 + length <= end
-        told = np.flatnonzero((code == COMMENT) & here & (length > 0))
-        found.append(np.stack((rows[told], position[told] + 4, length[told])))
+        commented = np.flatnonzero((code == COMMENT) & here & (length > 0))
+        found.append(np.stack((rows[commented], position[commented] + 4, length[commented])))
         position = position + 4 + (length + 3 & ~3)
         on = np.flatnonzero((code != 0) & here & (position + 4 <= end))
         rows, position, end = rows[on], position[on], end[on]
@@ -114,7 +115,7 @@ def find_comments(window: memoryview, heads: PacketHeads, order: str) -> NDArray
 
 
 def _comments_of(window: memoryview, row: int, start: int, stop: int, order: str) -> Iterator[tuple[int, int, int]]:
-    """The same of one packet, whose options lie between two positions."""
+    """Yields the comments of one packet, whose options lie between two positions."""
     head = struct.Struct(order + "HH")
     for _ in range(MOST_OPTIONS):
         if start + 4 > stop:
@@ -130,12 +131,15 @@ def _comments_of(window: memoryview, row: int, start: int, stop: int, order: str
 
 NS = 1_000_000_000
 LONGEST = np.iinfo(np.int64).max // 2
-"""Where times saturate: half of int64, so that differences fit as well."""
+"""Largest time: half of int64, so that differences fit as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class InterfaceClock:
-    """`resolution`: the byte of if_tsresol (6: microseconds; bit 7: binary fractions); `offset`: seconds to add."""
+    """Holds the clock of an interface.
+
+    `resolution`: the byte of if_tsresol (6: microseconds; bit 7: binary fractions); `offset`: seconds to add.
+    """
 
     resolution: int = 6
     offset: int = 0
@@ -147,7 +151,7 @@ class InterfaceClock:
         return 1 << exponent if self.resolution & 0x80 else 10**exponent
 
     def nanoseconds(self, ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Nanoseconds since 1970 of `ticks` (n), rounded down."""
+        """Returns nanoseconds since 1970 (int64, n) of `ticks` (n), rounded down."""
         ns = _binary(ticks, self.resolution & 0x7F) if self.resolution & 0x80 else _decimal(ticks, self.resolution)
         shift = max(-LONGEST // NS, min(self.offset, LONGEST // NS)) * NS
         since: NDArray[np.int64] = np.minimum(ns, np.uint64(LONGEST)).astype(np.int64)
@@ -180,11 +184,11 @@ def _binary(ticks: NDArray[np.uint64], exponent: int) -> NDArray[np.uint64]:
 MOST_REMARKS = 1000
 """Comments on sections that are kept."""
 MOST_NAMED, MOST_OF_ONE = 1 << 15, 8
-"""Addresses whose names are kept, and names of one."""
+"""Addresses whose names are kept, and names of one address."""
 
 
 class PcapngSection:
-    """Begins anew with every section header; everything that is told also goes into the capture's `info`."""
+    """Holds the state of a section; its descriptions also go into the capture's `info`."""
 
     def __init__(self, order: str, info: CaptureInfo) -> None:
         self.order = order
@@ -193,24 +197,24 @@ class PcapngSection:
         self._links: list[int] = []
         self._clocks: list[InterfaceClock] = []
         self.snaplen = 0
-        """That of the first interface, to which simple packets belong."""
+        """Snap length of the first interface, to which simple packets belong."""
 
     def __len__(self) -> int:
         return len(self._links)
 
     def export_state(self) -> tuple[int | str, ...]:
-        """What it takes to read packets of this section: the byte order, then whole numbers."""
+        """Returns what is needed to read packets of this section: the byte order, then integers."""
         ways = ((link, clock.resolution, clock.offset) for link, clock in zip(self._links, self._clocks, strict=True))
         return (self.order, self.snaplen, *(number for way in ways for number in way))
 
     def restore_state(self, numbers: Sequence[int]) -> None:
-        """Takes the whole numbers that told() gave."""
+        """Takes the integers that export_state() returned."""
         self.snaplen = numbers[0]
         self._links = list(numbers[1::3])
         self._clocks = [InterfaceClock(*way) for way in zip(numbers[2::3], numbers[3::3], strict=True)]
 
     def read_header(self, data: bytes) -> None:
-        """Takes a section header block, without its last four bytes."""
+        """Reads a section header block, without its last four bytes."""
         info = self._info
         info.byte_order = info.byte_order or ("little" if self.order == "<" else "big")
         for code, value in pcapng_format.iterate_options(data[24:], self.order):
@@ -225,7 +229,7 @@ class PcapngSection:
                 info.application = info.application or text
 
     def read_interface(self, data: bytes) -> None:
-        """Takes an interface description block, without its last four bytes."""
+        """Reads an interface description block, without its last four bytes."""
         link, snaplen = struct.unpack_from(self.order + "H2xI", data, 8)
         name, resolution, offset, comment = "", 6, 0, None
         for code, value in pcapng_format.iterate_options(data[16:], self.order):
@@ -246,7 +250,7 @@ class PcapngSection:
         self._info.snaplen = max(self._info.snaplen, snaplen)
 
     def read_names(self, data: bytes) -> None:
-        """Takes a name resolution block, without its last four bytes."""
+        """Reads a name resolution block, without its last four bytes."""
         info = self._info
         for address, names in pcapng_format.iterate_names(data[8:], self.order):
             for name in names:
@@ -263,9 +267,10 @@ class PcapngSection:
                 info.told += 1
 
     def read_statistics(self, data: bytes) -> None:
-        """Takes an interface statistics block, without its last four bytes; one of an unknown interface says nothing.
+        """Reads an interface statistics block, without its last four bytes.
 
-        Whoever reads on from the middle of a capture knows how to read its packets, but not whose they are.
+        Statistics of an unknown interface are ignored: a reader that begins in the middle of a capture does not know
+        which interface they belong to.
         """
         place = self._before + int(struct.unpack_from(self.order + "I", data, 8)[0])
         if not self._before <= place < len(self._info.interfaces):
@@ -291,7 +296,7 @@ class PcapngSection:
     def times_and_links(
         self, interface: NDArray[np.int64], ticks: NDArray[np.uint64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Nanoseconds and LINKTYPE of each packet (n); every interface is one of ours."""
+        """Returns time (ns) and LINKTYPE of each packet (n); all interfaces must be known."""
         if not len(interface):
             return np.zeros(0, np.int64), np.zeros(0, np.int32)
         first = int(interface[0])

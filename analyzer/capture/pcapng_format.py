@@ -1,8 +1,11 @@
-"""Packets to a pcapng file that somebody may be reading while it grows.
+"""Encodes pcapng blocks, and reads option lists (draft-ietf-opsawg-pcapng, sections 3.5 and 4.1 to 4.5).
 
-Theory. A section header, one description for each interface, then a block for each packet (pcapng, sections 4.1, 4.2
-and 4.3). Blocks are handed on whole, many in one write, so that a reader sees whole packets, or the beginning of one
-block at the end, for which it waits. A file cut by a kill is whole up to there.
+Theory. A section header comes first, then a description of each interface, then a block for each packet. A writer
+passes whole blocks on, many in one write. So a reader of the growing file sees whole packets, and at most the beginning
+of one block at the end. A file that was cut by a kill is complete up to there.
+
+Option lists and name records are lists of (code, length, value padded to four bytes). Code 0 ends them, and so does an
+entry that does not fit.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ NANOSECONDS = b"\x09"
 
 @dataclass(frozen=True, slots=True)
 class InterfaceDescription:
-    """An interface: its name, LINKTYPE, snap length (0: no limit) and filter."""
+    """Describes an interface: name, LINKTYPE, snap length (0: no limit) and filter."""
 
     name: str
     link: int
@@ -30,25 +33,25 @@ class InterfaceDescription:
 
 
 def encode_header(interfaces: Sequence[InterfaceDescription]) -> bytes:
-    """What a file begins with; packets name their interface by its place in `interfaces`."""
+    """Encodes the beginning of a file; packets refer to interfaces by their index."""
     return encode_section() + b"".join(map(encode_interface, interfaces))
 
 
 def encode_section(options: bytes = b"") -> bytes:
-    """A section header of unknown length, with a list of options or none."""
+    """Encodes a section header of unknown length, with encoded options or none."""
     return encode_block(SECTION, struct.pack("<IHHq", ORDER, 1, 0, UNKNOWN_LENGTH) + options)
 
 
 def encode_packet(interface: int, time: int, data: bytes, length: int) -> bytes:
-    """A packet of `length` bytes of which `data` was captured; `time` in ns since 1970."""
+    """Encodes a packet of `length` bytes, of which `data` was captured; `time` in ns since 1970."""
     head = struct.pack("<IIIII", interface, time >> 32, time & 0xFFFFFFFF, len(data), length)
     return encode_block(PACKET, head + data)
 
 
 def encode_statistics(interface: int, time: int, received: int, dropped: int, began: int | None = None) -> bytes:
-    """What an interface's counters said at a time, dropped packets among the received; began: since when they count.
+    """Encodes the counters of an interface at a time; received packets include dropped ones.
 
-    Times are ns since 1970.
+    began: since when they count. Times are ns since 1970.
     """
     options = b"" if began is None else encode_option(OPTION_BEGAN, struct.pack("<II", began >> 32, began & 0xFFFFFFFF))
     options += encode_option(OPTION_RECEIVED, struct.pack("<Q", received)) + encode_option(
@@ -60,7 +63,7 @@ def encode_statistics(interface: int, time: int, received: int, dropped: int, be
 
 
 def encode_interface(interface: InterfaceDescription) -> bytes:
-    """The block of an interface whose clock counts nanoseconds."""
+    """Encodes the description of an interface with a clock in nanoseconds."""
     options = encode_option(OPTION_NAME, interface.name.encode()) if interface.name else b""
     options += encode_option(OPTION_RESOLUTION, NANOSECONDS)
     if interface.filter:
@@ -71,12 +74,12 @@ def encode_interface(interface: InterfaceDescription) -> bytes:
 
 
 def encode_option(code: int, value: bytes) -> bytes:
-    """An option; a name record looks the same."""
+    """Encodes an option, or a name record."""
     return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
 
 
 def encode_block(kind: int, body: bytes) -> bytes:
-    """A block of a type, its body padded."""
+    """Encodes a block of a type; the body is padded."""
     body += bytes(-len(body) % 4)
     size = struct.pack("<I", len(body) + 12)
     return struct.pack("<I", kind) + size + body + size
@@ -91,7 +94,7 @@ LONGEST_NAME = 255
 
 
 def iterate_options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
-    """The (code, value) pairs of an option list or of name records; `order` is struct's byte order."""
+    """Yields the (code, value) pairs of an option list or of name records; `order` is struct's byte order."""
     head = struct.Struct(order + "HH")
     position = 0
     while position + 4 <= len(data):
@@ -104,13 +107,13 @@ def iterate_options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
 
 
 def decode_text(value: bytes) -> str:
-    """An option's text; bytes that are not UTF-8 are replaced."""
+    """Decodes an option's text; bytes that are not UTF-8 are replaced."""
     return value.rstrip(b"\0").decode("utf-8", "replace")
 
 
 def iterate_names(data: bytes, order: str) -> Iterator[tuple[str, list[str]]]:
-    """(address, its names) of each name record; a name is cut where DNS knows no longer one."""
-    import socket  # few captures name their hosts
+    """Yields each address with its names; a name is cut at the longest length that DNS allows."""
+    import socket  # lazy: few captures name their hosts
 
     for code, value in iterate_options(data, order):
         family, size = (socket.AF_INET, 4) if code == NAME_IPV4 else (socket.AF_INET6, 16)

@@ -1,13 +1,13 @@
-"""A part of a capture, read as it would be when the whole capture was: for several readers of one file.
+"""Reads a part of a capture as if all of it was read, so that several processes can share one file.
 
-Theory. A hopper that stands where another one stood, and knows what that one was told, reads the same records; so
-numbers, times and places in time depend on nothing but the capture. Only datagrams whose pieces lie on both sides of a
-cut need more: with the first piece of any datagram, which few captures have, what comes before the stretch is
-looked at, too, and its unfinished datagrams are gone on with. What was whole there belongs to whoever reads it.
+Theory. A scanner that begins in the state of another one reads the same records. So numbers, times and places in time
+depend on the capture only. Datagrams whose fragments lie on both sides of a cut need more: when a reader meets its
+first fragment, which few captures have, it also reads the records before its range and goes on with their unfinished
+datagrams. Datagrams that are complete before the range belong to another reader.
 
-The look back ends after LOOK packets, and where they are 30 seconds older than the stretch: the same patience as
-fragments.py has. Of several files it sees only what lies before the stretch's first packet in time, so it serves files
-that follow one another, not those that were written side by side.
+The look back ends after LOOK packets, or 30 seconds before the range, which is the patience of fragments.py. Of several
+files it sees only records before the first packet of the range in time, so it serves files that follow one another, not
+files that were written side by side.
 """
 
 from __future__ import annotations
@@ -33,70 +33,73 @@ from analyzer.errors import CaptureError
 from dissectors.finding import Finding
 
 LOOK = 1 << 16
-"""Packets before a stretch that are looked at for pieces of datagrams."""
+"""Packets before a range that are read for fragments."""
 
 BLOCK = 32_768
 """Packets of the first block."""
 
 
 class EarlierRange(NamedTuple):
-    """What may have the first pieces of datagrams: a stretch of a file, up to the stretch that is read or its end."""
+    """Describes a range before the one that is read, which may have the first fragments of datagrams."""
 
     path: str
-    stretch: CaptureRange
+    part: CaptureRange
 
 
 class RangeReader(SelfClosing):
-    """The TCP packets of one stretch. A context manager.
+    """Reads the TCP packets of one range. A context manager.
 
-    earlier: what comes before it in its timeline, the nearest first. called: its name, if not by its path. Raises
-    CaptureError for what is no capture.
+    earlier: the ranges before it in its timeline, the nearest first. called: its name, if that is not its path. Raises
+    CaptureError if the file is no capture.
     """
 
     def __init__(
-        self, path: str, stretch: CaptureRange, earlier: Sequence[EarlierRange] = (), called: str | None = None
+        self, path: str, part: CaptureRange, earlier: Sequence[EarlierRange] = (), called: str | None = None
     ) -> None:
         self.store, self.flows, self.findings = Store(), FlowTable(), list[Finding]()
         self._earlier = earlier
-        self._begin = stretch.begin or ScanState(0, 0, LOWEST)
+        self._begin = part.begin or ScanState(0, 0, LOWEST)
         self._first = LOWEST
         try:
-            self._input = _opened(path, self.store, self.findings, stretch, called)
+            self._input = _open_range(path, self.store, self.findings, part, called)
         except BaseException:
             self.store.close()
             raise
 
     @property
     def info(self) -> CaptureInfo:
-        """What is known of the stretch: its packets, their times; and of the capture's format."""
+        """Description of the range (packets, times) and of the capture's format."""
         return self._input.info
 
     @property
     def before(self) -> int:
-        """Records of the file before the stretch."""
+        """Number of records of the file before the range."""
         return self._begin.records
 
     @property
     def scanner(self) -> RecordScanner:
-        """What stands at the beginning of the stretch."""
+        """The scanner, which begins at the range."""
         return self._input.scanner
 
     @property
     def scan_state(self) -> ScanState:
-        """Where it has come to: whoever reads on from there has the same capture."""
+        """The present state, from which another reader can go on."""
         there, info = self.scanner.save_state(), self.info
         place = self._begin.place if info.last is None else max(self._begin.place, info.last)
         return there._replace(records=self.before + info.packets, place=place)
 
     @property
     def is_damaged(self) -> bool:
-        """Whether its packets end before the stretch does."""
+        """Whether the packets end before the range does."""
         return self._input.is_damaged
 
     def blocks(self) -> Iterator[tuple[NDArray[np.int64], PacketBlock]]:
-        """Blocks of at least one TCP packet, and the place in time of each: the highest time of its file so far."""
+        """Yields blocks of at least one TCP packet, each with the places in time of its packets.
+
+        A place in time is the highest time of the file so far.
+        """
         libc.keep_free(KEPT)
-        decoder = PacketDecoder(self.store, self.flows, self.findings, reassembler=_Primed(self))
+        decoder = PacketDecoder(self.store, self.flows, self.findings, reassembler=_LookBackReassembler(self))
         before, latest = self._begin.records, self._begin.place
         for records in self._input.blocks():
             place = np.maximum(np.maximum.accumulate(records.time), latest)
@@ -109,12 +112,12 @@ class RangeReader(SelfClosing):
         libc.give_back()
 
     def look_back(self, reassembler: DatagramReassembler) -> None:
-        """Gives the pieces of datagrams that come before this stretch to a reassembler of its own flows."""
-        found, room = list[_LookedAt](), LOOK
+        """Gives the fragments before this range to a reassembler, with this reader's flow numbers."""
+        found, room = list[_EarlierRecords](), LOOK
         try:
             for each in self._earlier:
                 try:
-                    found.append(_LookedAt(each, room, self._first))
+                    found.append(_EarlierRecords(each, room, self._first))
                 except CaptureError:
                     break
                 room -= found[-1].packets
@@ -129,13 +132,13 @@ class RangeReader(SelfClosing):
                 one.store.close()
 
     def close(self) -> None:
-        """Closes the capture; what was given out stays."""
+        """Closes the capture."""
         self._input.close()
         self.store.close()
 
 
-class _Primed(DatagramReassembler):
-    """Looks back before it takes its first piece."""
+class _LookBackReassembler(DatagramReassembler):
+    """Reads the fragments before the range when it gets its first fragment."""
 
     def __init__(self, packets: RangeReader) -> None:
         super().__init__()
@@ -148,24 +151,24 @@ class _Primed(DatagramReassembler):
         return super().add(time, key, offset, more, header, part)
 
 
-class _LookedAt:
-    """The last records of an earlier stretch, at most `most`, not behind a place in time nor long before it.
+class _EarlierRecords:
+    """Holds the last records of an earlier range: at most `most`, before a place in time and not long before it.
 
-    `whole`: all that is not behind that place.
+    `whole`: they are all records of the range before that place.
     """
 
     def __init__(self, earlier: EarlierRange, most: int, place: int) -> None:
         self.store, self.whole, self.packets = Store(), True, 0
         self.records = deque[RecordBlock]()
         try:
-            one = _opened(earlier.path, self.store, [], earlier.stretch)
-            latest = LOWEST if earlier.stretch.begin is None else earlier.stretch.begin.place
+            one = _open_range(earlier.path, self.store, [], earlier.part)
+            latest = LOWEST if earlier.part.begin is None else earlier.part.begin.place
             for records in one.blocks():
                 places = np.maximum(np.maximum.accumulate(records.time), latest)
                 latest = int(places[-1])
                 first, last = np.searchsorted(places, (place - PATIENCE, place + 1)).tolist()
                 self.whole &= not first
-                self._add(records.take(slice(max(first, last - most), last)), most)
+                self._add(records[slice(max(first, last - most), last)], most)
             one.close()
         except BaseException:
             self.store.close()
@@ -178,8 +181,8 @@ class _LookedAt:
             self.packets -= len(self.records.popleft())
 
 
-def _opened(
-    path: str, store: Store, findings: list[Finding], stretch: CaptureRange, called: str | None = None
+def _open_range(
+    path: str, store: Store, findings: list[Finding], part: CaptureRange, called: str | None = None
 ) -> CaptureInput:
     stop = threading.Event()
-    return CaptureInput(path, store, findings, follow=False, block=BLOCK, stop=stop, stretch=stretch, called=called)
+    return CaptureInput(path, store, findings, follow=False, block=BLOCK, stop=stop, part=part, called=called)

@@ -1,4 +1,4 @@
-"""What every reader of a capture format gives: columns of records, and what is known of the capture itself."""
+"""Records of capture files as columns, what is known of a capture, and the base of all scanners."""
 
 from __future__ import annotations
 
@@ -11,38 +11,39 @@ from numpy.typing import NDArray
 
 from analyzer.capture.sources import ByteSource
 from analyzer.capture.store import SHIFT
-from analyzer.columns.arrays import ColumnTable
+from analyzer.columns.arrays import ArrayRows
+from analyzer.columns.tables import ColumnTable
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import field, slotted
 
 LARGEST_BLOCK = 1 << 17
-"""Records in a block at most: what lies in memory of a capture at one time."""
+"""Records in the largest block, which bounds what lies in memory of a capture."""
 
 LARGEST_RECORD = 256 << 20
-"""A record that claims more bytes is damage, whatever the file says."""
+"""Bytes of the largest record; a larger claim is damage."""
 
 USUAL_SNAPLEN = 262_144
-"""Capturing programs keep to this bound; a record far beyond it is judged by whether its bytes are there."""
+"""Bytes that capturing programs stay within; a larger record must have all its bytes in the file."""
 
 WINDOW = 16 << 20
-"""Bytes looked at in one go where looking is a read."""
+"""Bytes that are scanned at once if they must be read."""
 
 MAPPED_WINDOW = 64 << 20
-"""The same where it is none: more records are hopped over together, and all of a block mostly."""
+"""Bytes that are scanned at once in a mapped file."""
 
 LOWEST = np.iinfo(np.int64).min
-"""Earlier than any packet."""
+"""A time before any packet."""
 
 MOST_COMMENTS = 1 << 21
 """Comments on packets of one capture whose places are kept."""
 
 
 @slotted(frozen=False)
-class RecordBlock:
-    """Consecutive packets of one capture, or of several merged into one timeline; equally long columns.
+class RecordBlock(ArrayRows):
+    """Holds consecutive packets of one capture, or of a timeline, as equally long columns.
 
-    `at`: location of the first captured byte; `captured` and `original`: bytes kept and bytes on the wire; `link`:
-    the LINKTYPE. Times are nanoseconds since 1970.
+    `at`: location of the first captured byte; `captured` and `original`: bytes kept and bytes on the wire; `link`: the
+    LINKTYPE. Times are ns since 1970.
     """
 
     time: NDArray[np.int64]
@@ -51,31 +52,16 @@ class RecordBlock:
     original: NDArray[np.int64]
     link: NDArray[np.int32]
 
-    def __len__(self) -> int:
-        return len(self.time)
-
-    def take(self, rows: NDArray[np.int64] | slice) -> RecordBlock:
-        """The rows that an index array or a slice picks."""
-        return RecordBlock(*(getattr(self, name)[rows] for name in RecordBlock.__annotations__))
-
 
 def make_empty_block() -> RecordBlock:
-    """A block of nothing."""
+    """Returns a block without records."""
     nothing = np.zeros(0, np.int64)
     return RecordBlock(nothing, nothing, nothing, nothing, np.zeros(0, np.int32))
 
 
-def concatenate_blocks(blocks: Sequence[RecordBlock]) -> RecordBlock:
-    """One block of several, in their order; at least one."""
-    if len(blocks) == 1:
-        return blocks[0]
-    names = RecordBlock.__annotations__
-    return RecordBlock(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
-
-
 @slotted
 class CaptureInterface:
-    """Where packets were captured: LINKTYPE, snap length (0: none), ticks of the clock per second."""
+    """Describes an interface of a capture: LINKTYPE, snap length (0: none), clock ticks per second."""
 
     name: str
     link: int
@@ -86,23 +72,23 @@ class CaptureInterface:
 
 @slotted
 class InterfaceStatistics:
-    """What an interface's counters said last: packets that came, and of these how many could not be kept."""
+    """Holds the last counters of an interface: packets received, and those of them that were dropped."""
 
     received: int
     dropped: int
 
 
 class RecordComments(ColumnTable):
-    """Comments on packets of one capture, in its order, several of one packet in theirs.
+    """Holds the comments on packets of one capture, in order of packets.
 
-    `record`: location of the packet's first captured byte; `at` and `length`: where the text lies, and its bytes.
+    `record`: location of the packet's first captured byte; `at` and `length`: location and bytes of the text.
     """
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"record": np.int64, "at": np.int64, "length": np.int32}
 
 
 class DescriptionBlock(NamedTuple):
-    """A block of a pcapng file that says how packets are read: its type, where it begins, struct's byte order."""
+    """Locates a pcapng block that says how to read packets: type, position, struct's byte order."""
 
     kind: int
     position: int
@@ -110,10 +96,10 @@ class DescriptionBlock(NamedTuple):
 
 
 class ScanState(NamedTuple):
-    """A place between two records of a capture, and what must be known to read on from there.
+    """Describes a place between two records, and what a scanner must know to go on from there.
 
-    position: in bytes. records, place: how many come before it, and the highest of their times (ns). told: what the
-    format's hopper has learned on the way, as numbers and texts, so that it can be written as JSON.
+    position: in bytes. records, place: number of records before it, and the highest of their times (ns). learned: what
+    the format's scanner has learned, as numbers and texts that JSON can hold.
     """
 
     position: int
@@ -123,7 +109,7 @@ class ScanState(NamedTuple):
 
 
 class CaptureRange(NamedTuple):
-    """A part of a capture: from where (None: its beginning), and up to which byte (None: its end)."""
+    """Describes a part of a capture: its begin (None: of the capture), and the byte where it ends (None: the end)."""
 
     begin: ScanState | None = None
     end: int | None = None
@@ -131,13 +117,12 @@ class CaptureRange(NamedTuple):
 
 @slotted(frozen=False)
 class CaptureInfo:
-    """What is known of one capture, as far as it has been read.
+    """Describes one capture, as far as it has been read.
 
-    `comments`: on packets; `remarks`: on the capture itself, the first ones. `names`: what the capture calls an
-    address, what it said last at the end; `told`: how often it said something. `left_out`: how many comments and names
-    were too many to be kept. `first` and `last`: the lowest and the highest packet time.
-    `described`: a pcapng file's sections, interfaces and names, as they stand in it. `statistics`: of interfaces, by
-    their place in `interfaces`. `file`: its source in the store.
+    `comments`: on packets; `remarks`: the first comments on the capture itself. `names`: names of addresses, the latest
+    one last; `told`: number of names read. `left_out`: comments and names that were too many to keep. `first` and
+    `last`: the lowest and the highest packet time. `described`: sections, interfaces and names of a pcapng file, in
+    order. `statistics`: of interfaces, by their index. `file`: its source in the store.
     """
 
     path: str
@@ -169,7 +154,7 @@ class CaptureInfo:
         return self.remarks[0] if self.remarks else None
 
     def count(self, block: RecordBlock) -> None:
-        """Adds a block that was read."""
+        """Adds a block to the counts."""
         self.packets += len(block)
         self.captured += int(block.captured.sum())
         self.original += int(block.original.sum())
@@ -179,10 +164,10 @@ class CaptureInfo:
 
 
 class RecordScanner(ABC):
-    """Hops over the record headers of one capture and never looks at a packet.
+    """Scans the record headers of one capture, and never reads a packet.
 
-    It stops at a record whose bytes are not all there, and goes on from it when asked again. `position` is the first
-    byte not yet understood.
+    It stops at a record whose bytes are incomplete, and tries it again on the next call. `position` is the first byte
+    that has not been understood.
     """
 
     def __init__(self, source: ByteSource, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
@@ -195,11 +180,11 @@ class RecordScanner(ABC):
         self._limit = block
 
     def read_block(self) -> RecordBlock | None:
-        """The next packets as far as their bytes are there; None when there is none (now, or for good)."""
+        """Returns the next packets whose bytes are there; None if there is none (yet)."""
         parts: list[RecordBlock] = []
         room = self._limit
         while room > 0 and not self.is_damaged:
-            part = self._hop(room)
+            part = self._scan(room)
             if part is None:
                 break
             if len(part):
@@ -208,18 +193,18 @@ class RecordScanner(ABC):
         if not parts:
             return None
         self._limit = min(self._limit * 2, max(LARGEST_BLOCK, self._limit))
-        block = concatenate_blocks(parts)
+        block = RecordBlock.concatenate(parts)
         self.info.count(block)
         return block
 
     def blocks_for(self, size: int) -> Iterator[RecordBlock]:
-        """The next packets, about `size` bytes of them and at least one; fewer if they are not all there."""
+        """Yields the next packets, about `size` bytes and at least one, or fewer if not all of them are there."""
         end = self.position + size
-        # Going for the last byte of it would take many small steps, and each looks at a whole window.
+        # Going on to the last byte would take many small steps, each over a whole window.
         enough = end - size // 32
         while self.position < enough and not self.is_damaged:
             usual = self.position // self.info.packets if self.info.packets else LARGEST_BLOCK
-            block = self._hop(min(max((end - self.position) // usual, 1), LARGEST_BLOCK))
+            block = self._scan(min(max((end - self.position) // usual, 1), LARGEST_BLOCK))
             if block is None:
                 return
             if len(block):
@@ -227,35 +212,38 @@ class RecordScanner(ABC):
                 yield block
 
     def save_state(self) -> ScanState:
-        """Where it is, having begun at the beginning."""
+        """Returns the present state of a scanner that began at the beginning."""
         latest = LOWEST if self.info.last is None else self.info.last
-        return ScanState(self.position, self.info.packets, latest, self._learned())
+        return ScanState(self.position, self.info.packets, latest, self._export_learned())
 
     def restore_state(self, standing: ScanState) -> None:
-        """Reads on from where another hopper of the same capture was."""
+        """Goes on from the state of another scanner of the same capture."""
         self.position = standing.position
-        self._learn(standing)
+        self._import_learned(standing)
 
-    def _learned(self) -> Sequence[int | str]:
-        """What `_learn` needs besides the place itself."""
+    def _export_learned(self) -> Sequence[int | str]:
+        """Returns what `_import_learned` needs besides the place itself."""
         return ()
 
     @abstractmethod
-    def _learn(self, standing: ScanState) -> None:
-        """Takes what another hopper was told on its way."""
+    def _import_learned(self, standing: ScanState) -> None:
+        """Takes what another scanner has learned."""
 
     @abstractmethod
-    def _hop(self, room: int) -> RecordBlock | None:
-        """At most `room` records from `position` on (none: only `position` moved); None: no whole record is there."""
+    def _scan(self, room: int) -> RecordBlock | None:
+        """Returns at most `room` records from `position` on, or None if no whole record is there.
+
+        An empty block means that only `position` has moved.
+        """
 
     def finish(self) -> None:
-        """Says that no more bytes will come: what is left over is damage."""
+        """Notes that no more bytes will come: left-over bytes are damage."""
         left = self.source.size() - self.position
         if left > 0 and not self.is_damaged:
             self.damage(self.position, f"it ends in the middle of a record, of which {left} bytes are there")
 
     def damage(self, position: int, what: str) -> None:
-        """Ends the reading of this capture with its one Finding."""
+        """Ends the reading of this capture with a Finding."""
         self.is_damaged = True
         text = f"{self.info.path} is damaged at byte {position}: {what}; the packets before it are read"
         self._findings.append(Finding(Severity.ERROR, "damaged-capture", text, offset=position))

@@ -1,9 +1,12 @@
-"""Captures through scapy's own readers and layers: slow, independent, and so the oracle of the native reader.
+"""Reads captures and unusual encapsulations by scapy's readers and layers.
 
-Scapy decides what a packet is and where TCP's payload ends; the payload goes to the annex, since a dissected layer
-does not know its place in the file. Known differences: scapy ignores if_tsoffset and the time of simple packets,
-loses packets where a file has several sections of different byte order, and puts only IPv4 fragments together that
-come in order.
+Theory. Scapy knows hundreds of layers, and is a hundred times slower than columns. The native reader imports it only
+for an unusual packet, with the layers that it needs, and asks one question: where does the innermost IP packet begin?
+
+With `--reader scapy` all packets come from here: slowly and independently, as an oracle for the native reader. Scapy
+decides what a packet is and where its payload ends; the payload goes to the annex, since a layer does not know its
+place in the file. Known differences: scapy ignores if_tsoffset and the time of simple packets, loses packets of a file
+whose sections differ in byte order, and reassembles only IPv4 fragments that come in order.
 """
 
 from __future__ import annotations
@@ -53,20 +56,23 @@ class _Row(NamedTuple):
 def read_blocks(
     inputs: Sequence[CaptureInput], store: Store, flows: FlowTable, counts: PacketCounts
 ) -> Iterator[PacketBlock]:
-    """What Packets.blocks() promises, for captures that end. Raises CaptureError where scapy finds no capture."""
-    merged = heapq.merge(*(_timed(one) for one in inputs), key=lambda pair: pair[0])
+    """Yields the blocks of PacketReader.blocks(), for captures that end.
+
+    Raises CaptureError if scapy finds no capture.
+    """
+    merged = heapq.merge(*(_read_with_times(one) for one in inputs), key=lambda pair: pair[0])
     rows = _rows((packet for _, packet in merged), counts)
     while batch := list(islice(rows, BLOCK)):
         yield _block(batch, store, flows)
 
 
-def _timed(one: CaptureInput) -> Iterator[tuple[int, Packet]]:
-    """(place in the timeline, packet): the running maximum of the packets' times."""
+def _read_with_times(one: CaptureInput) -> Iterator[tuple[int, Packet]]:
+    """Yields each packet with its place in the timeline: the highest time of the packets so far."""
     find_link_class(1)
     from scapy.error import Scapy_Exception
     from scapy.utils import PcapReader
 
-    # Hopping through brings a pipe's bytes, what is known of the file, and the Finding where it is damaged.
+    # Scanning reads a pipe's bytes, describes the file, and finds damage.
     for _ in one.blocks():
         pass
     place = 0
@@ -119,7 +125,7 @@ def _rows(packets: Iterator[Packet], counts: PacketCounts) -> Iterator[_Row]:
 
 
 def _row(number: int, time: int, packet: Packet) -> _Row | None:
-    """The innermost TCP segment; None when there is none, or when it contradicts itself."""
+    """Returns the innermost TCP segment, or None if there is none or it contradicts itself."""
     from scapy.layers.inet import IP, TCP
     from scapy.layers.inet6 import IPv6
 
@@ -204,13 +210,13 @@ LINKS = {
 
 
 class UnreadablePacket(Exception):
-    """Scapy has no layer for the link type, or stumbled over the packet."""
+    """Scapy has no layer for the link type, or fails on the packet."""
 
 
 def find_innermost_ip(data: bytes, link: int) -> int:
-    """The offset in `data` of the innermost IP header; 0 when there is none, or none behind the first byte.
+    """Returns the offset in `data` of the innermost IP header, or 0 if there is none behind the first byte.
 
-    `data`: the beginning of a packet of LINKTYPE `link`. Raises Unreadable.
+    `data`: the beginning of a packet of LINKTYPE `link`. Raises UnreadablePacket.
     """
     layer_class = find_link_class(link)
     if layer_class is None:
@@ -222,7 +228,7 @@ def find_innermost_ip(data: bytes, link: int) -> int:
     try:
         layer = layer_class(data)
         while layer.raw_packet_cache is not None:
-            # Exactly these: the packets quoted in ICMP errors have classes derived from them.
+            # Not isinstance: packets quoted in ICMP errors have derived classes.
             if type(layer) in (IP, IPv6) and offset < len(data) and data[offset] >> 4 == layer.version:
                 found = offset
             offset += len(layer.raw_packet_cache)
@@ -234,7 +240,7 @@ def find_innermost_ip(data: bytes, link: int) -> int:
 
 @cache
 def find_link_class(link: int) -> type[Packet] | None:
-    """Scapy's layer for a LINKTYPE; None when it has none. Imports the layers on the first call."""
+    """Returns scapy's layer for a LINKTYPE, or None. Imports the layers on the first call."""
     logging.getLogger("scapy").setLevel(logging.ERROR)
     for module in ("scapy.layers.l2", "scapy.layers.inet", "scapy.layers.inet6", *TUNNELS):
         import_module(module)

@@ -1,8 +1,8 @@
-"""Where captured bytes lie: a mapped file, a file that is read anew each time, a spool of our own.
+"""Sources of captured bytes: a mapped file, a file that is read anew each time, a spool of our own.
 
-Theory. A mapped page behind the end of a file that somebody truncated kills the process with SIGBUS. So only files that
-stand still are mapped, and those that nobody else can reach (unlinked spools); a file that grows (growing.py) or that a
-ring may truncate is read with pread, where missing bytes are a short answer and become zeros.
+Theory. If somebody truncates a mapped file, access to a page behind its end kills the process with SIGBUS. So only two
+kinds of files are mapped: files that are complete, and unlinked spools that no other process can reach. A growing file
+(growing.py), or a file that a ring may truncate, is read with pread, and missing bytes become zeros.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from numpy.typing import NDArray
 from analyzer.errors import CaptureError
 
 CHUNK = 4 << 20
-"""Bytes that Pread.gather reads at once, to which the width of the last row is added."""
+"""Bytes that PositionedFile.gather reads at once, plus the width of the last row."""
 
 HOLE = 1 << 20
-"""Bytes of a spool that are let go at once."""
+"""Bytes of a spool that are given back at once."""
 
 
 class ByteSource(Protocol):
-    """Bytes at positions from 0 to `size()`."""
+    """Holds bytes at positions from 0 to `size()`."""
 
     def size(self) -> int:
-        """Bytes that are there now."""
+        """Returns the bytes that are there now."""
 
     def window(self, position: int, length: int) -> memoryview:
-        """The bytes from `position`, at most `length`, fewer at the end; for a mapped file no copy."""
+        """Returns at most `length` bytes from `position`, fewer at the end; a mapped file copies none."""
 
     def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """Rows of `width` bytes, shape (n, width), contiguous; bytes behind the end are 0."""
+        """Returns rows of `width` bytes at n positions, shape (n, width), contiguous; bytes behind the end are 0."""
 
     def duplicate(self) -> int:
-        """A descriptor at position 0 that the caller closes."""
+        """Returns a descriptor at position 0 that the caller closes."""
 
     def close(self) -> None:
-        """Lets go of the descriptor."""
+        """Closes the descriptor."""
 
 
 def duplicate_descriptor(descriptor: int) -> int:
-    """A second descriptor of the same file, at its beginning."""
+    """Returns a second descriptor of the same file, at its beginning."""
     again = os.dup(descriptor)
     os.lseek(again, 0, os.SEEK_SET)
     return again
 
 
 class MappedFile:
-    """A file that stands still; takes over the descriptor."""
+    """Maps a file that does not change; owns the descriptor."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -61,62 +61,62 @@ class MappedFile:
         self._remap()
 
     def _remap(self) -> mmap.mmap | bytes:
-        # What is returned is what was looked at: another thread, which reads rows, may put a shorter map back.
+        # Returns the map that was checked, because another thread may put a shorter one back.
         found = self._map
         if len(found) != self._size:
-            # The old map is not closed: rows or windows may still look at it. It goes with its last reader.
+            # The old map is not closed, because views of it may exist. It goes with the last of them.
             found = self._map = mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ)
         return found
 
     def size(self) -> int:
-        """Bytes in the file."""
+        """Returns the bytes in the file."""
         return self._size
 
     def window(self, position: int, length: int) -> memoryview:
-        """See Source.window."""
+        """Returns a view of at most `length` bytes from `position`, without a copy."""
         return memoryview(self._remap())[position : position + length]
 
     def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """See Source.gather."""
+        """Returns rows of `width` bytes at n positions, shape (n, width); bytes behind the end are 0."""
         return gather_rows(self._remap(), positions, width)
 
     def duplicate(self) -> int:
-        """See Source.duplicate."""
+        """Returns a descriptor at position 0 that the caller closes."""
         return duplicate_descriptor(self._descriptor)
 
     def close(self) -> None:
-        """See Source.close; what still looks at the map keeps it alive."""
+        """Closes the descriptor; existing views keep the map alive."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor, self._map, self._size = -1, b"", 0
 
 
 class Spool(MappedFile):
-    """A temporary file without a name: only this process can reach it, so it may be mapped while it grows."""
+    """Is a temporary file without a name, which may be mapped while it grows because no other process can reach it."""
 
     def __init__(self) -> None:
-        import tempfile  # brings random, shutil and two codecs along; only pipes and compressed captures are spooled
+        import tempfile  # lazy: it imports random, shutil and two codecs, and few captures are spooled
 
         with tempfile.TemporaryFile(prefix="wireanalyze-") as file:
             descriptor = os.dup(file.fileno())
         super().__init__(descriptor)
         self.released = 0
-        """Bytes that are 0 now and take no space."""
+        """Bytes at the front that read as 0 and take no space."""
 
     def release(self, position: int) -> None:
-        """Nobody will ask for bytes before `position`: their space is given back, where the system can do that.
+        """Gives back the space before `position` where the system can do that; nobody will read it again.
 
-        The first HOLE bytes stay: they say what kind of capture it is.
+        The first HOLE bytes stay, because they show the kind of capture.
         """
         begin, end = self.released + HOLE, position // HOLE * HOLE
         if end > begin and self._descriptor >= 0:
-            from analyzer.capture.libc import punch_hole  # only pipes without an end are let go of
+            from analyzer.capture.libc import punch_hole  # lazy: only endless pipes need it
 
             if punch_hole(self._descriptor, begin, end):
                 self.released = end - HOLE
 
     def append(self, data: bytes | memoryview) -> int:
-        """Adds `data` at the end and returns its position. Raises CaptureError when the disk is full."""
+        """Adds `data` at the end and returns its position. Raises CaptureError if the disk is full."""
         position = self._size
         rest = memoryview(data)
         try:
@@ -134,10 +134,10 @@ class Spool(MappedFile):
 
 
 class PositionedFile:
-    """A file that may be truncated under us: never mapped. Takes over the descriptor.
+    """Reads a file with pread, because it may be truncated at any time; owns the descriptor.
 
-    end: the file is read as if it ended there, if it goes on. Reading and closing it from several threads is safe: a
-    descriptor that was closed may soon be another file's.
+    end: the file is read as if it ended there. Reading and closing it from several threads is safe: the number of a
+    closed descriptor may soon belong to another file.
     """
 
     def __init__(self, descriptor: int, end: int | None = None) -> None:
@@ -146,19 +146,19 @@ class PositionedFile:
         self._lock = threading.RLock()
 
     def size(self) -> int:
-        """Bytes in the file at this moment."""
-        return self._there()
+        """Returns the bytes in the file at this moment."""
+        return self._find_size()
 
-    def _there(self) -> int:
+    def _find_size(self) -> int:
         with self._lock:
             size = os.fstat(self._descriptor).st_size if self._descriptor >= 0 else 0
         return size if self._end is None else min(size, self._end)
 
-    def _read(self, position: int, length: int) -> bytes:
-        """What is there of `length` bytes; the bound keeps a hostile length from being allocated."""
+    def _read_available(self, position: int, length: int) -> bytes:
+        """Returns `length` bytes or fewer; a hostile length is never allocated."""
         parts: list[bytes] = []
         with self._lock:
-            length = min(length, self._there() - position)
+            length = min(length, self._find_size() - position)
             while length > 0:
                 part = os.pread(self._descriptor, length, position)
                 if not part:
@@ -169,11 +169,11 @@ class PositionedFile:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def window(self, position: int, length: int) -> memoryview:
-        """See Source.window."""
-        return memoryview(self._read(position, length))
+        """Returns a copy of at most `length` bytes from `position`."""
+        return memoryview(self._read_available(position, length))
 
     def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """See Source.gather; reads the range that is needed in bounded chunks."""
+        """Returns rows of `width` bytes at n positions, shape (n, width); reads the needed range in bounded chunks."""
         rows = np.zeros((len(positions), width), np.uint8)
         if not len(positions):
             return rows
@@ -183,17 +183,17 @@ class PositionedFile:
         starts = np.flatnonzero(np.diff(chunks, prepend=chunks[0] - 1))
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(ordered)], strict=True):
             first = int(ordered[start])
-            data = self._read(first, int(ordered[stop - 1]) - first + width)
+            data = self._read_available(first, int(ordered[stop - 1]) - first + width)
             rows[order[start:stop]] = gather_rows(data, ordered[start:stop] - first, width)
         return rows
 
     def duplicate(self) -> int:
-        """See Source.duplicate."""
+        """Returns a descriptor at position 0 that the caller closes."""
         with self._lock:
             return duplicate_descriptor(self._descriptor)
 
     def close(self) -> None:
-        """See Source.close."""
+        """Closes the descriptor."""
         with self._lock:
             if self._descriptor >= 0:
                 os.close(self._descriptor)
@@ -204,9 +204,9 @@ Buffer = bytes | memoryview | mmap.mmap
 
 
 def gather_rows(data: Buffer, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-    """Rows (n, width) of `data` at `positions` (at least 0); bytes behind its end are 0.
+    """Returns rows (n, width) of `data` at n positions (at least 0); bytes behind its end are 0.
 
-    A void view with stride 1 lets one fancy index copy whole rows (25 ns each); take() would first lay out the view.
+    A void view with stride 1 lets one fancy index copy whole rows, at 25 ns each; take() would first lay out the view.
     """
     last = len(data) - width
     if last >= 0 and (not len(positions) or int(positions.max()) <= last):
@@ -228,10 +228,10 @@ def _rows(data: Buffer, positions: NDArray[np.int64], width: int) -> NDArray[np.
 
 
 class SelfClosing:
-    """A context manager that closes itself."""
+    """Makes a context manager of a class with close()."""
 
     def close(self) -> None:
-        """Gives back what is held."""
+        """Releases what the object holds."""
 
     def __enter__(self) -> Self:
         return self

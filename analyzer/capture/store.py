@@ -1,8 +1,8 @@
-"""Locations: one int64 says in which source a byte lies and where.
+"""Locations: one int64 says in which source a byte lies, and where.
 
-Theory. Columns hold millions of positions in several files; one integer for both keeps a row at eight bytes, sorts by
-file and position, and travels to another process as a number. Bytes that lie nowhere in one piece (reassembled
-fragments) are put into the annex, so that every payload has a location.
+Theory. Columns hold millions of positions in several files. One integer for both keeps a row at eight bytes, sorts by
+file and position, and can be sent to another process. Bytes that do not lie in one place (reassembled fragments) go to
+the annex, so that every payload has a location.
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ from analyzer.capture.sources import ByteSource, MappedFile, Spool
 
 SHIFT = 48
 POSITION = (1 << SHIFT) - 1
-"""A location is source id << SHIFT | position; 32,768 sources of 256 TiB."""
+"""Mask of the position. A location is source id << SHIFT | position: 32,768 sources of 256 TiB."""
 
 MOST = 1 << 15
 
 NEAR = 1 << 20
 SPARSE = 4
-"""Places are read in one go where that is no more than NEAR bytes, or than SPARSE times theirs."""
+"""Places are read in one call if they span at most NEAR bytes, or SPARSE times their own bytes."""
 
 
 class RemovedSource:
-    """A source that is no longer there: all its bytes are 0."""
+    """Stands for a source that is gone: all its bytes are 0."""
 
     def size(self) -> int:
-        """See Source.size."""
+        """Returns 0."""
         return 0
 
     def window(self, position: int, length: int) -> memoryview:
-        """See Source.window."""
+        """Returns no bytes."""
         return memoryview(b"")
 
     def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """See Source.gather."""
+        """Returns rows of zeros."""
         return np.zeros((len(positions), width), np.uint8)
 
     def duplicate(self) -> int:
-        """See Source.duplicate."""
+        """Raises FileNotFoundError."""
         raise FileNotFoundError
 
     def close(self) -> None:
-        """See Source.close."""
+        """Does nothing."""
 
 
 REMOVED = RemovedSource()
 
 
 class Store:
-    """The sources of one analysis, each with its id, and the annex."""
+    """Holds the sources of one analysis, each with its id, and the annex."""
 
     def __init__(self) -> None:
         self._sources: list[ByteSource] = []
@@ -62,10 +62,10 @@ class Store:
         self._annex_id = 0
 
     def add(self, source: ByteSource) -> int:
-        """Takes `source` over (close() closes it) and returns its id.
+        """Takes over `source`, which close() closes, and returns its id.
 
-        Ids of sources that were removed are given again when there are no others. Raises OverflowError when 32,768
-        sources are there.
+        Ids of removed sources are used again when there are no others. Raises OverflowError for more than 32,768
+        sources.
         """
         if len(self._sources) < MOST:
             self._sources.append(source)
@@ -77,7 +77,7 @@ class Store:
         return number
 
     def remove(self, number: int) -> None:
-        """Closes a source; whoever still reads it finds zeros."""
+        """Closes a source; its bytes then read as 0."""
         gone, self._sources[number] = self._sources[number], REMOVED
         gone.close()
         self._removed.append(number)
@@ -88,44 +88,47 @@ class Store:
         return 0 if self._annex is None else self._annex.size()
 
     def release(self, appended: int) -> None:
-        """Nobody will ask for the first so many bytes that append() was given; they read as 0."""
+        """Gives back the space of the first `appended` bytes of the annex, which then read as 0."""
         if self._annex is not None:
             self._annex.release(appended)
 
     def append(self, data: bytes) -> int:
-        """Puts `data` into the annex and returns its location. Raises CaptureError when the disk is full."""
+        """Puts `data` into the annex and returns its location. Raises CaptureError if the disk is full."""
         if self._annex is None:
             self._annex = Spool()
             self._annex_id = self.add(self._annex)
         return self._annex_id << SHIFT | self._annex.append(data)
 
     def read_bytes(self, location: int, length: int) -> bytes:
-        """`length` bytes at `location`; those behind the end of the source are 0."""
+        """Returns `length` bytes at `location`; bytes behind the end of the source are 0."""
         return bytes(self._sources[location >> SHIFT].window(location & POSITION, length)).ljust(length, b"\0")
 
     def window(self, location: int, length: int) -> memoryview:
-        """`length` bytes at `location`, where they are if the source is mapped; those behind its end are 0."""
+        """Returns a view of `length` bytes at `location`, without a copy of a mapped source.
+
+        Bytes behind its end are 0.
+        """
         found = self._sources[location >> SHIFT].window(location & POSITION, length)
         return found if len(found) == length else memoryview(bytes(found).ljust(length, b"\0"))
 
     def read_many(self, locations: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[bytes]:
-        """What read() gives, for many places at once; cheap where all lie in one file and near each other."""
+        """Returns the bytes at n locations; this is cheap if they lie in one file and near each other."""
         found = self._common(locations, lengths)
         if found is not None:
             return list(map(bytes, _pieces(found[0], locations - found[1], lengths)))
         return [self.read_bytes(at, length) for at, length in zip(locations.tolist(), lengths.tolist(), strict=True)]
 
     def read_joined(self, locations: NDArray[np.int64], lengths: NDArray[np.int64], behind: bytes = b"") -> bytes:
-        """The same, one behind the other, and something behind the last."""
+        """Returns the bytes at n locations as one bytes object, followed by `behind`."""
         found = self._common(locations, lengths)
         if found is None:
             return b"".join((*self.read_many(locations, lengths), behind))
         return b"".join((*_pieces(found[0], locations - found[1], lengths), behind))
 
     def _common(self, locations: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[memoryview, int] | None:
-        """Bytes of the one file in which all of these places lie, and their location; None where there are no such.
+        """Returns bytes of the one file in which all of these places lie, and their location; None if there is none.
 
-        What is not mapped is read for this, as long as that is not much more than what is asked for.
+        A file that is not mapped is read if that is not much more than the bytes that are wanted.
         """
         some = lengths > 0
         if not bool(some.any()):
@@ -140,7 +143,7 @@ class Store:
         return (view, begin) if len(view) == end - begin else None
 
     def gather(self, locations: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """Rows of `width` bytes at `locations`, shape (n, width); bytes behind the end of a source are 0."""
+        """Returns rows of `width` bytes at n locations, shape (n, width); bytes behind the end of a source are 0."""
         if not len(locations):
             return np.zeros((0, width), np.uint8)
         ids = locations >> SHIFT
@@ -154,11 +157,11 @@ class Store:
         return rows
 
     def close(self) -> None:
-        """Closes every source; the annex and spools vanish."""
+        """Closes all sources; the annex and spools vanish."""
         for source in self._sources:
             source.close()
 
 
 def _pieces(view: memoryview, places: NDArray[np.int64], lengths: NDArray[np.int64]) -> Iterator[memoryview]:
-    """The bytes at each place; by map, for there are hundreds of thousands."""
+    """Yields the bytes at each place; map() is the fastest loop for hundreds of thousands of them."""
     return map(view.__getitem__, map(slice, places.tolist(), (places + lengths).tolist()))

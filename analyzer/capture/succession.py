@@ -1,12 +1,12 @@
-"""Files that are written one after the other, as one capture: what a live capture gives to who reads it.
+"""Files that are written one after the other, read as one capture: the output of a live capture.
 
-Theory. Whoever writes them says when a file was begun, when a ring has taken one away, and when there will be no more.
-A file is opened as soon as it has begun, so its packets can be read whatever becomes of its name. It is whole when the
-next one begins, or when all has ended. It is held until whoever reads says that nothing of it is needed any more; what
-is held can be saved as one file, for sections of pcapng may follow each other.
+Theory. The writer says when a file begins, when a ring has removed one, and when no more will come. A file is opened as
+soon as it begins, so its packets stay readable when its name is gone. It is complete when the next file begins, or at
+the end. It is kept until the reader needs nothing of it any more. The kept files can be saved as one file, because
+pcapng sections may follow each other.
 
-Descriptors are few: of the files that have been read only the last have one, the others are opened for each look, if
-their names still lead to them.
+Descriptors are scarce. Of the files that have been read only the last ones keep a descriptor. The others are opened for
+each access, if their names still lead to them.
 """
 
 from __future__ import annotations
@@ -23,25 +23,26 @@ from analyzer.capture.sources import PositionedFile
 from analyzer.errors import CaptureError, UserError
 
 AWAKE = 128
-"""Files that have been read and that keep their descriptors: the last ones."""
+"""Number of files that have been read and keep their descriptors."""
 
 MOST_FILES, MOST_BYTES = 8192, 64 << 30
-"""Files that are held, and bytes of those among them that nobody else has. Of more the first count as gone."""
+"""Files that are kept, and bytes of kept files without a name. Beyond these the first files count as removed."""
 
 MOST_PROBLEMS = 100
 
 CLOSED = -1
-"""No descriptor."""
+"""Stands for no descriptor."""
 
 WAIT = 0.1
-"""Seconds between two looks at whether the reading was stopped, while no file has begun."""
+"""Seconds between two checks of `stop`, while no file has begun."""
 
 
 class SuccessionFile:
-    """One file. `source`: its bytes. `whole` is set when no more will be written to it; `gone`: the ring took it away.
+    """Describes one file.
 
-    What reads it is `input`; its packets are numbered from `first` on, and once it `is_read` there are no more of them.
-    `only_ours`: the bytes of one that has been read, if its name has gone.
+    `source`: its bytes. `whole` is set when no more will be written; `gone`: the ring has removed it. `input` reads it;
+    its packets are numbered from `first` on, and when `is_read` is set there are no more of them. `only_ours`: bytes of
+    a file that has been read and has no name.
     """
 
     def __init__(self, path: str, descriptor: int) -> None:
@@ -56,14 +57,15 @@ class SuccessionFile:
 
     @property
     def end(self) -> int:
-        """The number behind its last packet, as far as it has been read."""
+        """Number behind its last packet, as far as it has been read."""
         return self.first + (0 if self.input is None else self.input.info.packets)
 
 
 class FileSuccession:
-    """All methods may be called from any thread. To be read by one Packets, which closes what it has begun to read.
+    """Holds the files of a live capture. All methods may be called from any thread.
 
-    problems: sentences about files that could not be opened.
+    One PacketReader reads it, and closes the files that it has begun to read. problems: sentences about files that
+    could not be opened.
     """
 
     def __init__(self) -> None:
@@ -76,11 +78,14 @@ class FileSuccession:
         self.problems: list[str] = []
 
     def add_file(self, path: str) -> bool:
-        """A file was begun, and the one before it is whole. Whether it is open now: only then may its name go."""
+        """Notes that a file has begun, and that the one before is complete; returns whether it is open.
+
+        Only then may its name be removed.
+        """
         try:
             descriptor = CLOSED if self._closed else open_capture(path)
         except CaptureError:
-            descriptor = CLOSED  # too many are open, mostly: it is tried again when its turn has come
+            descriptor = CLOSED  # mostly too many files are open: it is tried again later
         with self._changed:
             self._finish_last()
             if not self._closed:
@@ -91,7 +96,7 @@ class FileSuccession:
             return self._closed or descriptor != CLOSED
 
     def remove_file(self, path: str) -> None:
-        """The ring took a file away: once it has been read its rows may leave, and then it is closed."""
+        """Notes that the ring has removed a file: its rows may be evicted once it has been read."""
         with self._changed:
             for part in self._parts:
                 if part.path == path and not part.gone:
@@ -99,7 +104,7 @@ class FileSuccession:
                     break
 
     def finish(self) -> None:
-        """No further file will begin, and the last one is whole."""
+        """Notes that no further file will begin, and that the last one is complete."""
         with self._changed:
             self._finish_last()
             self._over = True
@@ -111,17 +116,17 @@ class FileSuccession:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has ended."""
+        """Whether no further file will begin."""
         return self._over
 
     @property
     def parts(self) -> list[SuccessionFile]:
-        """The files that are held, in their order."""
+        """The kept files, in their order."""
         with self._changed:
             return list(self._parts)
 
     def iterate_files(self, stop: threading.Event) -> Iterator[SuccessionFile]:
-        """The files as they begin, until there are no more; when `stop` is set, until there are none for now."""
+        """Yields the files as they begin, until there are no more; when `stop` is set, until there are none for now."""
         number = 1
         while (part := self._next(stop)) is not None:
             part.first = number
@@ -138,7 +143,7 @@ class FileSuccession:
                 tired.source.release_descriptor()
 
     def _is_open(self, part: SuccessionFile) -> bool:
-        """Whether a file has a descriptor, at the latest now."""
+        """Opens the file if it is not open; returns whether that worked."""
         try:
             part.source.ensure_open()
         except OSError as error:
@@ -160,13 +165,13 @@ class FileSuccession:
 
     @property
     def first(self) -> int:
-        """The number of the first packet of the files that are held."""
+        """Number of the first packet of the kept files."""
         with self._changed:
             return self._before
 
     @property
     def removed_before(self) -> int:
-        """The number of the first packet that lies in no file that has gone; 1: all are there."""
+        """Number of the first packet that lies in no removed file; 1 if none was removed."""
         with self._changed:
             files, size, number = len(self._parts), self._only_ours, self._before
             for part in self._parts:
@@ -176,7 +181,7 @@ class FileSuccession:
             return number
 
     def release(self, packet: int) -> list[SuccessionFile]:
-        """Lets go of files that have been read and lie wholly before a packet; who began to read them closes them."""
+        """Drops files that have been read and lie before a packet; the reader must close them."""
         with self._changed:
             count = 0
             for part in self._parts:
@@ -190,7 +195,7 @@ class FileSuccession:
             return found
 
     def release_empty(self, part: SuccessionFile) -> bool:
-        """Lets go of a file that has been read and had no packet, if it is not the last one."""
+        """Drops a file that has been read and had no packet, if it is not the last one; returns whether it did."""
         with self._changed:
             found = part.end == part.first and part in self._parts[:-1]
             if found:
@@ -199,7 +204,7 @@ class FileSuccession:
             return found
 
     def reopen(self) -> FileSuccession:
-        """The files that are held, from their beginning, as a succession that has ended."""
+        """Returns the kept files, from their beginning, as a finished succession."""
         found = FileSuccession()
         for part in self.parts:
             with contextlib.suppress(OSError):
@@ -210,21 +215,21 @@ class FileSuccession:
         return found
 
     def save(self, path: str, *, force: bool = False) -> int:
-        """Writes all whole blocks of the files that are held to one pcapng file; returns how many packets that are.
+        """Writes all whole blocks of the kept files to one pcapng file; returns the number of packets.
 
-        They are those from `first` on. Raises UserError; force: a file that is there is replaced, but none of these.
+        They are the packets from `first` on. force: replaces an existing file, but none of these. Raises UserError.
         """
-        from analyzer.capture.output import create_file  # nothing else here writes files
+        from analyzer.capture.output import create_file  # lazy: few captures are saved
 
         parts, packets = self.parts, 0
         if os.path.realpath(path) in {os.path.realpath(part.path) for part in parts}:
             raise UserError(f"{path} is what is captured to: name another file")
         with create_file(path, force=force) as output:
             for part in parts:
-                with contextlib.suppress(FileNotFoundError):  # let go of meanwhile
+                with contextlib.suppress(FileNotFoundError):  # it was released meanwhile
                     source = PositionedFile(descriptor := part.source.duplicate())
                     try:
-                        count, size = _whole(source)
+                        count, size = _measure_whole_blocks(source)
                         output.copy(descriptor, size)
                     finally:
                         source.close()
@@ -240,15 +245,15 @@ class FileSuccession:
             self._over = self._closed = True
 
 
-def _whole(source: PositionedFile) -> tuple[int, int]:
-    """Packets in the whole blocks of a pcapng file, and bytes of these."""
+def _measure_whole_blocks(source: PositionedFile) -> tuple[int, int]:
+    """Returns the packets in the whole blocks of a pcapng file, and the bytes of these blocks."""
     head = bytes(source.window(0, SHORTEST_SECTION))
     if len(head) < SHORTEST_SECTION or head[:4] != PCAPNG_MAGIC or head[8:12] not in BYTE_ORDERS:
         return 0, 0
     from analyzer.capture.pcapng import PcapngScanner
 
     info = CaptureInfo("")
-    hopper = PcapngScanner(source, 0, info, [], LARGEST_BLOCK)
-    while hopper.read_block() is not None:
+    scanner = PcapngScanner(source, 0, info, [], LARGEST_BLOCK)
+    while scanner.read_block() is not None:
         pass
-    return info.packets, hopper.position
+    return info.packets, scanner.position

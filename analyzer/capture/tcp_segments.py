@@ -1,4 +1,10 @@
-"""TCP headers to columns."""
+"""Reads TCP headers as columns, and usual packets in one step.
+
+Theory. Nearly every packet of a broker's capture has its fields at the same places: TCP in IPv4 without options, behind
+a link layer of fixed length. So one gather reads all headers of a chunk, and columns are views of it. A packet that
+differs in any way (a VLAN tag, an option, a fragment, a cut or contradictory header) is left to the reference
+implementation: packet_decoder.py with network_layers.py and read_segments.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +17,17 @@ from analyzer.capture.flows import U64
 from analyzer.capture.network_layers import TYPED, IpPayloads
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
+from analyzer.columns.arrays import ArrayRows
 from dissectors.slotted import slotted
 
 NEEDED = 14
-"""Bytes of a TCP header that tell everything; a snap length may cut what follows."""
+"""Bytes of a TCP header that have all fields we need; a snap length may cut what follows."""
 HEAD = np.dtype([("ports", ">u2", 2), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1")])
 
 
 @slotted(frozen=False)
-class TcpSegments:
-    """TCP segments as columns: `row` in the block of records, endpoints, and what PacketBlock says of the rest."""
+class TcpSegments(ArrayRows):
+    """Holds TCP segments as columns: row in the block of records, endpoints, and the columns of PacketBlock."""
 
     row: NDArray[np.int64]
     source: U64
@@ -32,24 +39,14 @@ class TcpSegments:
     length: NDArray[np.int32]
     captured: NDArray[np.int32]
 
-    def __len__(self) -> int:
-        return len(self.row)
 
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> TcpSegments:
-        """The picked rows."""
-        return TcpSegments(*(getattr(self, name)[rows] for name in TcpSegments.__annotations__))
-
-
-def concatenate_segments(parts: list[TcpSegments]) -> TcpSegments:
-    """All segments of a block in the order of its records."""
+def order_segments(parts: list[TcpSegments]) -> TcpSegments:
+    """Returns all segments of a block in the order of its records."""
     if not parts:
         return _no_segments()
-    whole = parts[0]
-    if len(parts) > 1:
-        names = TcpSegments.__annotations__
-        whole = TcpSegments(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    whole = TcpSegments.concatenate(parts)
     if bool((whole.row[1:] < whole.row[:-1]).any()):
-        return whole.take(np.argsort(whole.row, kind="stable"))
+        return whole[np.argsort(whole.row, kind="stable")]
     return whole
 
 
@@ -60,7 +57,7 @@ def _no_segments() -> TcpSegments:
 
 
 def read_segments(store: Store, inside: IpPayloads) -> tuple[TcpSegments, NDArray[np.bool_]]:
-    """The segments, and which of them are sound: the others are to be left out."""
+    """Reads TCP headers (RFC 9293); returns segments, and which of them are sound."""
     layer = inside.layer
     head = store.gather(layer.at, NEEDED).view(HEAD)[:, 0]
     size = (head["size"] >> 4).astype(np.int64) << 2
@@ -83,7 +80,7 @@ def read_segments(store: Store, inside: IpPayloads) -> tuple[TcpSegments, NDArra
 IP_HEADER = 20
 IPV4_TYPE, IPV4_PLAIN, TCP = 0x0800, 0x45, 6
 FRAGMENT = 0x3FFF
-"""Of the IPv4 header's flags and offset: more fragments, or not the first."""
+"""Bits of the IPv4 flags and offset: more fragments, or not the first."""
 
 FIELDS: dict[str, tuple[int, str]] = {
     "version": (0, "u1"),
@@ -99,12 +96,12 @@ FIELDS: dict[str, tuple[int, str]] = {
     "size": (32, "u1"),
     "flags": (33, "u1"),
 }
-"""Of an IPv4 header without options and the TCP header behind it: offset and type."""
+"""Offset and type of fields in an IPv4 header without options and the TCP header behind it."""
 
 
 @cache
 def _layout(type_at: int, payload: int) -> np.dtype[np.void]:
-    """From the EtherType on."""
+    """Returns the type of the headers from the EtherType on."""
     ahead = payload - type_at
     names, places = list(FIELDS), list(FIELDS.values())
     return np.dtype(
@@ -118,9 +115,9 @@ def _layout(type_at: int, payload: int) -> np.dtype[np.void]:
 
 
 def read_usual_segments(store: Store, records: RecordBlock) -> tuple[TcpSegments, NDArray[np.bool_]] | None:
-    """The usual packets of `records` (n, at least one) as segments, and which they are (n); None: not these links.
+    """Returns the usual packets among n records as segments, and which they are (bool, n); None for other link types.
 
-    Twin: Decoder without it; tests/analyzer/capture/test_usual.py holds the two equal.
+    Reference: PacketDecoder without this function; tests/analyzer/capture/test_tcp_segments.py compares the two.
     """
     link = int(records.link[0])
     if link not in TYPED or not bool((records.link == link).all()):

@@ -1,8 +1,8 @@
-"""Several captures as one timeline.
+"""Merges several captures into one timeline.
 
-Theory. Within a file the file's order is kept, also where its clock goes back: a packet's place is the running
-maximum of its file's times. Ties go to the file named first. A step gives out everything up to the earliest time that
-one of the files has been read to, so what comes out never depends on how the files were cut into blocks.
+Theory. The order within a file is kept, also where its clock goes back: the place of a packet is the highest time of
+its file so far. Of equal places the file named first comes first. Each step yields everything up to the earliest time
+to which all files have been read, so the result does not depend on how the files were divided into blocks.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.records import RecordBlock, concatenate_blocks, make_empty_block
+from analyzer.capture.records import RecordBlock, make_empty_block
 from dissectors.slotted import slotted
 
 
 @slotted(frozen=False)
 class _Lane:
-    """One file: what was read of it and not yet given out, each record with its place in time."""
+    """Holds what was read of one file and not yielded yet, each record with its place in time."""
 
     blocks: Iterator[RecordBlock]
     records: RecordBlock
@@ -26,7 +26,7 @@ class _Lane:
     latest: int
 
     def load(self) -> bool:
-        """Reads on, when all is given out; False at the end."""
+        """Reads on when everything was yielded; returns False at the end."""
         records = next(self.blocks, None)
         if records is None:
             return False
@@ -36,16 +36,16 @@ class _Lane:
         return True
 
     def give(self, count: int) -> tuple[RecordBlock, NDArray[np.int64]]:
-        """The first `count` records and their places, which are then gone from here."""
-        given = self.records.take(slice(count)), self.place[:count]
-        self.records, self.place = self.records.take(slice(count, None)), self.place[count:]
+        """Removes and returns the first `count` records and their places."""
+        given = self.records[:count], self.place[:count]
+        self.records, self.place = self.records[count:], self.place[count:]
         return given
 
 
 def merge_captures(captures: Sequence[Iterator[RecordBlock]]) -> Iterator[RecordBlock]:
-    """The records of all captures in order of time; one capture passes through as it is.
+    """Yields the records of all captures in order of time; a single capture passes through unchanged.
 
-    A capture that waits for its packets (pipe, growing file) holds up the others: nobody knows what it will bring.
+    A capture that waits for packets (pipe, growing file) holds up the others, since its next packets are unknown.
     """
     if len(captures) == 1:
         yield from captures[0]
@@ -61,6 +61,6 @@ def merge_captures(captures: Sequence[Iterator[RecordBlock]]) -> Iterator[Record
             for index, lane in enumerate(lanes)
         ]
         order = np.argsort(np.concatenate([place for _, place in given]), kind="stable")
-        yield concatenate_blocks([records for records, _ in given]).take(order)
+        yield RecordBlock.concatenate([records for records, _ in given])[order]
         if not lanes[behind].load():
             del lanes[behind]

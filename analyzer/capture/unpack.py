@@ -1,8 +1,8 @@
-"""Compressed captures: their bytes in bounded pieces.
+"""Decompresses captures in bounded pieces.
 
-Theory. A compressed file cannot be mapped, so it is unpacked into a spool, piece by piece: the first packets are
-there at once, a bomb stops at a bound, and what could be unpacked before a damage is kept. A codec that meets damage
-loses what the same call had already unpacked; so it is fed small slices, in proportion to what it has eaten.
+Theory. A compressed file cannot be mapped, so it is decompressed into a spool, piece by piece. The first packets are
+there at once, a decompression bomb stops at a bound, and everything before a damage is kept. A codec that meets damage
+loses what the same call has already decompressed, so it is fed small slices in proportion to its input so far.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ import lz4.frame
 import zstandard
 
 PIECE = 1 << 20
-"""Bytes that a codec gives back at most in one piece, where it can be told."""
+"""Bytes of the largest piece, for codecs that have such a limit."""
 
 SLICE = 1024
-"""Compressed bytes given to a codec in one go; zstd, which cannot be told, makes at most 32 MiB of them."""
+"""Compressed bytes that a codec gets at once; zstd, which has no limit, makes at most 32 MiB of them."""
 
 ERRORS: tuple[type[Exception], ...] = (zlib.error, lzma.LZMAError, zstandard.ZstdError, RuntimeError, EOFError)
-"""What the codecs raise at damaged input; lz4.frame raises a plain RuntimeError."""
+"""Exceptions that the codecs raise at damaged input; lz4.frame raises a plain RuntimeError."""
 
 
 class CompressedMember(Protocol):
-    """One gzip member, xz stream, zstd or lz4 frame."""
+    """Decompresses one gzip member, xz stream, zstd or lz4 frame."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """What `data` unpacks to, in pieces."""
+        """Yields what `data` decompresses to, in pieces."""
 
     @property
     def rest(self) -> bytes | None:
-        """None: not at its end yet; otherwise what came behind its end."""
+        """Bytes behind the end of the member; None before its end."""
 
 
 class _Gzip:
@@ -51,7 +51,7 @@ class _Gzip:
 
 
 class _Bounded:
-    """xz and lz4: two codecs with the same manners."""
+    """Wraps the codecs of xz and lz4, which have the same interface."""
 
     def __init__(self, codec: lzma.LZMADecompressor | lz4.frame.LZ4FrameDecompressor) -> None:
         self._codec = codec
@@ -87,7 +87,7 @@ MEMBERS: dict[str, Callable[[], CompressedMember]] = {
 
 
 class Unpacker:
-    """Unpacks a chain of members that is fed as its bytes come. `eaten`: compressed bytes that were sound."""
+    """Decompresses a chain of members as its bytes come. `eaten`: number of sound compressed bytes."""
 
     def __init__(self, compression: str) -> None:
         self._begin = MEMBERS[compression]
@@ -95,7 +95,7 @@ class Unpacker:
         self.eaten = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Pieces of what `data` unpacks to. Raises one of ERRORS at damage."""
+        """Yields what `data` decompresses to, in pieces. Raises one of ERRORS at damage."""
         position = 0
         while position < len(data):
             size = max(16, min(SLICE, self.eaten // 16))
@@ -107,7 +107,7 @@ class Unpacker:
     def _slice(self, part: bytes) -> Iterator[bytes]:
         while part:
             if self._member is None:
-                # Zeros behind the last member are padding (tapes, block devices).
+                # Zeros behind the last member are padding of tapes and block devices.
                 part = part.lstrip(b"\0") if self.eaten else part
                 if not part:
                     return
@@ -120,5 +120,5 @@ class Unpacker:
 
     @property
     def whole(self) -> bool:
-        """Whether what was fed ends with a member's end."""
+        """Whether the input so far ends with the end of a member."""
         return self._member is None

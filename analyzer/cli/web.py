@@ -81,11 +81,13 @@ def command(
         raise UserError(f"web serves this computer alone, at {' or '.join(web.HOSTS)}, not at {host}")
     _check_files(files)
     open_session(files, decode_as, reader, follow=follow).close()  # what open refuses is refused before there is a page
-    pages = web.pages(_command(context), opening.title_of(files), host, port, lambda line: click.echo(line, err=True))
+    pages = web.serve_pages(
+        _command(context), opening.title_of(files), host, port, lambda line: click.echo(line, err=True)
+    )
     click.echo(sentence(f"{opening.title_of(files)} at {pages.gate.address}"), err=True)
     click.echo(sentence("Ctrl-C ends it, and its pages with it"), err=True)
     if browse:
-        _browse(pages.gate.ticket())
+        _browse(pages.gate.create_ticket())
     pages.run()
 
 

@@ -1,9 +1,9 @@
-"""Text in columns: the cells of many rows as one matrix of bytes.
+r"""Text in columns: the cells of many rows as one matrix of bytes.
 
-Theory. Formatting a cell in Python costs a tenth of a microsecond, and a million rows have ten million cells. Here a
-column is written for all rows at once: a uint8 matrix with a row for each cell, filled up with zeros where the cell is
-shorter. Matrices side by side are lines, and deleting all zeros (one pass in C) leaves the text. A cell holds no zero
-of its own: renderers escape control characters, in tables as `\\x00`, in JSON as `\\u0000`.
+Theory. Formatting a cell in Python takes a tenth of a microsecond, and a million rows have ten million cells. Here a
+column is written for all rows at once: a uint8 matrix with one row for each cell, padded with zeros. Matrices side by
+side are lines, and one pass in C that deletes all zeros leaves the text. No cell contains a zero of its own, because
+renderers escape control characters: in tables as `\x00`, in JSON as `\u0000`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy.typing as npt
 from analyzer.columns.arrays import Array, Bools, Ints, find_runs
 
 Cells = npt.NDArray[np.uint8]
-"""n cells of at most w bytes, (n, w), zero where a cell has no byte."""
+"""Matrix (n, w) of n cells of at most w bytes, zero where a cell has no byte."""
 
 WIDEST = 512
-"""Bytes of a cell; texts that are longer are not written in columns, for each row would be as long."""
+"""Bytes of the widest cell. Longer texts are not written in columns, because every row would take as many bytes."""
 
 ZERO, SPACE, MINUS = 0x30, 0x20, 0x2D
 _GROUP = 10_000
@@ -28,11 +28,11 @@ ISO_WIDTH = 30
 
 
 class TooWide(Exception):
-    """A text does not fit into a cell: its rows are to be written one by one."""
+    """A text is wider than WIDEST, so the caller must write its rows one by one."""
 
 
 def _four_digits() -> npt.NDArray[np.uint32]:
-    """Four bytes each, as an integer: 0 to 9999 without leading zeros (0 is nothing at all), then `0000` to `9999`."""
+    """Returns a table of four bytes, as one integer each: 0 to 9999 without leading zeros, then `0000` to `9999`."""
     numbers = np.tile(np.arange(_GROUP, dtype=np.int32), 2)
     digits = np.empty((len(numbers), 4), np.uint8)
     for place in (3, 2, 1, 0):
@@ -47,18 +47,18 @@ _FOUR = _four_digits()
 
 
 def format_integers(values: Array) -> Cells:
-    """Signed or unsigned integers (n) in decimal, at the right edge of their cells."""
+    """Formats signed or unsigned integers (n) in decimal, right-aligned in their cells."""
     negative = values < 0
     signed = bool(negative.any())
     size: Array = values
     if signed:
-        # Unsigned, so that the least of 64 bits has an opposite.
+        # The lowest signed integer has an opposite only as an unsigned one.
         size = values.astype(np.uint64)
         size = np.where(negative, 0 - size, size)
     width = _width(size)
     groups = -(-width // 4)
     found = np.empty((len(values), groups), np.uint32)
-    # Division of 32 bits costs a third of one of 64.
+    # A 32-bit division takes a third of the time of a 64-bit one.
     kind = np.uint32 if width <= 9 else np.uint64
     rest: Array = size.astype(kind)
     for group in range(groups - 1, 0, -1):
@@ -74,17 +74,17 @@ def format_integers(values: Array) -> Cells:
 
 
 def _width(size: Array) -> int:
-    """Digits of the largest of integers that are not negative."""
+    """Returns the number of digits of the largest of several non-negative integers."""
     return len(str(int(size.max()))) if len(size) else 1
 
 
 def align_right(cells: Cells, width: int) -> Cells:
-    """Cells of integers, or nothing, filled up with spaces to `width` at least."""
+    """Pads cells of integers with spaces on the left, to at least `width` bytes."""
     wide = np.zeros((len(cells), max(width, cells.shape[1])), np.uint8)
     wide[:, wide.shape[1] - cells.shape[1] :] = cells
     edge = wide[:, wide.shape[1] - width :]
     edge[edge == 0] = SPACE
-    # A minus stands where the longest number would begin.
+    # A minus stands at the left edge, where the longest number would begin.
     for place in np.flatnonzero(cells[:, 0] == MINUS).tolist():
         text = flatten_cells(cells[place]).rjust(width)
         wide[place] = 0
@@ -93,23 +93,23 @@ def align_right(cells: Cells, width: int) -> Cells:
 
 
 def format_times(times: Ints) -> Cells:
-    """`2026-11-21T10:00:00.123456789Z` of ns since 1970."""
+    """Formats times (ns since 1970) as `2026-11-21T10:00:00.123456789Z`."""
     if not len(times):
         return np.zeros((0, ISO_WIDTH), np.uint8)
     seconds = times // SECOND
-    # Neighbours mostly share their second.
+    # Most neighbours share their second.
     begin, end = find_runs(seconds)
     heads = np.datetime_as_string(seconds[begin].astype("datetime64[s]")).astype("S19")
     text = np.empty((len(times), ISO_WIDTH), np.uint8)
     text[:, :19] = np.repeat(heads.view(np.uint8).reshape(-1, 19), end - begin, axis=0)
     text[:, 19], text[:, 29] = ord("."), ord("Z")
-    # With a digit put in front the fraction is one of ten digits, and no zero of it is a leading one.
+    # One more digit in front keeps the leading zeros of the fraction.
     text[:, 20:29] = format_integers(times - seconds * SECOND + SECOND)[:, 1:]
     return text
 
 
 def make_cells(texts: Sequence[bytes]) -> Cells:
-    """Given texts, one a row. Raises TooWide."""
+    """Makes one cell of each text. Raises TooWide."""
     width = max(map(len, texts), default=0)
     if width > WIDEST:
         raise TooWide
@@ -119,7 +119,7 @@ def make_cells(texts: Sequence[bytes]) -> Cells:
 
 
 def replace_nulls(cells: Cells, null: Bools, text: bytes) -> Cells:
-    """The cells, but `text` where there is null."""
+    """Replaces the cells of the rows where `null` is true by `text`."""
     if not null.any():
         return cells
     if cells.shape[1] < len(text):
@@ -131,7 +131,7 @@ def replace_nulls(cells: Cells, null: Bools, text: bytes) -> Cells:
 
 
 def join_cells(parts: Iterable[Cells | bytes], count: int) -> Cells:
-    """One matrix of matrices side by side; bytes stand in every row."""
+    """Joins matrices side by side; a bytes object stands in each of the `count` rows."""
     found = [np.frombuffer(part, np.uint8) if isinstance(part, bytes) else part for part in parts]
     whole = np.empty((count, sum(part.shape[-1] for part in found)), np.uint8)
     at = 0
@@ -142,11 +142,11 @@ def join_cells(parts: Iterable[Cells | bytes], count: int) -> Cells:
 
 
 def count_cell_bytes(cells: Cells) -> Ints:
-    """How many bytes the text of each row has."""
+    """Returns how many bytes of text each cell has."""
     found: Ints = np.add.reduce((cells != 0).view(np.uint8), axis=1, dtype=np.int64)
     return found
 
 
 def flatten_cells(cells: Cells) -> bytes:
-    """All cells, one behind the other."""
+    """Returns the text of all cells, one after the other."""
     return cells.tobytes().translate(None, b"\0")

@@ -1,12 +1,12 @@
-"""The one border between bytes from the network and anything that acts on text.
+r"""Makes text from the network safe for terminals and for people.
 
-Theory. A terminal acts on control characters; a person is fooled by characters that hide, reorder or pile up. All of
-them leave here as visible escapes (`\\x1b`, `\\u202e`, `\\U000e0041`, and `\\n`, `\\r`, `\\t`), all else as it is.
-Markup is a third reader: `[/red]` is ordinary text and stays, therefore callers build `rich.text.Text` (or Textual's
-Content) from what they get and never hand it to a markup parser.
+Theory. A terminal acts on control characters, and people are misled by characters that hide, reorder or pile up. This
+module turns all of them into visible escapes (`\x1b`, `\u202e`, `\U000e0041`, `\n`, `\r`, `\t`) and leaves the
+rest. Markup such as `[/red]` is ordinary text and stays. Callers therefore build `rich.text.Text` (or Textual's
+Content) from the result and never pass it to a markup parser.
 
-A backslash stays single. So the escape of ESC and the four characters `\\x1b` look alike; that is harmless to every
-reader, paths and patterns stay readable, and escaping twice changes nothing.
+A backslash is not doubled. An escaped ESC and the four characters `\x1b` look alike, which harms no reader, keeps
+paths and patterns readable, and makes escaping idempotent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import unicodedata
 ELLIPSIS = "…"
 
 MARKS_IN_A_ROW = 4
-"""Combining marks left on one letter: enough for every living script, too few to paint over the neighbouring lines."""
+"""Combining marks that one letter keeps: enough for every living script, too few to paint over other lines."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _BREAKS = str.maketrans({"\n": "\\n", "\r": "\\r"})
@@ -31,10 +31,10 @@ _UNSEEN = frozenset(
 
 
 def safe_text(text: str | bytes, limit: int | None = None) -> str:
-    """`text` with everything that could act on a terminal shown as a visible escape.
+    r"""Returns `text` with each character that could act on a terminal as a visible escape.
 
-    Bytes are read as UTF-8, with what is not UTF-8 as `\\xff`. With `limit` the result is at most that many characters
-    long, the last one an ellipsis if anything was cut; what lies behind the limit is not even looked at.
+    Bytes are decoded as UTF-8; invalid bytes become `\xff`. With `limit` the result has at most that many characters,
+    the last one an ellipsis if it was cut. The cost does not depend on the length of the text behind the limit.
     """
     cut = False
     if isinstance(text, bytes):
@@ -44,19 +44,19 @@ def safe_text(text: str | bytes, limit: int | None = None) -> str:
     if limit is not None and len(text) > limit:
         text, cut = text[:limit], True
     if not (text.isascii() and text.isprintable()):
-        text = _escaped(text)
+        text = _escape_all(text)
     if limit is not None and (cut or len(text) > limit):
         return text[: limit - 1] + ELLIPSIS if limit > 0 else ""
     return text
 
 
 def escape_line_breaks(text: str) -> str:
-    """`text` with its line breaks as escapes; otherwise as it is, for readers that are no terminal."""
+    """Returns `text` with its line breaks escaped and nothing else, for readers that are no terminal."""
     return text.translate(_BREAKS) if "\n" in text or "\r" in text else text
 
 
 def escape_json(line: bytes) -> bytes:
-    """JSON that means the same, in which no character can act on a terminal: those become JSON's own `\\u` escapes."""
+    r"""Returns equivalent JSON, in which `\u` escapes replace all characters that could act on a terminal."""
     if line.isascii() and b"\x7f" not in line:
         return line
     text = line.decode()
@@ -73,9 +73,9 @@ def _utf16(character: str) -> tuple[int, ...]:
     return tuple(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
 
 
-def _escaped(text: str) -> str:
+def _escape_all(text: str) -> str:
     out: list[str] = []
-    marks = MARKS_IN_A_ROW  # a mark at the very beginning would sit on whatever is printed before this text
+    marks = MARKS_IN_A_ROW  # a mark at the front would go onto the text before
     for character in text:
         if not character.isprintable() or ord(character) in _UNSEEN:
             out.append(_escape(character))

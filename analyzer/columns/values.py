@@ -1,8 +1,8 @@
-"""What a key of a row can be, for many rows at once: plain values for programs, cells for text.
+"""Columns of row values, as Python objects for programs and as cells of text for printing.
 
-Theory. A key that the index tells is a column of numbers, some of which stand for texts. Who asks for values gets
-Python objects; who prints gets bytes in columns (analyzer.columns.cells) and no object for any row. Both come from the
-same column, and tests/analyzer/columns/test_values.py holds them equal.
+Theory. The index has a column of numbers for each key of a row, and some numbers stand for texts. values() makes Python
+objects of it; cells() makes bytes in columns (analyzer.columns.cells) without an object for any row.
+tests/analyzer/columns/test_values.py compares the two.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ Values = list[Any]
 
 @dataclass(frozen=True, slots=True)
 class CellStyle:
-    """How a form of output writes a cell. `text` also escapes; `quote` stands around texts that need no escape."""
+    """Says how an output format writes a cell.
+
+    `text` escapes a text, and adds quotes where the format has them; `quote` goes around texts that need no escape.
+    """
 
     name: str
     null: bytes
@@ -33,21 +36,24 @@ class CellStyle:
 
 
 class CellColumn(Protocol):
-    """A key of n rows."""
+    """Holds the values of one key for n rows."""
 
     def values(self) -> Values:
-        """Plain values, None for null."""
+        """Returns n Python values, None for null."""
 
     def cells(self, style: CellStyle) -> Cells:
-        """The same as text. Raises TooWide."""
+        """Returns the values as n cells of text. Raises TooWide."""
 
 
 MOST_TEXTS = 1 << 18
-"""Texts of one kind that are remembered; when there are more, those that are asked for are made anew."""
+"""Texts that a TextTable remembers; beyond that it forgets all and makes those of the present call again."""
 
 
 class TextTable:
-    """A text for each small number, made when first asked for: as str, and as a cell of each style."""
+    """Makes a text for each small number when it is first needed.
+
+    It remembers the text as str and as a cell of each style.
+    """
 
     def __init__(self, text: Callable[[int], str | None]) -> None:
         self._text = text
@@ -57,25 +63,25 @@ class TextTable:
         self._cells: dict[str, tuple[Cells, Bools]] = {}
 
     def values(self, numbers: Ints) -> Values:
-        """The texts of many numbers."""
-        places = self._made(numbers)
+        """Returns the texts of many numbers."""
+        places = self._find_places(numbers)
         values: Values = self._table[places].tolist()
         return values
 
     def value(self, number: int) -> str | None:
-        """The text of one number."""
+        """Returns the text of one number."""
         return self._text(number)
 
     def cells(self, numbers: Ints, style: CellStyle) -> Cells:
-        """The same as cells."""
-        places = self._made(numbers)
+        """Returns the texts of many numbers as cells."""
+        places = self._find_places(numbers)
         found, made = self._cells.get(style.name, (np.zeros((0, 0), np.uint8), np.zeros(0, bool)))
         if len(made) < len(self._table) or not made[places].all():
-            found, made = self._cells[style.name] = self._written(found, made, places, style)
+            found, made = self._cells[style.name] = self._write_cells(found, made, places, style)
         return found[places]
 
-    def _made(self, numbers: Ints) -> Array:
-        """Where their texts are in the table; they are made if they are not there."""
+    def _find_places(self, numbers: Ints) -> Array:
+        """Returns the places of texts in the table, and makes those that are missing."""
         missing = int(numbers.max(initial=-1)) + 1 - len(self._places)
         if missing > 0:
             self._places = np.concatenate((self._places, np.full(missing + len(self._places), -1, np.int32)))
@@ -98,8 +104,8 @@ class TextTable:
         self._places[new] = np.arange(self._count, end)
         self._count = end
 
-    def _written(self, found: Cells, made: Bools, places: Array, style: CellStyle) -> tuple[Cells, Bools]:
-        """The cells of a style, with those of `places` among them."""
+    def _write_cells(self, found: Cells, made: Bools, places: Array, style: CellStyle) -> tuple[Cells, Bools]:
+        """Returns the cells of a style, including those of `places`."""
         made = np.concatenate((made, np.zeros(len(self._table) - len(made), bool)))
         new = _distinct(places[~made[places]])
         texts = [style.null if text is None else style.text(text) for text in self._table[new].tolist()]
@@ -112,42 +118,42 @@ class TextTable:
 
 
 def _distinct(numbers: Array) -> Ints:
-    """Each of several small numbers once, in order; np.unique would load masked arrays for that."""
+    """Returns each of several small numbers once, in order; np.unique would import masked arrays."""
     least = int(numbers.min(initial=0 if not len(numbers) else int(numbers[0])))
     found: Ints = np.flatnonzero(np.bincount(numbers - least)) + least
     return found
 
 
 def make_text_table(texts: Sequence[str]) -> TextTable:
-    """Texts that are all known: roles, states."""
+    """Returns a table of texts that are known in advance, such as roles and states."""
     return TextTable(lambda number: texts[number])
 
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
-    """One of few texts in each row."""
+    """Holds one of few texts for each row."""
 
     texts: TextTable
     numbers: Ints
 
     def values(self) -> Values:
-        """See Column."""
+        """Returns the text of each row."""
         return self.texts.values(self.numbers)
 
     def cells(self, style: CellStyle) -> Cells:
-        """See Column."""
+        """Returns the text of each row as a cell. Raises TooWide."""
         return self.texts.cells(self.numbers, style)
 
 
 @dataclass(frozen=True, slots=True)
 class IntegerColumn:
-    """A number in each row, or null."""
+    """Holds a number, or null, for each row."""
 
     numbers: Array
     null: Bools | None = None
 
     def values(self) -> Values:
-        """See Column."""
+        """Returns the number of each row, None for null."""
         numbers = self.numbers
         if self.null is not None and self.null.any():
             numbers = numbers.astype(object)
@@ -156,7 +162,7 @@ class IntegerColumn:
         return values
 
     def cells(self, style: CellStyle) -> Cells:
-        """See Column."""
+        """Returns the number of each row in decimal."""
         if self.null is None:
             return cells.format_integers(self.numbers)
         written = cells.format_integers(np.where(self.null, 0, self.numbers))
@@ -165,33 +171,33 @@ class IntegerColumn:
 
 @dataclass(frozen=True, slots=True)
 class FlagColumn:
-    """Yes or no in each row."""
+    """Holds a truth value for each row."""
 
     flags: Bools
 
     def values(self) -> Values:
-        """See Column."""
+        """Returns a bool for each row."""
         values: Values = self.flags.tolist()
         return values
 
     def cells(self, style: CellStyle) -> Cells:
-        """See Column."""
+        """Returns `true` or `false` for each row."""
         return cells.make_cells([b"false", b"true"])[self.flags.astype(np.int8)]
 
 
 @dataclass(frozen=True, slots=True)
 class TimeColumn:
-    """A time in each row: ns since 1970, printed as ISO 8601."""
+    """Holds a time (ns since 1970) for each row, printed as ISO 8601."""
 
     times: Ints
 
     def values(self) -> Values:
-        """See Column."""
+        """Returns the ISO 8601 text of each row."""
         text = cells.flatten_cells(cells.format_times(self.times)).decode("ascii")
         return [text[at : at + cells.ISO_WIDTH] for at in range(0, len(text), cells.ISO_WIDTH)]
 
     def cells(self, style: CellStyle) -> Cells:
-        """See Column."""
+        """Returns the ISO 8601 text of each row as a cell."""
         return cells.join_cells([style.quote, cells.format_times(self.times), style.quote], len(self.times))
 
 
@@ -202,13 +208,13 @@ PLAIN = CellStyle("plain", b"", str.encode)
 
 @dataclass(frozen=True, slots=True)
 class ConcatenatedColumn:
-    """Several columns put together to one text in each row, for texts that need no escape; or null."""
+    """Concatenates several columns to one text for each row, or null; the texts must need no escape."""
 
     parts: Sequence[CellColumn]
     null: Bools = field(default_factory=lambda: np.zeros(0, bool))
 
     def values(self) -> Values:
-        """See Column."""
+        """Returns the concatenated text of each row, None for null."""
         columns = [list(map(str, part.values())) for part in self.parts]
         texts: Values = ["".join(row) for row in zip(*columns, strict=True)]
         for place in np.flatnonzero(self.null).tolist():
@@ -216,7 +222,7 @@ class ConcatenatedColumn:
         return texts
 
     def cells(self, style: CellStyle) -> Cells:
-        """See Column."""
+        """Returns the concatenated text of each row as a cell. Raises TooWide."""
         parts = [part.cells(PLAIN) for part in self.parts]
         written = cells.join_cells([style.quote, *parts, style.quote], len(parts[0]))
         return cells.replace_nulls(written, self.null, style.null) if len(self.null) else written
@@ -224,7 +230,7 @@ class ConcatenatedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ScopedColumn:
-    """A number that counts in a scope, which then stands before it and makes it a text; or a plain one; or null."""
+    """Holds a number for each row, null, or a text: the name of a scope followed by a number that counts in it."""
 
     scope: TextColumn
     scoped: Bools
@@ -232,7 +238,7 @@ class ScopedColumn:
     unsigned: IntegerColumn
 
     def values(self) -> Values:
-        """See Column."""
+        """Returns an int, a str or None for each row."""
         values = self.signed.values()
         rows = np.flatnonzero(self.scoped)
         scopes = self.scope.texts.values(self.scope.numbers[rows])
@@ -241,7 +247,7 @@ class ScopedColumn:
         return values
 
     def cells(self, style: CellStyle) -> Cells:
-        """See Column."""
+        """Returns the text of each row as a cell. Raises TooWide."""
         plain = self.signed.cells(style)
         if not self.scoped.any():
             return plain
@@ -257,6 +263,6 @@ class ScopedColumn:
 
 
 def format_iso_time(time: int) -> str:
-    """`2026-11-21T10:00:00.123456789Z` of ns since 1970."""
+    """Formats a time (ns since 1970) as `2026-11-21T10:00:00.123456789Z`."""
     seconds, rest = divmod(time, 10**9)
     return f"{(_EPOCH + timedelta(seconds=seconds)).isoformat()}.{rest:09d}Z"

@@ -1,8 +1,8 @@
 """Which rows of a capture teach names, found in the index; and which of them only say again what was heard.
 
-Theory. A dissector names its teachers by operation and role, so they are found a column at a time. Most of them repeat:
-clients ask for the same metadata every few minutes. What is the same but for its correlation id is decoded once, until
-something that was told has changed.
+Theory. A dissector names its binding sources by operation and role, so they are found a column at a time. Most of them
+repeat: clients ask for the same metadata every few minutes. What is the same but for its correlation id is decoded
+once, until something that was told has changed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from analyzer.columns.arrays import Ints
 from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, Role, State, Window
-from dissectors.lesson import Lesson, Teacher
-from dissectors.wire.bulk import NULL
+from dissectors.name_binding import BindingSource, NameBinding
+from dissectors.wire.fast_path import NULL
 
 LONGEST = 32 << 20
 """Bytes of a message beyond which nothing is learned of it."""
@@ -36,7 +36,7 @@ class Teaching:
 
     def __init__(self, session: Analysis, kinds: Collection[str] | None) -> None:
         self._session, self._kinds = session, kinds
-        self._teachers: dict[int, list[Teacher]] = {}
+        self._binding_sources: dict[int, list[BindingSource]] = {}
         self._clients: dict[str, tuple[int, list[int]]] = {}
         self._alike: dict[_What, int | None] = {}
         self._heard: set[tuple[_What, int]] = set()
@@ -45,7 +45,7 @@ class Teaching:
         """Whether names of a kind are to be learned."""
         return self._kinds is None or kind in self._kinds
 
-    def constants(self) -> Iterator[Lesson]:
+    def constants(self) -> Iterator[NameBinding]:
         """What no message has to tell."""
         for dissector in self._session.engine.known.dissectors:
             yield from (each for each in defects.list_constants(dissector) if self.wants(each.kind))
@@ -57,10 +57,10 @@ class Teaching:
         what = np.where(code == NULL, NULL, code.astype(np.int64) * _ROLES + role)
         found = np.zeros(last - first, bool)
         for number in np.unique(protocol).tolist():
-            teachers = self._of(number)
-            every = [each.code * _ROLES + each.role for each in teachers if not each.client]
+            binding_sources = self._of(number)
+            every = [each.code * _ROLES + each.role for each in binding_sources if not each.client]
             taught = np.isin(what, every)
-            for each in teachers:
+            for each in binding_sources:
                 if each.client:
                     clients = np.isin(table.column("client")[first:last], self._named(each.client))
                     taught |= clients & (what == each.code * _ROLES + each.role)
@@ -69,13 +69,13 @@ class Teaching:
         found &= table.column("length")[first:last] <= LONGEST
         return np.flatnonzero(found) + first
 
-    def _of(self, number: int) -> list[Teacher]:
+    def _of(self, number: int) -> list[BindingSource]:
         """What teaches in a protocol, by its number in the index."""
-        found = self._teachers.get(number)
+        found = self._binding_sources.get(number)
         if found is None:
             dissector = self._session.engine.dissector(number)
             every = () if dissector is None else defects.list_binding_sources(dissector)
-            found = self._teachers[number] = [each for each in every if self.wants(each.kind)]
+            found = self._binding_sources[number] = [each for each in every if self.wants(each.kind)]
         return found
 
     def _named(self, prefix: str) -> list[int]:

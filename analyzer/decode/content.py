@@ -15,7 +15,7 @@ from analyzer.messages import defects
 from analyzer.messages.paged_message import LONG, PagedMessage
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, MessageHeader, Role, State, Window
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 Undecoded = tuple[Dissector | None, bytes | Window, Context]
 

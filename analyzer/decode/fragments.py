@@ -1,7 +1,7 @@
 """Which messages carry fragments of the same whole, and that whole: looked for from one of them, or kept in mind by who
 goes through all.
 
-Theory. The dissector says by a message's first bytes which portion of what it carries (dissectors.portion). The others
+Theory. The dissector says by a message's first bytes which portion of what it carries (dissectors.fragment). The others
 stand in the same direction of the same connection and do the same, before the one that completes it and mostly next to
 it. So they are looked for from there backwards, until all are found or an earlier delivery of the same ends, and among
 so many messages at most: where one is missing, all of these are read. Who goes through a capture would read them again
@@ -29,7 +29,7 @@ from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Body, Dissector
 from dissectors.field import Tree
-from dissectors.portion import Other, Portion
+from dissectors.fragment import Fragment, Other
 from dissectors.wire.budget import allowed
 
 MOST = 10_000
@@ -46,14 +46,14 @@ class Found(NamedTuple):
     """A row, and what it carries."""
 
     row: int
-    portion: Portion
+    portion: Fragment
 
 
-Before: TypeAlias = Callable[[int, Portion], dict[int, int]]
+Before: TypeAlias = Callable[[int, Fragment], dict[int, int]]
 """The nearest row before one for each other portion of its whole, by the portion's number."""
 
 
-def read_portion(session: Analysis, dissector: Dissector, row: int) -> Portion | None:
+def read_fragment(session: Analysis, dissector: Dissector, row: int) -> Fragment | None:
     """What the dissector says of a row's portion."""
     first = session.rows.cell("pieces", row)
     at = session.engine.pieces.cell("at", first)
@@ -66,14 +66,14 @@ def read_portion(session: Analysis, dissector: Dissector, row: int) -> Portion |
     return None if fragments is None else defects.call_or_default(partial(fragments.portion, prefix), None)
 
 
-def before(session: Analysis, row: int, mine: Portion) -> dict[int, int]:
+def before(session: Analysis, row: int, mine: Fragment) -> dict[int, int]:
     """See Before."""
     if not mine.number:
         return {}
     return _nearest(_same(session, _alike_before(session, row, session.rows.first), mine), mine)
 
 
-def completing(session: Analysis, row: int, mine: Portion) -> Found | None:
+def completing(session: Analysis, row: int, mine: Fragment) -> Found | None:
     """The row behind one that completes the same, if it comes before the same begins again."""
     for each in _same(session, _alike_behind(session, row), mine):
         if each.portion.completes or each.portion.number <= mine.number:
@@ -88,14 +88,14 @@ class Passed:
         self._session = session
         self._lanes: dict[tuple[int, ...], _Lane] = {}
 
-    def before(self, row: int, mine: Portion) -> dict[int, int]:
+    def before(self, row: int, mine: Fragment) -> dict[int, int]:
         """See Before."""
         session = self._session
         lane = self._lanes.setdefault(tuple(session.rows.cell(name, row) for name in _ALIKE), _Lane())
         alike = islice(_alike_before(session, row, max(lane.stop, session.rows.first)), MOST)
         for each in reversed(list(alike)):
             dissector = find_dissector(session, each)
-            lane.add(each, None if dissector is None else read_portion(session, dissector, each))
+            lane.add(each, None if dissector is None else read_fragment(session, dissector, each))
         lane.stop = row
         return _nearest(reversed(lane.wholes.get(mine.whole, ())), mine)
 
@@ -106,9 +106,9 @@ class _Lane:
     def __init__(self) -> None:
         self.stop = 0
         self.wholes: dict[object, deque[Found]] = {}
-        self._latest: deque[Portion | None] = deque()
+        self._latest: deque[Fragment | None] = deque()
 
-    def add(self, row: int, portion: Portion | None) -> None:
+    def add(self, row: int, portion: Fragment | None) -> None:
         """Takes one in, and forgets one that is too far away."""
         self._latest.append(portion)
         if portion is not None:
@@ -121,7 +121,7 @@ class _Lane:
                 del self.wholes[oldest.whole]
 
 
-def _nearest(found: Iterable[Found], mine: Portion) -> dict[int, int]:
+def _nearest(found: Iterable[Found], mine: Fragment) -> dict[int, int]:
     """Of the rows with portions of the same, from the nearest on, those of one delivery."""
     rows: dict[int, int] = {}
     for row, portion in found:
@@ -133,11 +133,11 @@ def _nearest(found: Iterable[Found], mine: Portion) -> dict[int, int]:
     return rows
 
 
-def _same(session: Analysis, rows: Iterator[int], mine: Portion) -> Iterator[Found]:
+def _same(session: Analysis, rows: Iterator[int], mine: Fragment) -> Iterator[Found]:
     """Those of the next rows, which do the same, that carry portions of the same."""
     for each in islice(rows, MOST):
         dissector = find_dissector(session, each)
-        portion = None if dissector is None else read_portion(session, dissector, each)
+        portion = None if dissector is None else read_fragment(session, dissector, each)
         if portion is not None and portion.whole == mine.whole:
             yield Found(each, portion)
 
@@ -164,13 +164,13 @@ def _alike(session: Analysis, row: int, first: int, stop: int) -> Ints:
 
 def tree(session: Analysis, row: int) -> Tree:
     """A row as decode_tree gives it, and what it completes as a source of its own."""
-    found = portion_of(session, row)
+    found = find_fragment(session, row)
     if found is None:
         return decode_tree(session, row)
     return decode_tree(session, row, partial(defects.decode_reassembled, others=_others(session, row, found)))
 
 
-def whole(session: Analysis, row: int, mine: Portion, find: Before) -> tuple[Body, list[int]] | None:
+def whole(session: Analysis, row: int, mine: Fragment, find: Before) -> tuple[Body, list[int]] | None:
     """The values of a row that completes something, with that in its portion's place, and the rows of all portions.
 
     None where it can't be read.
@@ -188,16 +188,16 @@ def whole(session: Analysis, row: int, mine: Portion, find: Before) -> tuple[Bod
     return None if body is None else (body, [*(other.row - 1 for other in others), row])
 
 
-def portion_of(session: Analysis, row: int) -> Portion | None:
+def find_fragment(session: Analysis, row: int) -> Fragment | None:
     """The portion that a row carries; None for what is whole."""
     dissector = find_dissector(session, row)
     fragments = None if dissector is None else dissector.fragments
     if dissector is None or fragments is None or read_cell(session, "code", row) not in fragments.codes:
         return None
-    return read_portion(session, dissector, row)
+    return read_fragment(session, dissector, row)
 
 
-def _others(session: Analysis, row: int, mine: Portion) -> list[Other]:
+def _others(session: Analysis, row: int, mine: Fragment) -> list[Other]:
     """The messages that Dissector.joined is to get beside a row."""
     if mine.completes:
         return _parts(session, row, before(session, row, mine))

@@ -25,8 +25,8 @@ from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role
-from dissectors.lesson import Lesson, Taught
 from dissectors.message import Values
+from dissectors.name_binding import BoundName, NameBinding
 
 MOST = 200_000
 """Ids that are remembered; what comes later stays unnamed."""
@@ -61,7 +61,7 @@ class Lore:
         """Rows from the first on that have been read."""
         self._teaching = Teaching(session, kinds)
         self._known: dict[_Id, list[Known]] = {
-            (lesson.kind, lesson.key): [Known(EVERYWHERE, lesson.value)] for lesson in self._teaching.constants()
+            (binding.kind, binding.key): [Known(EVERYWHERE, binding.value)] for binding in self._teaching.constants()
         }
 
     def find(self, kind: str, key: str, row: int, scope: str | None = None) -> Known | None:
@@ -95,17 +95,17 @@ class Lore:
         if most is not None and len(teaching) > most:
             teaching = teaching[:most]
             rows = int(teaching[-1]) + 1
-        found = {lesson.kind for row, lesson in self.lessons(teaching) if self._note(row, lesson)}
+        found = {binding.kind for row, binding in self.name_bindings(teaching) if self._note(row, binding)}
         self.read = rows
         return found
 
-    def _note(self, row: int, lesson: Lesson) -> bool:
+    def _note(self, row: int, binding: NameBinding) -> bool:
         """Keeps what is news."""
-        if not self._teaching.wants(lesson.kind) or len(lesson.value) > LONGEST or len(lesson.key) > LONGEST:
+        if not self._teaching.wants(binding.kind) or len(binding.value) > LONGEST or len(binding.key) > LONGEST:
             return False
-        said = self._id(lesson.kind, lesson.key, row, lesson.scope)
+        said = self._id(binding.kind, binding.key, row, binding.scope)
         names = self._known.get(said)
-        known = Known(row, lesson.value)
+        known = Known(row, binding.value)
         if names is None:
             if len(self._known) < MOST:
                 self._known[said] = [known]
@@ -121,7 +121,7 @@ class Lore:
             self._known[said] = [names[0], *names[2:], known]
         return True
 
-    def lessons(self, rows: Ints) -> Iterator[tuple[int, Lesson]]:
+    def name_bindings(self, rows: Ints) -> Iterator[tuple[int, NameBinding]]:
         """What rows that teach say, each with its row, in their order; what only repeats an earlier one is left out."""
         session = self.session
         for part in chunks(session, rows):
@@ -134,9 +134,9 @@ class Lore:
                     name_endpoint(session, session.rows.cell("stream", row), FROM_CLIENT).rpartition(":")[0].strip("[]")
                 )
                 client = session.engine.names.text(session.rows.cell("client", row))
-                taught = Taught(body.values, context, partial(request_of, session, row), client, host)
-                for lesson in defects.list_name_bindings(dissector, taught):
-                    yield row, lesson
+                taught = BoundName(body.values, context, partial(request_of, session, row), client, host)
+                for binding in defects.list_name_bindings(dissector, taught):
+                    yield row, binding
 
 
 def _row(known: Known) -> int:

@@ -9,7 +9,7 @@ from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.message import Values
 from dissectors.payload import Payload
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 
 def read_payloads(

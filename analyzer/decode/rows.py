@@ -39,7 +39,7 @@ from analyzer.messages.row_findings import decode_findings
 from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.finding import Finding
-from dissectors.wire.bulk import NULL, NULL64
+from dissectors.wire.fast_path import NULL, NULL64
 
 CHUNK, CHUNK_BYTES = 4096, 1 << 20
 """Rows, and bytes of their messages, that are decoded at one time by those who look at each."""

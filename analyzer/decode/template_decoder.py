@@ -1,6 +1,6 @@
-"""Texts of many alike messages at once: the fast twin of decoding each for itself.
+"""Texts of many alike messages at once: the fast fast path of decoding each for itself.
 
-Theory. Of the rows of one operation, version and direction one is read with holes (dissectors.holes), and what is to
+Theory. Of the rows of one operation, version and direction one is read with holes (dissectors.symbolic), and what is to
 be printed is made of it once, with marks. The template is laid over the others (analyzer.decode.templates); those that
 have the shape get their text with columns in the places of the marks. What is like nothing is left to the caller, who
 decodes it row by row; tests/analyzer/decode/test_template_decoder.py holds the two equal.
@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
-from analyzer.columns.group_keys import iterate_groups, make_group_keys
+from analyzer.columns.arrays import Ints, iterate_groups, make_group_keys
 from analyzer.columns.values import Values
 from analyzer.decode.content import find_dissector, make_context, read_context, read_message, read_messages
 from analyzer.decode.request_fields import are_short, recalls, requests
@@ -29,8 +28,8 @@ from analyzer.decode.templates import Bytestore, Joined, Laid, Template
 from analyzer.messages.row_findings import ALONE, decode_findings
 from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.finding import Finding
-from dissectors.holes import BEGIN, END, Marked, Shape
-from dissectors.wire.bulk import NULL
+from dissectors.symbolic import BEGIN, END, Marked, Shape
+from dissectors.wire.fast_path import NULL
 
 TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
 """Rows, and bytes of their messages, to be given at one time: the more, the more are alike."""

@@ -10,8 +10,8 @@ import orjson
 from analyzer.columns.text import escape_json
 from analyzer.decode.jsonable import OPTIONS, JsonWriter
 from analyzer.decode.limits import Limits
-from dissectors.holes import Bytes, Hex, Integer, Nested, Text, Written
-from dissectors.runs import Pieced
+from dissectors.symbolic import Bytes, Hex, Integer, Nested, Text, Written
+from dissectors.symbolic_text import Pieced
 from dissectors.wire.flat import Table
 
 

@@ -21,7 +21,7 @@ from analyzer.columns.arrays import Bools, Ints
 from analyzer.columns.cells import Cells
 from analyzer.columns.values import Values
 from analyzer.decode.bounds import bounded
-from dissectors.holes import (
+from dissectors.symbolic import (
     COMPARISONS,
     DECIMAL,
     FLOWING,
@@ -44,7 +44,7 @@ from dissectors.holes import (
     Text,
     Written,
 )
-from dissectors.runs import DIGITS, RUNNING
+from dissectors.symbolic_text import DIGITS, RUNNING
 from dissectors.wire.checksum import crc32c
 
 LONGEST_TEXT = 512

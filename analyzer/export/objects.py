@@ -21,8 +21,8 @@ from analyzer.export.folder import Folder
 from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Body
+from dissectors.fragment import Fragment
 from dissectors.payload import Payload
-from dissectors.portion import Portion
 from dissectors.wire.cut import Cut, length_of
 from dissectors.wire.inner import content
 from dissectors.wire.secret import Secret
@@ -56,11 +56,11 @@ class Objects:
         for part in chunks(self._session, rows):
             about = self._reader.objects(_ABOUT, part)
             for row, found, readable in zip(part.tolist(), about, read_undecoded(self._session, part), strict=True):
-                portion = fragments.portion_of(self._session, row)
+                portion = fragments.find_fragment(self._session, row)
                 if portion is None:
                     self._write(row, found, readable)
                 else:
-                    self._portion(row, portion)
+                    self._fragment(row, portion)
 
     def finish(self) -> Kept:
         """Writes what has waited in vain; says what was left out of all."""
@@ -69,7 +69,7 @@ class Objects:
         self._waiting.clear()
         return Kept(self._secrets, self._items)
 
-    def _portion(self, row: int, portion: Portion) -> None:
+    def _fragment(self, row: int, portion: Fragment) -> None:
         cell = self._session.rows.cell
         key = (*(cell(name, row) for name in ("stream", "side", "code")), portion.whole)
         rows = self._waiting.setdefault(key, [])

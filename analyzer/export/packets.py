@@ -20,7 +20,7 @@ from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from analyzer.tcp.reassembly import GAP
 from analyzer.tcp.streams import ACK, FIN, RST, SYN, StreamAssigner, StreamTable
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 
 def with_partners(session: Session, rows: Ints) -> Ints:

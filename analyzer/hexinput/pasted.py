@@ -91,11 +91,11 @@ class Rest:
 
 def cut(data: bytes, dissector: Dissector, from_client: bool | None = None) -> Iterator[Cut]:
     """The messages that stand back to back; what follows an impossible length is left in one piece."""
-    at, measure = 0, dissector.measure(from_client is not False, True)
+    at, framer = 0, dissector.make_framer(from_client is not False, True)
     while at < len(data):
-        length = None if measure is None else measure.length(Rest(data, at), True)
+        length = None if framer is None else framer.length(Rest(data, at), True)
         if length is None:
-            measure, length = None, _prefixed(data, at, dissector.framing)
+            framer, length = None, _prefixed(data, at, dissector.framing)
         end = at + length if length > 0 else len(data)
         yield Cut(data[at:end], 0 < length <= len(data) - at)
         at = end

@@ -16,7 +16,7 @@ from analyzer.messages.index import NO_PROTOCOL, find_missing_partners
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 _COLUMNS = ("protocol", "operation", "role", "partner", "marks", "length")
 

@@ -21,7 +21,7 @@ from analyzer.session import Analysis
 from dissectors.api import Context, Role, State
 from dissectors.correlator import ConnectionEnd, Correlator, MessageEvent, MessageKind
 from dissectors.message import Path
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 CONNECTIONS = 4096
 """Connections whose ends are remembered as texts: rows of few come together."""

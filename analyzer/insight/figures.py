@@ -22,7 +22,7 @@ from analyzer.query.response_errors import Errors, is_empty
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import slotted
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 SECOND = 10**9
 PERCENTILES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p999_ns": 999}

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Bools, Ints, rank_in_runs
-from analyzer.columns.group_keys import make_group_keys
+from analyzer.columns.arrays import Bools, Ints, make_group_keys, rank_in_runs
 from analyzer.decode.rows import Rows, chunks
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.errors import UserError
@@ -23,8 +22,8 @@ from analyzer.query.fields import FieldPath, Kind, Reading, UnknownField, find
 from analyzer.query.fields.dense import Chosen, Dense
 from analyzer.query.response_errors import Errors, Looked
 from dissectors import registry
-from dissectors.wire.bulk import distinct
 from dissectors.wire.embedded import Embedded
+from dissectors.wire.fast_path import distinct
 from dissectors.wire.secret import Secret
 
 TIME, ERROR = "time", "error"

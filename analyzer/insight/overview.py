@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Ints
-from analyzer.columns.group_keys import make_group_keys
+from analyzer.columns.arrays import Array, Ints, make_group_keys
 from analyzer.decode import raw
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.content import find_dissector, read_context
@@ -30,13 +29,13 @@ from analyzer.insight.traffic import Conversation, conversations
 from analyzer.insight.unanswered import Waiting, longest, unanswered
 from analyzer.messages import defects
 from analyzer.messages.row_findings import decode_findings
-from analyzer.query.fields.path import FieldPath, ShortField
+from analyzer.query.fields.path import AliasedField, FieldPath
 from analyzer.query.response_errors import Errors, Looked
 from analyzer.session import Analysis, Session
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import slotted
-from dissectors.wire.bulk import NULL, distinct
+from dissectors.wire.fast_path import NULL, distinct
 
 SAMPLE = 1024
 """Requests that are decoded to learn what they are about."""
@@ -208,7 +207,7 @@ def _fields(study: Study, name: str) -> Iterator[FieldPath]:
 def _unlearned(session: Analysis, field: FieldPath, rows: Ints) -> FieldPath:
     """The same field without the names of ids, where no message has ids: to learn names, others must be decoded."""
     origin = field.origin
-    if not isinstance(origin, ShortField):
+    if not isinstance(origin, AliasedField):
         return field
     kind = origin.short.kind
     columns = [session.rows.column(column)[rows] for column in ("protocol", "code", "version", "role")]
@@ -217,7 +216,7 @@ def _unlearned(session: Analysis, field: FieldPath, rows: Ints) -> FieldPath:
         ids = () if dissector is None else defects.list_references(dissector, read_context(session, row))
         if any(each.kind == kind for each in ids):
             return field
-    return replace(field, origin=ShortField(origin.protocol, origin.short._replace(kind=None)))
+    return replace(field, origin=AliasedField(origin.protocol, origin.short._replace(kind=None)))
 
 
 def _one_of_each(columns: Sequence[Array], rows: Ints) -> list[int]:

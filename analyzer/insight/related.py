@@ -22,7 +22,7 @@ from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.field import Tree
-from dissectors.lesson import Exchange, Standing
+from dissectors.name_binding import Exchange, Standing
 
 MOST = 20_000
 """Requests that are read to find where a session began."""

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Ints
-from analyzer.columns.group_keys import make_group_keys
+from analyzer.columns.arrays import Ints, make_group_keys
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import find_dissector, make_context, read_context, read_messages
 from analyzer.decode.rows import chunks
@@ -29,7 +28,7 @@ from dissectors.correlator import MessageEvent
 from dissectors.finding import Finding
 from dissectors.report import REPORTED, Kind, Report, ReportRow, ReportType
 
-PORTION = 32_768
+FRAGMENT = 32_768
 """Rows that are read at one time."""
 
 MOST = 1_000_000
@@ -136,8 +135,8 @@ class ReportReading:
         dispatch = self._dispatch
         ends = iter(endings(self._session, self._rows) if dispatch.correlators else ())
         end = next(ends, None)
-        for first in range(self._rows.start, self._rows.stop, PORTION) if dispatch.correlators else ():
-            portion = np.arange(first, min(first + PORTION, self._rows.stop))
+        for first in range(self._rows.start, self._rows.stop, FRAGMENT) if dispatch.correlators else ():
+            portion = np.arange(first, min(first + FRAGMENT, self._rows.stop))
             for plan, event in self._wanted(portion):
                 while end is not None and end.at <= event.row:
                     self._end(end)
@@ -168,7 +167,7 @@ class ReportReading:
         tables, keys = make_group_keys([table.column(name)[portion] for name in _KIND])
         plans = [self._plan(kind) for kind in zip(*(each.tolist() for each in tables), strict=True)]
         wanted = np.array([plan is not None for plan in plans], bool)
-        for rows in chunks(session, portion[wanted[keys]], PORTION, TOGETHER_BYTES):
+        for rows in chunks(session, portion[wanted[keys]], FRAGMENT, TOGETHER_BYTES):
             mine = [plans[key] for key in keys[rows - portion[0]].tolist()]
             read = np.array([plan is not None and plan.reads for plan in mine], bool)
             messages = iter(read_messages(session, rows[read]))

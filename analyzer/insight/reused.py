@@ -17,7 +17,7 @@ from analyzer.messages.index import NO_PROTOCOL
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
-from dissectors.wire.bulk import NULL, NULL64
+from dissectors.wire.fast_path import NULL, NULL64
 
 WAITS = 60 * 10**9
 """Nanoseconds that a request without an answer counts as waiting."""

@@ -29,8 +29,8 @@ from analyzer.messages.row_findings import decode_findings
 from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector
 from dissectors.finding import Finding, Severity
-from dissectors.holes import Nested
 from dissectors.message import Path
+from dissectors.symbolic import Nested
 
 Watched = Callable[[Dissector, Context], Collection[Path]]
 """The paths of fields that somebody wants of such a message; none where nobody looks at it."""

@@ -17,7 +17,7 @@ from analyzer.decode.rows import Rows
 from analyzer.insight.percentiles import sums
 from analyzer.messages.index import FROM_CLIENT
 from dissectors.slotted import slotted
-from dissectors.wire.bulk import distinct
+from dissectors.wire.fast_path import distinct
 
 
 @slotted

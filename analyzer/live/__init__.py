@@ -1,7 +1,7 @@
-"""Live capture: a process that has the privilege and writes a file, and the analyzer, which has none and follows it.
+"""Captures live traffic: a privileged process writes files, and the unprivileged analyzer follows them.
 
-`asked` says what is wanted, `channel` what the two tell each other; `sniffer` is the one process, `capture` its handle
-in the other.
+`capture_request` says what to capture, `channel` how the two processes talk. `sniffer` is the capturing process, and
+`capture` its handle in the analyzer.
 """
 
 import os

@@ -1,9 +1,9 @@
-"""Live capture, seen from the analyzer: a child that writes files, how it fares, and the end of it.
+"""Live capture as the analyzer sees it: a child process that writes files, its state, and its end.
 
-Theory. The child has the right to capture, or gets packets from who has it; this process gives up what it had itself
-as soon as the child is Ready, and before it has a second thread. What they tell each other is in channel.py. Each file
-that the child begins is handed to a succession, which opens it at once: from then on a name is only for people, and of
-a file that nobody keeps it is taken away. Whatever happens to the child, what it has written is there to be read.
+Theory. The child has the right to capture, or gets packets from a program that has it. This process gives up its own
+rights as soon as the child is ready, and before it starts a second thread. channel.py has the messages between them.
+Each file that the child begins is added to a succession, which opens it at once. From then on its name is only for
+people, and the name of a temporary file is removed. Whatever happens to the child, what it has written can be read.
 """
 
 from __future__ import annotations
@@ -39,39 +39,39 @@ from analyzer.live.run_monitor import FileFollower, RunHealth, RunMonitor
 __all__ = ["FileFollower", "LiveCapture", "RunHealth"]
 
 PATIENCE = 5.0
-"""Seconds without a word after which a child that is to answer, or to end, is killed."""
+"""Seconds of silence after which a child that must answer, or end, is killed."""
 
 TO_WRITE = 30.0
-"""Seconds that it gets at the end in all, when it does say something: it writes what the kernel holds."""
+"""Seconds that the child gets at the end if it is not silent: it writes what the kernel holds."""
 
 TO_OPEN = 30.0
-"""Seconds until a child must be ready, where nobody has to type a password."""
+"""Seconds until a child must be ready if nobody has to type a password."""
 
 LONGEST_LINE = 1 << 20
 
 
 class LiveCapture(SelfClosing):
-    """A capturing child that is ready; a context manager that ends it.
+    """Runs a capturing child that is ready; a context manager that ends it.
 
-    With it this process, too, has given up its privileges for good. Raises CaptureError, with a sentence for the user.
-    interfaces: names. notes: sentences for the user. problem: why a run ended that nobody asked to end; else None.
+    Creating it also gives up the privileges of this process for good. Raises CaptureError with a sentence for the user.
+    interfaces: names. notes: sentences for the user. problem: why a run ended that nobody asked to end, else None.
     """
 
-    def __init__(self, asked: CaptureRequest, via: Via = "auto") -> None:
-        self._started = start_capture_process(asked, via)
-        self._child = self._started.process
+    def __init__(self, request: CaptureRequest, via: Via = "auto") -> None:
+        self._process = start_capture_process(request, via)
+        self._child = self._process.process
         self._pid = self._child.pid
         self._lines = _Lines(self._child)
         self._word = time.monotonic()
         try:
             ready = self._ready()
             self._pid = ready.pid
-            become(self._started.becoming)
+            become(self._process.becoming)
         except BaseException:
             self._end()
             self._let_go()
             raise
-        self.interfaces, self.notes = ready.interfaces, (*self._started.notes, *ready.notes)
+        self.interfaces, self.notes = ready.interfaces, (*self._process.notes, *ready.notes)
         self.problem: str | None = None
         self._lock = threading.Lock()
         self._heard = threading.Condition(self._lock)
@@ -81,10 +81,10 @@ class LiveCapture(SelfClosing):
         self._listener.start()
 
     def begin(self, path: str | None, succession: FileFollower) -> None:
-        """Begins a run, the first or, once the one before has stopped, another: into a file or ring of this name, or
-        into files that nobody keeps. Returns with the first file, which is some milliseconds later.
+        """Begins a run; returns when its first file has begun, after some milliseconds.
 
-        Raises CaptureError where there can't be one; what it was to be followed by has ended then.
+        path: the file or ring to write, None for temporary files. The run before must have stopped. Raises CaptureError
+        if the run cannot begin; `succession` has ended then.
         """
         if not self.stopped:
             raise RuntimeError("the run before has not stopped")
@@ -97,27 +97,27 @@ class LiveCapture(SelfClosing):
         self._await_file(run)
 
     def stop(self) -> None:
-        """Asks for the end of the run; returns at once, also when it has ended already."""
+        """Asks for the end of the run, and returns at once."""
         if not self.stopped:
             self._say(StopCommand())
 
     @property
     def stopped(self) -> bool:
-        """Whether no more packets will be written, and all that were are told."""
+        """Whether no more packets will be written, and all files are announced."""
         return not self._running
 
     def health(self, read: int) -> RunHealth:
-        """How this run fares, when so many of its packets have been read."""
+        """Returns the state of this run, of which `read` packets have been read."""
         with self._lock:
             return RunHealth() if self._run is None else self._run.health_at(read)
 
     def summary(self, read: int) -> str:
-        """One sentence for the end, when so many packets of this run have been read."""
+        """Returns one sentence for the end of this run, of which `read` packets have been read."""
         with self._lock:
             return "nothing was captured" if self._run is None else self._run.summary(read)
 
     def close(self) -> None:
-        """Ends the child, which writes what is at hand first, by force if need be, and waits for it."""
+        """Ends the child, which first writes the packets at hand, and kills it if it is silent."""
         if self._closed:
             return
         self._closed = True
@@ -126,7 +126,7 @@ class LiveCapture(SelfClosing):
         self._let_go()
 
     def _await_file(self, run: RunMonitor) -> None:
-        """Waits for the first one of a run. Raises CaptureError."""
+        """Waits for the first file of a run. Raises CaptureError."""
         with self._lock:
             self._heard.wait_for(lambda: run.health.files or self.stopped, PATIENCE)
         if not run.health.files:
@@ -134,8 +134,8 @@ class LiveCapture(SelfClosing):
             raise CaptureError(self.problem or "the capturing process does not answer")
 
     def _ready(self) -> ReadyMessage:
-        """Waits for it. Raises CaptureError."""
-        until = None if self._started.asks else time.monotonic() + TO_OPEN
+        """Waits for the ReadyMessage. Raises CaptureError."""
+        until = None if self._process.asks else time.monotonic() + TO_OPEN
         while True:
             line = self._lines.read_message(until)
             if isinstance(line, ReadyMessage):
@@ -146,28 +146,28 @@ class LiveCapture(SelfClosing):
                 raise CaptureError(f"the capturing process {self._how_it_ended()} before it began")
 
     def _how_it_ended(self) -> str:
-        """Of a child that says no more: the status that it ended with, and its last words on standard error."""
+        """Returns how the child ended: its status, and its last words on standard error."""
         try:
             status = self._child.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             return "does not answer"
-        words = self._started.last_words()
+        words = self._process.last_words()
         how = f"was ended by {_signal_name(-status)}" if status < 0 else f"ended with status {status}"
         return f"{how} ({words})" if words else how
 
     def _say(self, line: ChannelMessage) -> None:
-        """To the child; one that has ended is heard of otherwise."""
+        """Sends a message to the child, and ignores a child that has ended."""
         assert self._child.stdin is not None
-        with suppress(OSError, ValueError):  # it has ended; or we have hung up
+        with suppress(OSError, ValueError):  # the child has ended, or its input is closed
             self._child.stdin.write(encode_message(line).encode())
 
     def _hang_up(self) -> None:
         assert self._child.stdin is not None
-        with suppress(OSError):  # what was not written does not matter any more
+        with suppress(OSError):  # unwritten bytes do not matter any more
             self._child.stdin.close()
 
     def _end(self) -> None:
-        """Has the child end; when it is silent for too long, by force."""
+        """Makes the child end, by force if it is silent for too long."""
         began = self._word = time.monotonic()
         self._hang_up()
         while self._child.poll() is None:
@@ -179,20 +179,20 @@ class LiveCapture(SelfClosing):
                 self._child.wait(0.1)
 
     def _let_go(self) -> None:
-        """Of what connects us with a child that has ended."""
-        self._started.errors.close()
+        """Closes what connects this process with a child that has ended."""
+        self._process.errors.close()
         self._lines.close()
 
     def _kill(self) -> None:
-        """sudo can't be killed by us, but the child behind it can, with which sudo ends."""
+        """Kills the child. We cannot kill sudo, but the process behind it, and sudo ends with that."""
         for pid in {self._child.pid, self._pid}:
-            with suppress(OSError):  # not ours, or not any more
+            with suppress(OSError):  # the process is not ours, or has ended
                 os.kill(pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):  # it waits for a disk that does not answer, and ends with that
+        with suppress(subprocess.TimeoutExpired):  # it waits for a disk, and ends later
             self._child.wait(PATIENCE)
 
     def _listen(self) -> None:
-        """All that the child says, until its end; a thread."""
+        """Handles all messages of the child until its end; a thread."""
         while (line := self._lines.read_message(None)) is not None:
             self._word = time.monotonic()
             run = self._run
@@ -226,7 +226,7 @@ class LiveCapture(SelfClosing):
             run.gone += 1
 
     def _finish(self, run: RunMonitor, problem: str | None) -> None:
-        """The end of a run, however it came. Who follows it is told first: who asks for `stopped` finds all of it."""
+        """Ends a run. The succession is finished first, so whoever sees `stopped` finds all of it."""
         run.succession.finish()
         run.remove_spool()
         with self._lock:
@@ -235,7 +235,7 @@ class LiveCapture(SelfClosing):
 
 
 class _Lines:
-    """Lines of a child's standard output; who else writes there is not heard."""
+    """Reads messages from a child's standard output, and ignores other lines."""
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         assert child.stdout is not None
@@ -243,7 +243,7 @@ class _Lines:
         self._rest = b""
 
     def read_message(self, until: float | None) -> ChannelMessage | None:
-        """The next one, waiting until a time of time.monotonic() for it; None at the end, or if none came."""
+        """Waits for the next message until a time.monotonic(); returns None at the end, or if none came."""
         while True:
             while b"\n" in self._rest:
                 text, _, self._rest = self._rest.partition(b"\n")
@@ -259,7 +259,7 @@ class _Lines:
             self._rest = (self._rest + more)[-LONGEST_LINE:]
 
     def close(self) -> None:
-        """Afterwards nothing is heard."""
+        """Closes the stream."""
         self._stream.close()
 
 

@@ -1,4 +1,4 @@
-"""What a live capture is asked for. It travels to the capturing process as JSON, in its one argument."""
+"""The request for a live capture, which is passed to the capturing process as JSON, in its one argument."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class CaptureBounds:
-    """How much at most; 0 is no bound. size: bytes of capture file. files: how many of them, of a ring: that stay."""
+    """Holds upper bounds; 0 means no bound.
+
+    size: bytes of capture file. files: number of files; in a ring, of those that stay.
+    """
 
     packets: int = 0
     seconds: float = 0.0
@@ -22,11 +25,12 @@ class CaptureBounds:
 
 @dataclass(frozen=True, slots=True)
 class CaptureRequest:
-    """interfaces: none is the first that is up. filter: a BPF expression. snaplen: 0 is all of a packet.
+    """Says what to capture, and how.
 
-    until: when to stop. ring: when to begin another file, and how many of them stay; nothing: one file. buffer: bytes
-    that the kernel may hold for us, for each interface. user: who the capturing process is to be once interfaces are
-    open; empty: who started it (behind sudo, who called sudo).
+    interfaces: names; none means the first one that is up. filter: a BPF expression. snaplen: 0 keeps whole packets.
+    until: when to stop. ring: when to begin another file, and how many stay; no bounds: one file. buffer: bytes that
+    the kernel may hold for each interface. user: who the capturing process becomes once interfaces are open; empty: who
+    started it (behind sudo, who called sudo).
     """
 
     interfaces: tuple[str, ...] = ()
@@ -39,12 +43,12 @@ class CaptureRequest:
     user: str = ""
 
     def to_json(self) -> str:
-        """For another process."""
+        """Returns the request as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The other way round. Raises ValueError, KeyError or TypeError for what to_json did not write."""
+        """Reads what to_json() wrote. Raises ValueError, KeyError or TypeError for anything else."""
         found: dict[str, Any] = json.loads(text)
         bounds = {name: CaptureBounds(**found.pop(name)) for name in ("until", "ring")}
         return cls(**{**found, **bounds, "interfaces": tuple(found["interfaces"])})

@@ -1,4 +1,9 @@
-"""One run of the capturing process: from a Start to its Stopped, taps to files, with the bounds and the clock of it."""
+"""One run of the capturing process, from StartCommand to RunEndMessage: taps to files, with bounds and clock.
+
+Theory. Packets of several taps are written in order of their times. Each tap gives its packets in order, but in blocks,
+and up to HOLD after they came. So packets of a tap are kept back until all other taps have given later ones, or HOLD
+has passed.
+"""
 
 from __future__ import annotations
 
@@ -16,64 +21,64 @@ from analyzer.live.rotation import FileRotation
 from analyzer.live.taps import MemoryPieces, PacketBatch, Tap
 
 OFTEN = 0.2
-"""Seconds between two Counted, at least."""
+"""Least seconds between two CountMessages."""
 
 AGAIN = 0.02
-"""Seconds after which is asked again what is kept back to be merged."""
+"""Seconds between two looks at packets that are kept back for merging."""
 
 SPOOL_FILE = 64 << 20
-"""Bytes of a file that nobody keeps: the disk gets them back when it has been read."""
+"""Bytes of a temporary file: its disk space is free again when it has been read."""
 
 
 class CaptureRun:
-    """Begins at once; paths of files are added to `spool`, if there is one.
+    """Takes packets of taps and writes them to files; begins at once, and adds temporary files to `spool`.
 
-    taps: those that may still give something; problem: why others do not. over: a bound is reached.
-    Methods raise CaptureError when a file cannot be written.
+    taps: those that may still give packets. problem: why the others do not. is_over: a bound is reached. Methods raise
+    CaptureError when a file cannot be written.
     """
 
     def __init__(
         self,
         path: str,
         taps: Sequence[Tap],
-        asked: CaptureRequest,
+        request: CaptureRequest,
         tell: Callable[[ChannelMessage], None],
         spool: list[str] | None,
     ) -> None:
-        self._all, self._until, self._tell, self._spool = taps, asked.until, tell, spool
+        self._all, self._until, self._tell, self._spool = taps, request.until, tell, spool
         self.taps = list(taps)
         self._lost: list[str] = []
         self._merging = BatchMerger(len(taps)) if len(taps) > 1 else None
         self._dropped = 0
         self._told = 0.0
         self._last_told = (0, 0)
-        ring = asked.ring if spool is None else CaptureBounds(size=SPOOL_FILE)
+        ring = request.ring if spool is None else CaptureBounds(size=SPOOL_FILE)
         try:
-            for tap in taps:  # before the file: once it has begun, whoever waits for that may send
+            for tap in taps:  # before the file begins, because a sender may wait for that
                 tap.begin()
             self._files = FileRotation(
-                path, [tap.description for tap in taps], ring, asked.until, self._tell_of_file, self._counters
+                path, [tap.description for tap in taps], ring, request.until, self._tell_of_file, self._counters
             )
         except CaptureError:
             self.halt()
             raise
-        self._end = time.monotonic() + asked.until.seconds if asked.until.seconds else None
+        self._end = time.monotonic() + request.until.seconds if request.until.seconds else None
 
     @property
     def is_over(self) -> bool:
-        """See the class."""
+        """Whether a bound is reached."""
         return self._files.over or (self._end is not None and time.monotonic() >= self._end)
 
     @property
     def problem(self) -> str | None:
-        """See the class."""
+        """Why some taps give no more packets, else None."""
         if not self._lost:
             return None
         return ", ".join(self._lost) + ("; the other interfaces went on" if self.taps else "")
 
     @property
     def deadline(self) -> float | None:
-        """When something has to be done without a packet, by time.monotonic()."""
+        """Time (time.monotonic()) when tick() must be called even without a packet, or None."""
         found = [self._end, self._files.deadline]
         if self._last_told != (self._files.packets, self._dropped):
             found.append(self._told + OFTEN)
@@ -82,7 +87,7 @@ class CaptureRun:
         return min((each for each in found if each is not None), default=None)
 
     def take(self, tap: Tap) -> bool:
-        """Takes what a tap has at hand and writes it; whether there was anything."""
+        """Writes what a tap has at hand; returns whether there was anything."""
         taken = tap.take()
         if taken is None:
             return False
@@ -93,12 +98,12 @@ class CaptureRun:
         return True
 
     def drop_tap(self, tap: Tap) -> None:
-        """A tap will give nothing any more."""
+        """Removes a tap that will give no more packets."""
         self.taps.remove(tap)
         self._lost.append(str(tap.problem))
 
     def tick(self, now: float) -> None:
-        """What time brings; now: time.monotonic()."""
+        """Does what is due at a time.monotonic(): merged packets, other files, counts."""
         if self._merging:
             self._write(self._merging.take_due(time.time_ns()))
         if not self._files.over:
@@ -107,12 +112,12 @@ class CaptureRun:
             self._count()
 
     def halt(self) -> None:
-        """Takes no more than there is."""
+        """Makes all taps stop."""
         for tap in self.taps:
             tap.halt()
 
     def take_rest(self) -> bool:
-        """After halt(): takes what taps have; whether there may be more, in a moment."""
+        """Takes what taps have after halt(); returns whether there may be more in a moment."""
         if self._files.over:
             return False
         for tap in self.taps:
@@ -121,13 +126,13 @@ class CaptureRun:
         return any(tap.has_more for tap in self.taps)
 
     def finish(self) -> None:
-        """Makes the files whole."""
+        """Completes the files."""
         if self._merging:
             self._write(self._merging.take_rest())
         self._files.finish()
 
     def make_end_message(self, problem: str | None) -> RunEndMessage:
-        """How it went."""
+        """Returns the counts and the problem as a RunEndMessage."""
         self._counters()
         return RunEndMessage(self._files.packets, self._dropped, self._files.size, problem)
 
@@ -153,31 +158,31 @@ class CaptureRun:
 
 
 HOLD = 90_000_000
-"""Nanoseconds: three times the age at which the kernel hands over a block that is not full."""
+"""Nanoseconds that packets are kept back: three times the age at which the kernel hands over a block."""
 
 
 class BatchMerger:
-    """What taps gave and has not left again."""
+    """Keeps batches of several taps back until their packets can be merged by time."""
 
     def __init__(self, taps: int) -> None:
         self._latest = [0] * taps
         self._kept: list[PacketBatch] = []
 
     def __bool__(self) -> bool:
-        """Whether there is anything."""
+        """Whether any packets are kept back."""
         return bool(self._kept)
 
     def add(self, tap: int, taken: PacketBatch) -> None:
-        """Keeps a copy, for the tap's memory is its own. Without times, its packets all have that of the last."""
+        """Keeps a copy of a batch, because the memory belongs to the tap."""
         self._latest[tap] = max(self._latest[tap], taken.last)
         self._kept.append(_copy(taken))
 
     def take_due(self, now: int) -> PacketBatch | None:
-        """What no tap can come before any more; now: ns since 1970."""
+        """Removes and returns the packets before which no tap can give one any more; now: ns since 1970."""
         return self._up_to(min(max(latest, now - HOLD) for latest in self._latest))
 
     def take_rest(self) -> PacketBatch | None:
-        """All there is, for no more will come."""
+        """Removes and returns all packets."""
         return self._up_to(np.iinfo(np.int64).max)
 
     def _up_to(self, horizon: int) -> PacketBatch | None:
@@ -191,11 +196,11 @@ class BatchMerger:
             if due < each.packets:
                 kept.append(each.slice(due, each.packets))
         self._kept = kept
-        return _merged(gone) if gone else None
+        return _merge_batches(gone) if gone else None
 
 
 def _copy(taken: PacketBatch) -> PacketBatch:
-    """In memory of our own; times never go back, so that a tap's packets keep their order."""
+    """Returns a batch in memory of our own; its times never decrease, so a tap's packets keep their order."""
     if isinstance(taken.blocks, MemoryPieces):
         data = b"".join(map(ctypes.string_at, *taken.blocks.rows.T.tolist()))
     else:
@@ -208,7 +213,7 @@ def _copy(taken: PacketBatch) -> PacketBatch:
     return PacketBatch(taken.packets, taken.size, taken.last, MemoryPieces(rows, data), ends, times)
 
 
-def _merged(parts: list[PacketBatch]) -> PacketBatch:
+def _merge_batches(parts: list[PacketBatch]) -> PacketBatch:
     if len(parts) == 1:
         return parts[0]
     times = np.concatenate([each.times for each in parts if each.times is not None])

@@ -1,10 +1,13 @@
-"""What the capturing process and the analyzer tell each other, a line of JSON each, over the capturing one's standard
-streams.
+"""Messages between the capturing process and the analyzer: lines of JSON over the standard streams of the former.
 
-Theory. The packets go through a file; these lines are about it. The capturing process opens its interfaces and gives
-up its privilege; then it is Ready, or Failed and ends. Start has it write a file, or a ring of them, each Began and
-perhaps Gone; Counted comes a few times a second while there is anything new; Stopped ends that, because of a Stop, a
-bound, or a problem, and says how it went. Then it may be started again. It ends with its standard input.
+Theory. Packets go through a file; these messages are about it. The capturing process opens its interfaces and gives up
+its privilege; then it sends ReadyMessage, or FailureMessage and ends. StartCommand makes it write a file or a ring:
+FileBegunMessage for each file, FileRemovedMessage for each that the ring removes, CountMessage a few times a second
+while counts change. RunEndMessage follows a StopCommand, a bound or a problem. Then the process can be started again.
+It ends with its standard input.
+
+Capturing waits for nobody. So a line is written as far as the pipe takes it, and the rest when the pipe has room again.
+Counts that a later message replaces are not sent meanwhile.
 """
 
 from __future__ import annotations
@@ -19,9 +22,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ReadyMessage:
-    """Interfaces (names) are open and the privilege is gone. notes: sentences for the user.
+    """Says that interfaces (names) are open and the privilege is gone. notes: sentences for the user.
 
-    pid: of who says it, which is not who was started where sudo stands between the two.
+    pid: of the capturing process itself, which sudo may have started.
     """
 
     interfaces: tuple[str, ...] = ()
@@ -31,28 +34,28 @@ class ReadyMessage:
 
 @dataclass(frozen=True, slots=True)
 class FailureMessage:
-    """It can't begin; a sentence for the user. The process ends."""
+    """Says why the process cannot begin, in a sentence for the user; the process ends."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileBegunMessage:
-    """A file was begun; it has its header by now."""
+    """Says that a file has begun and has its header."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileRemovedMessage:
-    """The ring took a file away."""
+    """Says that the ring has removed a file."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class CountMessage:
-    """Since Start: packets and bytes written, packets that the kernel could not keep."""
+    """Counts since StartCommand: packets written, packets that the kernel dropped, bytes written."""
 
     packets: int
     dropped: int
@@ -61,7 +64,7 @@ class CountMessage:
 
 @dataclass(frozen=True, slots=True)
 class RunEndMessage:
-    """All that was captured is in the files. problem: a sentence for the user, where nobody asked for the end."""
+    """Says that all captured packets are in the files. problem: a sentence for the user if nobody asked for the end."""
 
     packets: int
     dropped: int
@@ -71,9 +74,9 @@ class RunEndMessage:
 
 @dataclass(frozen=True, slots=True)
 class StartCommand:
-    """Write to this file; of a ring, its name is the beginning of theirs.
+    """Asks to write to this file; a ring takes the name as the beginning of its names.
 
-    spool: nobody keeps it; what is left of it goes when the process ends.
+    spool: the file is temporary, and its rest is removed when the process ends.
     """
 
     path: str
@@ -82,7 +85,7 @@ class StartCommand:
 
 @dataclass(frozen=True, slots=True)
 class StopCommand:
-    """Write what is at hand, and no more."""
+    """Asks to write the packets at hand, and no more."""
 
 
 ChannelMessage = (
@@ -110,12 +113,12 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def encode_message(said: ChannelMessage) -> str:
-    """One line, with its end."""
+    """Returns a message as one line with its end."""
     return json.dumps({"say": _NAMES[type(said)], **asdict(said)}) + "\n"
 
 
 def decode_message(line: str) -> ChannelMessage | None:
-    """None for what is no such line: another program may write to the same stream."""
+    """Returns the message of a line; None if it is no message, because another program may write to the same stream."""
     try:
         found = json.loads(line)
         kind = _KINDS[found.pop("say")]
@@ -129,11 +132,11 @@ def decode_message(line: str) -> ChannelMessage | None:
 
 READ = 1 << 16
 MOST = 1 << 20
-"""Bytes of a line that never ends; it is no line of ours."""
+"""Bytes of the longest line."""
 
 
 class ChannelWriter:
-    """Says lines to a descriptor, which it makes not to block."""
+    """Writes messages to a descriptor, which it makes non-blocking."""
 
     def __init__(self, out: int) -> None:
         self._out = out
@@ -141,22 +144,22 @@ class ChannelWriter:
         os.set_blocking(out, False)
 
     def fileno(self) -> int:
-        """To poll for writing, while there is something waiting."""
+        """Returns the descriptor, to poll for writing while `waiting` is true."""
         return self._out
 
     @property
     def waiting(self) -> bool:
-        """Whether something could not be said yet."""
+        """Whether bytes wait for room in the pipe."""
         return bool(self._waiting)
 
     def __call__(self, line: ChannelMessage) -> None:
-        """Says it, now or later; Counted now or never."""
+        """Sends a message, now or later; a CountMessage now or never."""
         if not (self._waiting and isinstance(line, CountMessage)):
             self._waiting += encode_message(line).encode()
             self.flush()
 
     def flush(self) -> None:
-        """As much as there is room for. Who has gone hears nothing."""
+        """Writes as much as there is room for, and drops everything if the reader is gone."""
         try:
             while self._waiting:
                 self._waiting = self._waiting[os.write(self._out, self._waiting) :]
@@ -166,7 +169,7 @@ class ChannelWriter:
             self._waiting = b""
 
     def finish(self, patience: float) -> None:
-        """Waits for room, some seconds at most."""
+        """Waits for room, at most some seconds, and makes the descriptor blocking again."""
         end = time.monotonic() + patience
         while self._waiting and (left := end - time.monotonic()) > 0:
             select.select([], [self._out], [], left)
@@ -175,7 +178,7 @@ class ChannelWriter:
 
 
 class ChannelReader:
-    """Lines from a descriptor; what is no line of ours is passed over."""
+    """Reads messages from a descriptor, and ignores other lines."""
 
     def __init__(self, source: int) -> None:
         self._source = source
@@ -183,11 +186,14 @@ class ChannelReader:
         self.ended = False
 
     def fileno(self) -> int:
-        """To poll for reading."""
+        """Returns the descriptor, to poll for reading."""
         return self._source
 
     def lines(self) -> list[ChannelMessage]:
-        """What can be read without waiting, once poll said that there is something; `ended` when it was the end."""
+        """Returns the messages that can be read without waiting; call it when poll says so.
+
+        It sets `ended` at the end of the input.
+        """
         try:
             found = os.read(self._source, READ)
         except OSError:

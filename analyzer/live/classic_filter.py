@@ -1,14 +1,13 @@
-"""Capture filters as programs of the kernel's classic packet filter (BSD Packet Filter, as in Linux's
-Documentation/networking/filter.rst).
+"""Compiles capture filters to programs of the kernel's classic BPF (Linux: Documentation/networking/filter.rst).
 
-Theory. A program looks at a packet and returns how many bytes of it are kept: 0 is a packet that is not wanted. So
-one mechanism says which packets, how much of each, and whether any at all, and an owner without privilege may exchange
-it. libpcap (through scapy) compiles an expression for a link layer. Some things it cannot know are put right here:
+Theory. A program reads a packet and returns how many bytes of it to keep; 0 drops it. So one mechanism selects packets,
+cuts them, and switches capturing off, and an unprivileged owner may exchange it. libpcap (by scapy) compiles an
+expression for a link layer. Two things that it cannot know are corrected here:
 
-- A packet of a loopback interface comes by twice, going out and coming in. The copy that goes out is left.
-- A cooked socket hands packets to the filter from their network layer on, what stands before it has to be asked of the
-  kernel. The expression is compiled for Linux's cooked header, 16 bytes long (LINKTYPE 113), which tells the same
-  things as the longer one that is written; loads from behind it are moved, loads of its fields become questions.
+- A packet of a loopback interface passes twice, outgoing and incoming. The outgoing copy is dropped.
+- A cooked socket hands packets to the filter from their network layer on, and the kernel must be asked for what stands
+  before. The expression is compiled for Linux's cooked header of 16 bytes (LINKTYPE 113), which has the same fields as
+  the longer one that is written. Loads from behind it are moved, and loads of its fields ask the kernel.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ ETHERNET, RAW, COOKED = 1, 101, 113
 """LINKTYPEs that filters are compiled for."""
 
 LONGEST = 1 << 18
-"""Bytes of the largest packet: segmentation offload makes some of far more than an MTU."""
+"""Bytes of the largest packet: segmentation offload makes packets far larger than an MTU."""
 
 LOAD_WORD, LOAD_HALF, LOAD_BYTE, RETURN, IF_EQUAL = 0x20, 0x28, 0x30, 0x06, 0x15
 LOADS = {LOAD_WORD, LOAD_HALF, LOAD_BYTE, 0x40, 0x48, 0x50, 0xB1}
-"""Loads from the packet: from a place, from a place behind the index register, and a header length times four."""
+"""Opcodes that load from the packet: at a place, behind the index register, and a header length times four."""
 ASK = 0xFFFFF000
 ASK_PROTOCOL, ASK_KIND, ASK_HARDWARE = ASK + 0, ASK + 4, ASK + 28
 OUTGOING, LOOPBACK = 4, 772
@@ -43,7 +42,7 @@ COOKED_FIELDS = {0: ASK_KIND, 14: ASK_PROTOCOL}
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """code; where to go on when a comparison holds (yes) or not (no), instructions further down; operand."""
+    """Holds an instruction: opcode, jumps forward if a comparison holds (yes) or not (no), operand."""
 
     code: int
     yes: int = 0
@@ -66,10 +65,10 @@ _ONCE: Program = (
 
 
 def make_program(expression: str, link: int, snaplen: int, interface: str | None = None) -> Program:
-    """Keeps `snaplen` bytes (0: all) of the packets that an expression names, each once; an empty one names all.
+    """Returns a program that keeps `snaplen` bytes (0: all) of the packets that an expression selects, each once.
 
-    link: ETHERNET, RAW or COOKED. interface: whose packets they are, needed where the expression says `vlan`. Raises
-    CaptureError with a sentence for the user.
+    An empty expression selects all. link: ETHERNET, RAW or COOKED. interface: needed if the expression says `vlan`.
+    Raises CaptureError with a sentence for the user.
     """
     if not expression:
         found = EVERYTHING
@@ -87,8 +86,8 @@ def make_program(expression: str, link: int, snaplen: int, interface: str | None
 
 
 def compile_expression(expression: str, link: int) -> Program:
-    """What libpcap makes of it. Raises CaptureError."""
-    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it would warn of link types that we know
+    """Compiles an expression by libpcap. Raises CaptureError."""
+    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it warns of link types that we know
     from scapy.arch.common import compile_filter, free_filter
     from scapy.error import Scapy_Exception
 
@@ -103,8 +102,9 @@ def compile_expression(expression: str, link: int) -> Program:
 
 
 def compile_for_interface(expression: str, interface: str) -> Program:
-    """The same for an interface, which libpcap opens for it: the kernel takes VLAN tags off before a filter sees a
-    packet, and only then is the filter made to ask for them. Raises CaptureError.
+    """Compiles an expression for an interface, which libpcap opens for it. Raises CaptureError.
+
+    The kernel removes VLAN tags before a filter sees a packet, and only then does libpcap make the filter ask for them.
     """
     from scapy.libs import winpcapy
     from scapy.libs.structures import bpf_program
@@ -131,7 +131,7 @@ def _instructions(made: bpf_program) -> Program:
 
 
 def encode_program(found: Program) -> bytes:
-    """As the kernel takes it."""
+    """Returns the program as the kernel takes it."""
     return b"".join(struct.pack("=HBBI", each.code, each.yes, each.no, each.operand) for each in found)
 
 
@@ -149,7 +149,7 @@ def _without_header(each: Instruction, expression: str) -> Instruction:
 
 
 def extract_reason(said: str) -> str:
-    """What scapy says of a filter, without what the user knows already: libpcap's own words are in parentheses."""
+    """Returns what libpcap says about a filter; scapy puts libpcap's own words in parentheses."""
     if "libpcap is not" in said:
         return "filters need libpcap: install it (Debian, Ubuntu: apt install libpcap0.8), or leave out -f"
     _, found, reason = said.rpartition(" (")

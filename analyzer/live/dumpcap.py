@@ -1,12 +1,12 @@
-"""Packets from dumpcap, for a capturing process that has no right to capture where dumpcap has it.
+"""Takes packets from dumpcap, for a user who may not capture but may run dumpcap.
 
-Theory. dumpcap writes pcapng to a pipe: a section, an interface, packet blocks, and at the end its counters. The packet
-blocks are passed on as they are, but for the number of the interface, which is one of our file.
+Theory. dumpcap writes pcapng to a pipe: a section, an interface, packet blocks, and at the end its counters. Packet
+blocks are passed on unchanged, except for the number of the interface and times that are not in nanoseconds.
 
-dumpcap has its right from its file (a set-user-id bit, or capabilities), and the kernel gives nothing of that to
-programs which a process starts that has no_new_privs, as ours has as soon as it is ready. So a small shell script is
-started before, and starts dumpcap whenever it reads a line, ends it at the next one, and says when it has ended. A line
-can't come from somebody who is gone, but the end of the pipe does: so however we end, dumpcap ends with us.
+dumpcap has its right from its file (a set-user-id bit, or capabilities). The kernel gives nothing of that to programs
+that a process with no_new_privs starts, and the capturing process has no_new_privs as soon as it is ready. So it starts
+a small shell script before. The script starts dumpcap when it reads a line, ends it at the next line, and says when it
+has ended. However the capturing process ends, the pipe ends too, and dumpcap with it.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ done
 """
 
 READ = 1 << 20
-"""Bytes at once, and of the pipe."""
+"""Bytes read at once, and bytes of the pipe."""
 
 PATIENCE = 10.0
 """Seconds that dumpcap gets to begin or to end."""
 
 TO_END = 2.0
-"""Seconds that it gets at the very end, which is less than who waits for us has patience."""
+"""Seconds that it gets at the very end; the analyzer waits longer than that."""
 
 MIB = 1 << 20
 REFUSED = "join its group, or say --via sudo"
@@ -71,11 +71,10 @@ REASON = re.compile(r"\((.*)\)")
 
 
 class DumpcapTap:
-    """A Tap on an interface that dumpcap captures on.
+    """Taps an interface through dumpcap.
 
-    number: of the interface in the file. snaplen: 0 is all of a packet. buffer: bytes that the kernel keeps for it. Its
-    counters tell of what was dropped when a run has ended, not before. Raises CaptureError, with a sentence for the
-    user, where dumpcap can't capture there.
+    number: of the interface in the file. snaplen: 0 keeps whole packets. buffer: bytes that the kernel holds for it.
+    Its counters know dropped packets only when a run has ended. Raises CaptureError with a sentence for the user.
     """
 
     def __init__(
@@ -120,26 +119,26 @@ class DumpcapTap:
 
     @property
     def description(self) -> InterfaceDescription:
-        """See Tap."""
+        """Description of the interface in the file."""
         return InterfaceDescription(self._name, self._link, self._snaplen, self._expression)
 
     @property
     def problem(self) -> str | None:
-        """See Tap."""
+        """Why no more packets will come, as a sentence, else None."""
         return self._problem
 
     @property
     def has_more(self) -> bool:
-        """See Tap: until dumpcap has ended."""
+        """Whether dumpcap has not ended yet."""
         return self._running
 
     def fileno(self) -> int:
-        """See Tap."""
+        """Returns a descriptor to poll for reading."""
         return self._pipe
 
     def take(self) -> PacketBatch | None:
-        """See Tap."""
-        if not self._running or not self._read():
+        """Returns the packets at hand, or None; never waits."""
+        if not self._running or not self._read_pipe():
             return None
         try:
             return self._passing.take(self._rest)
@@ -150,56 +149,57 @@ class DumpcapTap:
             return None
 
     def counters(self) -> tuple[int, int]:
-        """See Tap; what dumpcap said at its end, and until then what was taken."""
-        dropped = self._passing.dropped  # which it does not count as received
+        """Returns packets received and dropped, as dumpcap said at its end; before that, the packets taken."""
+        dropped = self._passing.dropped  # dumpcap does not count them as received
         return max(self._passing.received, self._passing.taken + dropped), dropped
 
     def begin(self) -> None:
-        """See Tap. Waits until dumpcap captures; raises CaptureError where it does not."""
+        """Starts dumpcap, and waits until it captures. Raises CaptureError."""
         self._drain()
         self._problem, self._running, self._asked_to_end = None, True, False
         self._said = os.fstat(self._errors.fileno()).st_size
         self._tell()
         until = time.monotonic() + PATIENCE
-        told, rest = read_header(lambda size: self._exactly(size, until))
-        if told is None:
+        found, rest = read_header(lambda size: self._exactly(size, until))
+        if found is None:
             self._rest += rest
             self.halt()
             self._drain()
             raise CaptureError(self._reason())
-        self._link, unit = told
+        self._link, unit = found
         self._passing = BlockRelay(self._number, unit)
 
     def halt(self) -> None:
-        """See Tap."""
+        """Asks dumpcap to end."""
         if self._running and not self._asked_to_end:
             self._asked_to_end = True
             self._tell()
 
     def close(self) -> None:
-        """See Tap. dumpcap and its starter end with the pipe that leads to them, or, where one of them was killed or
-        hangs, by force.
+        """Ends dumpcap and its starter.
+
+        They end with the pipe, or by force if one of them was killed or hangs.
         """
         self._stdin.close()
         self._stdout.close()
         try:
             self._starter.wait(TO_END)
         except subprocess.TimeoutExpired:
-            with suppress(OSError):  # dumpcap is not ours to kill, or not any more
+            with suppress(OSError):  # we may not kill dumpcap, or it has ended
                 os.killpg(self._starter.pid, signal.SIGKILL)
             self._starter.wait()
         self._errors.close()
 
     def _tell(self) -> None:
-        """Has the starter do the next thing. Raises CaptureError where it is not there any more."""
+        """Makes the starter do the next step. Raises CaptureError if it has ended."""
         try:
             self._stdin.write(b"\n")
         except BrokenPipeError:
             self._running = False
             raise CaptureError("what starts dumpcap has ended: start anew") from None
 
-    def _read(self) -> bool:
-        """Reads what is there; False where that is nothing. Sees whether it is the end of a run."""
+    def _read_pipe(self) -> bool:
+        """Reads what is there and notes the end of a run; returns False if nothing was there."""
         try:
             data = os.read(self._pipe, READ)
         except BlockingIOError:
@@ -210,28 +210,28 @@ class DumpcapTap:
         return True
 
     def _end(self) -> None:
-        """The run is over. Who did not ask for that wants to know why."""
+        """Notes the end of a run, and its reason if nobody asked for it."""
         self._running = False
         if self._rest.endswith(self._mark):
             del self._rest[-len(self._mark) :]
         if not self._asked_to_end:
             self._asked_to_end = True
             self._problem = self._reason()
-            with suppress(OSError):  # the starter waits for this line, too, before it can begin again
+            with suppress(OSError):  # the starter needs this line before it can begin again
                 self._stdin.write(b"\n")
 
     def _drain(self) -> None:
-        """Throws away what comes until dumpcap has ended. Raises CaptureError where it does not end."""
+        """Drops all bytes until dumpcap has ended. Raises CaptureError if it does not end."""
         end = time.monotonic() + PATIENCE
         while self._running:
             if not select.select([self._pipe], [], [], max(end - time.monotonic(), 0))[0]:
                 raise CaptureError(f"dumpcap does not stop capturing on {self._name}: start anew")
-            self._read()
+            self._read_pipe()
             self._rest = self._rest[-len(self._mark) :]
         self._rest.clear()
 
     def _exactly(self, size: int, until: float) -> bytes:
-        """So many bytes of the pipe; fewer where no more came in time, or at its end."""
+        """Reads so many bytes of the pipe, or fewer at its end or if no more came in time."""
         data = b""
         while len(data) < size and select.select([self._pipe], [], [], max(until - time.monotonic(), 0))[0]:
             more = os.read(self._pipe, size - len(data))
@@ -241,13 +241,13 @@ class DumpcapTap:
         return data
 
     def _reason(self) -> str:
-        """Why dumpcap has ended, of what it says on standard error: a sentence."""
+        """Returns why dumpcap has ended, by its words on standard error."""
         self._errors.seek(self._said)
         return explain_failure(self._errors.read().decode(errors="replace"), self._name, self._expression)
 
 
 def explain_failure(said: str, interface: str, expression: str) -> str:
-    """What dumpcap says of a failure, in one sentence, without what the user knows or what is meant for others."""
+    """Returns dumpcap's error message as one sentence, without what the user knows already."""
     _, found, text = said.rpartition("dumpcap: ")
     line = text.partition("\n")[0].strip().rstrip(".") if found else ""
     if line.startswith("Invalid capture filter"):
@@ -259,9 +259,9 @@ def explain_failure(said: str, interface: str, expression: str) -> str:
 
 
 def _enlarge(pipe: int) -> None:
-    """A pipe that holds more, where the system has such."""
+    """Enlarges a pipe, where the system allows it."""
     if sys.platform.startswith("linux"):
-        with suppress(OSError):  # pipes of one user may hold only so much together
+        with suppress(OSError):  # the pipes of a user have a common limit
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, READ)
 
 
@@ -269,16 +269,17 @@ HEAD, SHORTEST = 8, 12
 """Bytes of a block's type and length, and of the shortest block."""
 
 NUMBER_AT, TIME_AT = 8, 12
-"""Bytes of a packet block before the number of its interface and before its time."""
+"""Offsets in a packet block of the interface number and of the time."""
 
 HEADS, TIMES, NUMBERS = struct.Struct("<II"), struct.Struct("<II"), struct.Struct("<I")
 NANOSECONDS, MICROSECONDS = 9, b"\x06"
 
 
 class BlockRelay:
-    """One run's blocks. number: of the interface in our file. unit: nanoseconds of which dumpcap counts time.
+    """Passes on the packet blocks of one run.
 
-    taken: packets that were passed on; received, dropped: what dumpcap says at the end of its interface.
+    number: of the interface in our file. unit: nanoseconds per tick of dumpcap's clock. taken: packets passed on;
+    received, dropped: the counters at the end.
     """
 
     def __init__(self, number: int, unit: int) -> None:
@@ -286,7 +287,7 @@ class BlockRelay:
         self.taken = self.received = self.dropped = 0
 
     def take(self, data: bytearray) -> PacketBatch | None:
-        """Takes the whole blocks at the beginning of `data`, of which the packets are given.
+        """Removes the whole blocks at the front of `data`, and returns their packets.
 
         Raises ValueError for what is no pcapng.
         """
@@ -301,20 +302,20 @@ class BlockRelay:
             if at + length > len(data):
                 break
             if kind == PACKET:
-                times.append(self._renumbered(data, at))
+                times.append(self._renumber(data, at))
                 parts.append((at, at + length))
                 size += length
                 ends.append(size)
             elif kind == STATISTICS:
                 self._note(bytes(data[at : at + length]))
             at += length
-        blocks = _joined(data, parts)
+        blocks = _concatenate(data, parts)
         del data[:at]
         self.taken += len(parts)
         return PacketBatch(len(parts), size, times[-1], blocks, ends, np.array(times, np.int64)) if parts else None
 
-    def _renumbered(self, data: bytearray, at: int) -> int:
-        """Gives a packet the number of its interface, and its time in ns, which is returned."""
+    def _renumber(self, data: bytearray, at: int) -> int:
+        """Sets the interface number and the time of a packet; returns the time in ns."""
         high, low = TIMES.unpack_from(data, at + TIME_AT)
         moment: int = (high << 32 | low) * self._unit
         TIMES.pack_into(data, at + TIME_AT, moment >> 32, moment & 0xFFFFFFFF)
@@ -328,9 +329,9 @@ class BlockRelay:
 
 
 def read_header(exactly: Callable[[int], bytes]) -> tuple[tuple[int, int] | None, bytes]:
-    """The section and the interface that a run begins with: ((LINKTYPE, nanoseconds of a unit of time), b"").
+    """Reads the section and the interface at the front: ((LINKTYPE, nanoseconds per tick), b"").
 
-    exactly: reads so many bytes, or fewer where there are no more. Else (None, what was read last).
+    exactly: reads so many bytes, or fewer if there are no more. Returns (None, bytes read last) for anything else.
     """
     block = b""
     for kind in (SECTION, INTERFACE):
@@ -346,7 +347,7 @@ def read_header(exactly: Callable[[int], bytes]) -> tuple[tuple[int, int] | None
 
 
 def _options(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Options of a block, as far as they are whole."""
+    """Yields the whole options of a block."""
     at = 0
     while at + 4 <= len(data):
         code, length = struct.unpack_from("<HH", data, at)
@@ -356,8 +357,8 @@ def _options(data: bytes) -> Iterator[tuple[int, bytes]]:
         at += 4 + length + -length % 4
 
 
-def _joined(data: bytearray, parts: list[tuple[int, int]]) -> bytes:
-    """The parts of it, which are in order; mostly they are one piece."""
+def _concatenate(data: bytearray, parts: list[tuple[int, int]]) -> bytes:
+    """Returns parts of `data`, which are in order and mostly adjacent."""
     pieces: list[tuple[int, int]] = []
     for begin, end in parts:
         if pieces and pieces[-1][1] == begin:

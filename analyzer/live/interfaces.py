@@ -1,4 +1,4 @@
-"""The interfaces of this machine, as scapy finds them, and whether we may capture there."""
+"""Lists the interfaces of this machine, as scapy finds them, and says whether we may capture there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FOLDERS_OF_SCAPY = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
 NOWHERE = f"{os.devnull}/nowhere"
 
 GET_MTU = 0x8921
-"""The ioctl of Linux."""
+"""The ioctl SIOCGIFMTU of Linux."""
 
 NEAR = 3
 """Names that are suggested in place of a wrong one."""
@@ -39,9 +39,10 @@ DENIED = "this user may not"
 
 @dataclass(frozen=True, slots=True)
 class NetworkInterface:
-    """`link` is a LINKTYPE. Addresses are printed forms, IPv4 first. running: it has a carrier.
+    """Describes an interface.
 
-    mac: empty where it has none; mtu: bytes, None where the system does not tell.
+    `link` is a LINKTYPE. Addresses are texts, IPv4 first. running: it has a carrier. mac: empty if it has none; mtu:
+    bytes, None if unknown.
     """
 
     name: str
@@ -55,27 +56,27 @@ class NetworkInterface:
 
     @property
     def state(self) -> Literal["up", "down", "no carrier"]:
-        """In a word or two."""
+        """State of the interface: `up`, `down` or `no carrier`."""
         if not self.up:
             return "down"
         return "up" if self.running else "no carrier"
 
     @property
     def link_name(self) -> str:
-        """Without LINKTYPE_ in front."""
+        """Name of the LINKTYPE, without LINKTYPE_."""
         return LINKS.get(self.link, f"LINKTYPE {self.link}")
 
 
 @dataclass(frozen=True, slots=True)
 class CapturePermission:
-    """Whether packets can be captured on an interface: by this process, by dumpcap, or not, and then why."""
+    """Says whether packets can be captured on an interface: by this process, by dumpcap, or why not."""
 
     how: Literal["yes", "via dumpcap", "no"]
     reason: str | None = None
 
 
 def list_interfaces() -> list[NetworkInterface]:
-    """All interfaces, those that are up first, each group by name; where the system has it, `any` is the last."""
+    """Returns all interfaces, those that are up first, each group by name; `any` is last where the system has it."""
     _load_scapy()
     from scapy.config import conf
 
@@ -101,10 +102,10 @@ def list_interfaces() -> list[NetworkInterface]:
 
 
 def choose_interfaces(names: Sequence[str]) -> list[NetworkInterface]:
-    """The interfaces of these names, or numbers in interfaces(), from 1, each once; without any the first that is up
-    and no loopback, else the loopback.
+    """Returns the interfaces with these names or numbers (from 1, in list_interfaces()), each once.
 
-    `any` is one of its own where the system has it, else all that are up. Raises CaptureError for what there is not.
+    Without names it returns the first one that is up, a loopback last. `any` is an interface where the system has it,
+    else all that are up. Raises CaptureError for an unknown one.
     """
     known = list_interfaces()
     up = [each for each in known if each.up and each.name != ANY]
@@ -112,10 +113,10 @@ def choose_interfaces(names: Sequence[str]) -> list[NetworkInterface]:
         return sorted(up, key=lambda each: each.loopback)[:1]
     if not _linux() and ANY in names:
         return up
-    return list(dict.fromkeys(_found(name, known) for name in names))
+    return list(dict.fromkeys(_find_interface(name, known) for name in names))
 
 
-def _found(name: str, known: Sequence[NetworkInterface]) -> NetworkInterface:
+def _find_interface(name: str, known: Sequence[NetworkInterface]) -> NetworkInterface:
     by_name = {each.name: each for each in known}
     if name in by_name:
         return by_name[name]
@@ -127,7 +128,7 @@ def _found(name: str, known: Sequence[NetworkInterface]) -> NetworkInterface:
 
 
 def may_capture() -> bool:
-    """Whether this process may open an interface; asked by opening one, as no other answer is sure."""
+    """Returns whether this process may open an interface, by opening one."""
     if not _linux():
         return _may_open_bpf()
     try:
@@ -138,7 +139,7 @@ def may_capture() -> bool:
 
 
 def check_permission(interface: NetworkInterface, dumpcap: bool) -> CapturePermission:
-    """Whether packets can be captured there, asked by opening it. dumpcap: whether dumpcap may capture for us."""
+    """Returns whether packets can be captured there, by opening it. dumpcap: whether dumpcap may capture for us."""
     if not interface.up:
         return CapturePermission("no", "it is down")
     try:
@@ -154,8 +155,11 @@ def _linux() -> bool:
 
 
 def _load_scapy() -> None:
-    """Imports it where it finds no home: it keeps pickles there, and whoever may capture does not read what is a user's
-    to write, nor leave what is root's where a user is to write."""
+    """Imports scapy without its cache and configuration folders.
+
+    It keeps pickles there. A privileged process must not read what a user can write, nor leave root's files where a
+    user must write.
+    """
     before = {name: os.environ.get(name) for name in FOLDERS_OF_SCAPY}
     os.environ |= dict.fromkeys(FOLDERS_OF_SCAPY, NOWHERE)
     try:
@@ -169,9 +173,9 @@ def _load_scapy() -> None:
 
 
 def _link(hardware: int) -> int:
-    """The LINKTYPE that we capture with: on Linux what the kernel calls otherwise is cooked."""
+    """Returns the LINKTYPE that we capture with; on Linux all unknown kinds are cooked."""
     if _linux():
-        from analyzer.live.packet_ring import LINKS as OF_HARDWARE  # brings numpy
+        from analyzer.live.packet_ring import LINKS as OF_HARDWARE  # lazy: it imports numpy
 
         return OF_HARDWARE.get(hardware, LINUX_COOKED)
     from scapy.data import ARPHRD_TO_DLT
@@ -180,7 +184,7 @@ def _link(hardware: int) -> int:
 
 
 def _mtu(name: str) -> int | None:
-    """scapy does not ask for it."""
+    """Returns the MTU, which scapy does not read."""
     if not _linux():
         return None
     request = struct.pack("16s16x", name.encode())
@@ -193,7 +197,7 @@ def _mtu(name: str) -> int | None:
 
 
 def _may_open(interface: NetworkInterface) -> bool:
-    """Raises OSError where it can't be opened, whoever tries."""
+    """Returns whether we may open the interface. Raises OSError if nobody could."""
     if not _linux():
         return _may_open_bpf()
     try:

@@ -1,10 +1,9 @@
-"""How the capturing process comes to its right: it is ours, or sudo's, or dumpcap has it.
+"""Starts the capturing process, with a right of our own, by sudo, or with dumpcap.
 
-Theory. Only the capturing process ever needs the right to open an interface, and there are three ways to it. It may
-have it by itself, because who starts it has: root (then the analyzer gives it up right afterwards), or a user with
-CAP_NET_RAW. sudo may start it, it alone, while the analyzer was never more than an ordinary user. Or it has none, and
-takes packets from dumpcap, which has it on machines where Wireshark was set up so. A right of the Python interpreter
-itself (setcap) would be one of every script on the machine, so that is no way.
+Theory. Only the capturing process needs the right to open an interface, and there are three ways to it. Its parent may
+have the right: root (then the analyzer gives it up afterwards), or a user with CAP_NET_RAW. sudo may start it, and only
+it. Or it has no right, and takes packets from dumpcap, which has one where Wireshark was set up so. A capability of the
+Python interpreter (setcap) would give the right to every script on the machine, so that is no way.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Via = Literal["auto", "self", "sudo", "dumpcap"]
 
 SNIFFER = "analyzer.live.sniffer"
 DUMPCAP = "dumpcap"
-"""What the sniffer is told behind what is asked, where packets are to come from there."""
+"""Argument that makes the sniffer take packets from dumpcap."""
 
 LOOPBACK = "lo" if sys.platform.startswith("linux") else "lo0"
 QUICK = 5.0
@@ -42,10 +41,10 @@ BY_DUMPCAP = (
 
 @dataclass(frozen=True, slots=True)
 class CaptureProcess:
-    """A capturing process: process.stdin and process.stdout are pipes, not buffered.
+    """Holds a capturing process; process.stdin and process.stdout are unbuffered pipes.
 
-    errors: a file of what it, and who started it, say on standard error. becoming: who the analyzer is to be from now
-    on. notes: sentences for the user. asks: a password may have to be typed before it says anything.
+    errors: a file with its standard error, and that of sudo. becoming: whom the analyzer must become. notes: sentences
+    for the user. asks: a password may have to be typed first.
     """
 
     process: subprocess.Popen[bytes]
@@ -55,34 +54,34 @@ class CaptureProcess:
     asks: bool = False
 
     def last_words(self) -> str:
-        """The last line on standard error; empty where there is none."""
+        """Returns the last line on standard error; empty if there is none."""
         self.errors.seek(0)
         lines = self.errors.read().decode(errors="replace").splitlines()
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def start_capture_process(asked: CaptureRequest, via: Via = "auto") -> CaptureProcess:
-    """Starts the capturing process. Raises CaptureError where we would be root, and where no way is open."""
-    becoming = choose_identity(asked.user)
+def start_capture_process(request: CaptureRequest, via: Via = "auto") -> CaptureProcess:
+    """Starts the capturing process. Raises CaptureError if we would stay root, and if no way is open."""
+    becoming = choose_identity(request.user)
     taken = _open(via)
-    way = _WAYS[taken](asked, becoming)
+    way = _WAYS[taken](request, becoming)
     return replace(way, notes=(BY_DUMPCAP,)) if (via, taken) == ("auto", "dumpcap") else way
 
 
 def can_use_dumpcap() -> bool:
-    """Whether dumpcap is there, we may run it, and it may open an interface; it is asked by having it open one."""
+    """Returns whether dumpcap exists, we may run it, and it may open an interface, by letting it open one."""
     dumpcap = shutil.which("dumpcap")
     if dumpcap is None:
         return False
     try:
-        asked = subprocess.run([dumpcap, "-i", LOOPBACK, "-L"], capture_output=True, timeout=QUICK, check=False)
+        request = subprocess.run([dumpcap, "-i", LOOPBACK, "-L"], capture_output=True, timeout=QUICK, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return asked.returncode == 0
+    return request.returncode == 0
 
 
 def explain_denial() -> str:
-    """The sentence for a user who may not capture: the ways to it."""
+    """Returns the sentence for a user who may not capture: the ways to the right."""
     user = choose_identity("").name if os.geteuid() != ROOT else "root"
     return (
         f"capturing needs a right that {user} lacks: say --via sudo to have sudo start the capturing process alone, or "
@@ -92,10 +91,10 @@ def explain_denial() -> str:
 
 
 def _way_to_dumpcap(user: str) -> str:
-    """What it takes until dumpcap captures for this user."""
+    """Returns what the user must do until dumpcap captures for this user."""
     if not sys.platform.startswith("linux"):
         return "install Wireshark's ChmodBPF"
-    # Not by shutil.which: who is not in its group may often not execute it.
+    # shutil.which finds only programs that we may execute.
     found = next((path for path in (f"{each}/dumpcap" for each in os.get_exec_path()) if os.path.exists(path)), None)
     if found is None or os.stat(found).st_gid == ROOT:
         return "set up dumpcap for its group (Debian, Ubuntu: sudo dpkg-reconfigure wireshark-common) and join that"
@@ -107,7 +106,7 @@ def _way_to_dumpcap(user: str) -> str:
 
 
 def _open(via: Via) -> Via:
-    """The way that is taken. Raises CaptureError."""
+    """Returns the way to take. Raises CaptureError."""
     if os.geteuid() == ROOT:
         if via == "dumpcap":
             raise CaptureError("--via dumpcap is for users who may not capture themselves, not for root: leave it out")
@@ -128,14 +127,14 @@ def _open(via: Via) -> Via:
     return via
 
 
-def _command(asked: CaptureRequest) -> list[str]:
-    return [sys.executable, "-P", "-m", SNIFFER, asked.to_json()]
+def _command(request: CaptureRequest) -> list[str]:
+    return [sys.executable, "-P", "-m", SNIFFER, request.to_json()]
 
 
 def _popen(command: list[str], environment: dict[str, str] | None = None, apart: bool = True) -> tuple[
     subprocess.Popen[bytes], IO[bytes]
 ]:  # fmt: skip
-    """Starts it; what it says on standard error goes to a file without a name, whose writers never wait for us."""
+    """Starts a process; its standard error goes to a file without a name, so it never waits for us."""
     try:
         errors = tempfile.TemporaryFile()  # noqa: SIM115 (who has the process closes it)
     except OSError as error:
@@ -153,31 +152,31 @@ def _popen(command: list[str], environment: dict[str, str] | None = None, apart:
     return process, errors
 
 
-def _by_itself(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
-    """It has our right. Whom the user named goes before who called sudo: only we can tell it so (give_up)."""
+def _by_itself(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
+    """Starts it with our right. A named user goes before the caller of sudo, and only we can tell it so (give_up)."""
     environment = dict(os.environ)
-    if asked.user:
+    if request.user:
         for name in (SUDO_USER, SUDO_GROUP):
             environment.pop(name, None)
-    return CaptureProcess(*_popen(_command(asked), environment), becoming)
+    return CaptureProcess(*_popen(_command(request), environment), becoming)
 
 
-def _by_sudo(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
-    """sudo starts it, and asks for a password on our terminal, so it stays in our session.
+def _by_sudo(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
+    """Starts it by sudo, which asks for a password on our terminal, so it stays in our session.
 
-    sudo clears the environment, but who has the program elsewhere than the interpreter knows needs PYTHONPATH. Nothing
-    is compiled to files: they would be root's.
+    sudo clears the environment, but the process may need PYTHONPATH. Nothing is compiled to files, which would be
+    root's.
     """
     path = os.environ.get("PYTHONPATH")
-    python, *rest = _command(replace(asked, user=""))
+    python, *rest = _command(replace(request, user=""))
     command = [*(["env", f"PYTHONPATH={path}"] if path else []), python, "-B", *rest]
     terminal = _has_terminal()
     sudo = ["sudo", "-p", "[sudo] password for %p, to capture: "] if terminal else ["sudo", "-n"]
     return CaptureProcess(*_popen([*sudo, "--", *command], apart=not terminal), becoming, asks=terminal)
 
 
-def _by_dumpcap(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
-    return CaptureProcess(*_popen([*_command(asked), DUMPCAP]), becoming)
+def _by_dumpcap(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
+    return CaptureProcess(*_popen([*_command(request), DUMPCAP]), becoming)
 
 
 def _has_terminal() -> bool:

@@ -1,7 +1,7 @@
-"""One live capture and the session that reads what it writes: what headless printing and the TUI hold.
+"""A live capture and the session that reads its files, for headless printing and the TUI.
 
-Theory. The capturing process writes files, and a session follows them; neither waits for the other. A capture that has
-stopped can go on as another run: other files, and a session of its own, since numbers of rows and packets begin anew.
+Theory. The capturing process writes files, and a session follows them; neither waits for the other. A stopped capture
+can go on as another run, with other files and a session of its own, because numbers of rows and packets begin anew.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from analyzer.session import Session
 RunState = Literal["capturing", "stopping", "stopped"]
 
 PATIENCE, PAUSE = 10.0, 0.01
-"""Seconds until a capture that was asked to stop must have stopped, and between two looks."""
+"""Seconds until a capture must have stopped, and between two checks."""
 
 
 class LiveSession(SelfClosing):
-    """A capture that has begun. A context manager that ends it, and closes its session.
+    """Holds a capture that has begun; a context manager that ends it and closes its session.
 
-    session: that of the present run; `grow` reads it. write: the file that keeps the packets; None: nobody does.
-    memory: bytes that the session's tables may hold; None: all that there is. Raises CaptureError where the capture
-    can't begin; what was given is closed by its owner.
+    session: that of the present run; `grow` reads it. write: the file that keeps the packets, or None. memory: bytes
+    that the session's tables may take; None: no limit. Raises CaptureError if the capture cannot begin; the caller
+    closes `capture`.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class LiveSession(SelfClosing):
         self.title = f"live: {', '.join(capture.interfaces)}"
         self._capture, self._decode_as, self._names = capture, decode_as, names
         self._run, self._asked_to_stop = 0, False
-        self.session = self._begun()
+        self.session = self._begin_run()
 
-    def _begun(self) -> Session:
+    def _begin_run(self) -> Session:
         succession = FileSuccession()
         session = Session(succession, decode_as=self._decode_as, names=self._names)
         try:
-            self._capture.begin(None if self.write is None else _of_run(self.write, self._run + 1), succession)
+            self._capture.begin(None if self.write is None else _make_run_path(self.write, self._run + 1), succession)
         except BaseException:
             session.close()
             raise
@@ -61,7 +61,7 @@ class LiveSession(SelfClosing):
 
     @property
     def packets_read(self) -> int:
-        """Packets of the present run that the session has read."""
+        """Number of packets of the present run that the session has read."""
         return self.session.packets.counts.packets
 
     @property
@@ -71,34 +71,37 @@ class LiveSession(SelfClosing):
 
     @property
     def state(self) -> RunState:
-        """How the capture stands; rows may come after it has stopped, until the session has `ended`."""
+        """State of the capture; rows may still come after it has stopped, until the session has `ended`."""
         if self._capture.stopped:
             return "stopped"
         return "stopping" if self._asked_to_stop else "capturing"
 
     @property
     def problem(self) -> str | None:
-        """Why it ended, where nobody asked for that: a sentence."""
+        """Why the capture ended if nobody asked for that, else None."""
         return self._capture.problem
 
     def health(self) -> RunHealth:
-        """How much was captured, what was dropped, how far the session is behind. From any thread."""
+        """Returns how much was captured, what was dropped, and how far the session is behind.
+
+        May be called from any thread.
+        """
         return self._capture.health(self.packets_read)
 
     def summary(self) -> str:
-        """One sentence for the end of the run."""
+        """Returns one sentence for the end of the run."""
         return self._capture.summary(self.packets_read)
 
     def stop(self) -> None:
-        """Asks the capture to stop; returns at once. What was captured is still read."""
+        """Asks the capture to stop, and returns at once. What was captured is still read."""
         self._asked_to_stop = True
         self._capture.stop()
 
     def restart(self) -> Session:
-        """A new run and its session; the one before is closed by who holds it. Stops what is still capturing.
+        """Begins a new run with its own session; the caller closes the session before. Stops a capture that still runs.
 
-        Of a capture that writes FILE the next run writes FILE-2, FILE-3 ... before the suffix, whichever is free.
-        Raises UserError where it can't stop or begin; then the session is the same.
+        A capture that writes FILE goes on with FILE-2, FILE-3 and so on, whichever name is free. Raises UserError if it
+        cannot stop or begin; then the session stays.
         """
         if not self._capture.stopped:
             self.stop()
@@ -107,11 +110,11 @@ class LiveSession(SelfClosing):
                 if time.monotonic() > end:
                     raise UserError("the capturing process does not stop: end the program and start it again")
                 time.sleep(PAUSE)
-        self.session = self._begun()
+        self.session = self._begin_run()
         return self.session
 
     def save(self, path: str) -> int:
-        """Copies all packets of the present run that are still held to one pcapng file; see Succession.save."""
+        """Copies all packets of the present run that are still kept to one pcapng file; see FileSuccession.save."""
         return self._succession.save(path)
 
     def close(self) -> None:
@@ -120,8 +123,8 @@ class LiveSession(SelfClosing):
         self.session.close()
 
 
-def _of_run(path: str, run: int) -> str:
-    """The file of a run: the first writes what was named, a later one only what is not there yet."""
+def _make_run_path(path: str, run: int) -> str:
+    """Returns the file of a run: the named one for the first, a free name for later ones."""
     if run == 1:
         return path
     stem, suffix = os.path.splitext(path)

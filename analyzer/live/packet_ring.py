@@ -1,13 +1,12 @@
-"""Linux's packet ring (AF_PACKET, TPACKET_V3; Documentation/networking/packet_mmap.rst): packets of an interface
-without a system call or a copy for each.
+"""Taps an interface by Linux's packet ring (AF_PACKET, TPACKET_V3; Documentation/networking/packet_mmap.rst).
 
-Theory. The kernel fills blocks of memory that we share, each a chain of packets behind their headers, and hands a block
-over when it is full or some milliseconds old. It leaves more room in front of a packet than a pcapng packet block has
-header, and behind it comes the next one's header, which has been read by then. So the blocks of the file are made in
-the ring itself, around packets that stay where they are (blocks.py), and are written from there. Then the kernel gets
-its block back. What does not fit meanwhile is dropped and counted.
+Theory. The ring needs no system call and no copy for each packet. The kernel fills blocks of shared memory, each a
+chain of packets behind their headers, and hands a block over when it is full or some milliseconds old. It leaves more
+room in front of a packet than a pcapng packet block needs, and behind it comes the next packet's header, which has been
+read by then. So the blocks of the file are made in the ring (ring_blocks.py) and written from there. Then the kernel
+gets its block back. Packets that do not fit meanwhile are dropped and counted.
 
-The right to capture is needed to open it; everything after that (other filters, counters) is the socket's own.
+Only opening the ring needs the right to capture; other filters and counters do not.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ BLOCK = 1 << 20
 
 LEAST_BLOCKS = 4
 FRAME = 1 << 11
-"""Bytes that the kernel takes for the smallest room of a packet; this version of the ring ignores it."""
+"""Bytes of the smallest frame, which this version of the ring ignores."""
 
 RETIRE = 30
 """Milliseconds after which a block that is not full is handed over."""
@@ -44,11 +43,11 @@ ADD_MEMBERSHIP, RX_RING, STATISTICS, VERSION, RESERVE = 1, 5, 6, 10, 12
 TPACKET_V3, PROMISCUOUS, ALL_PROTOCOLS = 2, 1, 3
 SO_ATTACH_FILTER = 26
 HARDWARE_ADDRESS = 0x8927
-"""The ioctl that tells an interface's hardware type, too (SIOCGIFHWADDR)."""
+"""The ioctl SIOCGIFHWADDR, which also tells the hardware type."""
 
 ETHERNET, RAW = classic_filter.ETHERNET, classic_filter.RAW
 LINKS: Final = {1: ETHERNET, 772: ETHERNET, 519: RAW, 65534: RAW}
-"""Hardware type -> LINKTYPE; all others are cooked: the kernel takes off the link layer and tells what it was."""
+"""Hardware type -> LINKTYPE; all others are cooked: the kernel removes the link layer and tells what it was."""
 
 # In 32-bit words: where a block and a packet say what we need of them.
 STATUS, COUNT, FIRST = 2, 3, 4
@@ -56,10 +55,10 @@ OURS = 1
 
 
 class PacketRing:
-    """A Tap on an interface, or on all of them, which are cooked then.
+    """Taps an interface, or all of them as cooked packets.
 
-    number: of the interface in the file. interface: None for all. snaplen: 0 is all of a packet. buffer: bytes; the
-    kernel may grant less, see `granted`. Raises CaptureError.
+    number: of the interface in the file. interface: None for all. snaplen: 0 keeps whole packets. buffer: bytes; the
+    kernel may grant fewer (`granted`). Raises CaptureError.
     """
 
     def __init__(
@@ -78,8 +77,8 @@ class PacketRing:
         self._turn = self._taken = self._received = self._dropped = 0
         self._held = False
         try:
-            # One of all interfaces cannot be bound, so it is open from the start; what comes before the ring is
-            # there, which keeps nothing at first, the kernel throws away as the ring is made.
+            # A socket of all interfaces cannot be bound, so it receives from the start. The kernel drops what came
+            # before when the ring is made, and the ring keeps nothing at first.
             protocol = socket.htons(ALL_PROTOCOLS) if interface is None else 0
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM if cooked else socket.SOCK_RAW, protocol)
             try:
@@ -95,12 +94,12 @@ class PacketRing:
             raise CaptureError(f"cannot capture on {self._name}: {error.strerror or error}") from None
 
     def _open(self, interface: str | None, link: int, buffer: int) -> None:
-        """What can fail. A socket is bound once its filter keeps nothing, so nothing from before begin() can come."""
+        """Sets up the ring. The socket is bound when its filter keeps nothing, so no earlier packets can come."""
         self._attach(NOTHING)
         self._socket.setsockopt(SOL_PACKET, VERSION, TPACKET_V3)
-        # Ethernet's 14 bytes would have packets begin two bytes off a word.
+        # Behind Ethernet's 14 bytes, IP would begin two bytes off a word.
         self._socket.setsockopt(SOL_PACKET, RESERVE, 2 if link == ETHERNET else 0)
-        self._blocks = self._granted_blocks(max(buffer // BLOCK, LEAST_BLOCKS))
+        self._blocks = self._request_blocks(max(buffer // BLOCK, LEAST_BLOCKS))
         self._memory = mmap.mmap(self._socket.fileno(), self._blocks * BLOCK, mmap.MAP_SHARED)
         self._octets = np.frombuffer(self._memory, np.uint8)
         self._words = memoryview(self._memory).cast("I")
@@ -119,21 +118,21 @@ class PacketRing:
 
     @property
     def problem(self) -> str | None:
-        """See Tap."""
+        """Why no more packets will come, as a sentence, else None."""
         return self._error if self._error is not None and not self.has_more else None
 
     @property
     def has_more(self) -> bool:
-        """See Tap. The kernel has counted what it put into the ring."""
+        """Whether packets that the kernel has counted have not been taken yet."""
         received, dropped = self.counters()
         return self._taken < received - dropped
 
     def fileno(self) -> int:
-        """See Tap."""
+        """Returns a descriptor to poll for reading."""
         return self._socket.fileno()
 
     def take(self) -> PacketBatch | None:
-        """See Tap: a block."""
+        """Returns the packets of the next block, or None; never waits."""
         if self._held:
             self._give_back()
         base = self._turn * (BLOCK >> 2)
@@ -150,7 +149,7 @@ class PacketRing:
         return PacketBatch(count, int(ends[-1]), int(times[-1]), MemoryPieces(rows, self), ends, times)
 
     def _places(self, base: int, count: int) -> list[int]:
-        """Where packets of a block begin, in words: each tells where the next one does."""
+        """Returns where packets of a block begin, in words: each header has the distance to the next one."""
         words = self._words
         at = base + (words[base + FIRST] >> 2)
         found = []
@@ -165,17 +164,17 @@ class PacketRing:
         self._held = False
 
     def counters(self) -> tuple[int, int]:
-        """See Tap. Asking the kernel resets its own."""
+        """Returns packets received and dropped since begin(); reading the kernel's counters resets them."""
         received, dropped = struct.unpack("II", self._socket.getsockopt(SOL_PACKET, STATISTICS, 12)[:8])
         self._received += received
         self._dropped += dropped
         return self._received, self._dropped
 
     def begin(self) -> None:
-        """See Tap."""
+        """Takes packets from now on; earlier ones are dropped, and counters begin at 0."""
         while self.take() is not None:
             pass
-        self._check_error()  # of while nobody listened; an interface that is up again is listened to again
+        self._check_error()  # clears an error from before; an interface that is up again works again
         vanished = self._index and self._index != _index(self._name)
         self._error = f"{self._name} is gone" if vanished else None
         self.counters()
@@ -183,11 +182,11 @@ class PacketRing:
         self._attach(self._wanted)
 
     def halt(self) -> None:
-        """See Tap."""
+        """Takes no more packets until begin()."""
         self._attach(NOTHING)
 
     def close(self) -> None:
-        """See Tap. The memory goes when nobody looks at it any more."""
+        """Closes the socket; the memory goes with its last view."""
         self._socket.close()
 
     def _attach(self, program: Program) -> None:
@@ -196,8 +195,8 @@ class PacketRing:
             socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HxxxxxxP", len(program), code.ctypes.data)
         )
 
-    def _granted_blocks(self, blocks: int) -> int:
-        """Asks for a ring, for half of it if the kernel has no memory for it, and so on."""
+    def _request_blocks(self, blocks: int) -> int:
+        """Asks for a ring, and for half of it if the kernel lacks memory, and so on."""
         while True:
             request = struct.pack("7I", BLOCK, blocks, FRAME, blocks * (BLOCK // FRAME), RETIRE, 0, 0)
             try:
@@ -223,7 +222,7 @@ class PacketRing:
 
 
 def _index(interface: str) -> int:
-    """0 when there is none of that name."""
+    """Returns the index of an interface; 0 if there is none of that name."""
     try:
         return socket.if_nametoindex(interface)
     except OSError:
@@ -231,7 +230,7 @@ def _index(interface: str) -> int:
 
 
 def read_hardware_type(interface: str) -> int:
-    """What kind of link an interface has, as Linux numbers them. Raises CaptureError when it is not there."""
+    """Returns Linux's number for the hardware type of an interface. Raises CaptureError if there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         try:
             found = fcntl.ioctl(asking, HARDWARE_ADDRESS, struct.pack("16s24x", interface.encode()[:15]))

@@ -1,13 +1,13 @@
-"""Who a process is, and giving up all that it could do beyond that.
+"""Chooses who a process is, and gives up all other rights.
 
-Theory. Opening an interface needs a right (on Linux CAP_NET_RAW, which root has); writing packets to a file and
-decoding them needs none, and decoding strangers' bytes should have none. So a process that has opened what it needs
-becomes an ordinary user for good: groups, then user; on Linux also every capability, the bound of what a program that
-it runs could gain, and with no_new_privs the way back through set-user-id programs. The order is that of what each step
-needs: dropping the bound needs a capability, groups and users need two others, and what is left goes with capset.
+Theory. Opening an interface needs a right (on Linux CAP_NET_RAW, which root has). Writing packets to a file needs none,
+and decoding strangers' bytes should have none. So a process that has opened what it needs becomes an ordinary user for
+good: groups, then user; on Linux also every capability, the bounding set, and with no_new_privs the way back through
+set-user-id programs. Each step comes before the loss of the capability that it needs: dropping the bounding set needs
+one, groups and users need two others, and capset drops the rest.
 
-Capabilities and no_new_privs belong to threads, not to processes, and a new thread inherits them: so this is called
-while there is one thread, and looks at all that there are before it says that nothing is left.
+Capabilities and no_new_privs belong to threads, and a new thread inherits them. So this runs while there is one thread,
+and checks all threads before it says that nothing remains.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ AMBIENT, CLEAR_ALL = 47, 4
 CAPABILITIES_VERSION_3 = 0x20080522
 MAY_SET_CAPABILITIES = 8
 HIGHEST = 63
-"""The last capability that a set of 64 bits could have; the kernel refuses those that it does not know."""
+"""The last capability that a set of 64 bits could have; the kernel refuses unknown ones."""
 
 SETS = ("CapInh", "CapPrm", "CapEff", "CapAmb")
 BOUND = "CapBnd"
 
 OF_SOMEBODY_ELSE = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
-"""Variables that name folders of the user whom we cease to be."""
+"""Environment variables that name folders of the former user."""
 
 REFUSED = (
     "this is root, and what strangers send is not decoded as root: run it as yourself with --via sudo, say with "
@@ -50,7 +50,7 @@ REFUSED = (
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A user. home: None where nothing is known of one."""
+    """Describes a user. home: None if it is unknown."""
 
     name: str
     uid: int
@@ -59,21 +59,21 @@ class Identity:
 
     @property
     def groups(self) -> list[int]:
-        """All of them; the user's own one alone where the system does not know the name."""
+        """All groups of the user; only the user's own group if the system does not know the name."""
         return os.getgrouplist(self.name, self.gid) if self.home is not None else [self.gid]
 
 
 def choose_identity(user: str) -> Identity:
-    """Who to be: the user that is named; else, behind sudo, who called sudo; else who we are.
+    """Returns whom to become: the named user; else, behind sudo, the caller of sudo; else the present user.
 
-    Raises CaptureError for a user that there is not, one that we can't become, and for root that was not named.
+    Raises CaptureError for an unknown user, for one that we cannot become, and for root if it was not named.
     """
     if user:
-        found = _named(user)
+        found = _find_by_name(user)
         if found.uid != os.geteuid() and os.geteuid() != ROOT:
             raise CaptureError(f"-Z {user}: only root can become somebody else: leave it out")
         return found
-    found = _behind_sudo() or _of(os.getuid(), os.getgid())
+    found = _behind_sudo() or _find_by_ids(os.getuid(), os.getgid())
     if found.uid == ROOT:
         raise CaptureError(REFUSED)
     return found
@@ -82,10 +82,9 @@ def choose_identity(user: str) -> Identity:
 def give_up(user: str) -> None:
     """Makes the capturing process an ordinary user's for good.
 
-    Behind sudo it becomes who called sudo, whatever `user` says: a rule of sudoers that allows this program must be no
-    way to become somebody else. It leaves no core dump, and no other process of that user can reach into it (trace it,
-    or take its open interface): it holds the traffic of all, and a right to more. Raises CaptureError, also where
-    anything is left.
+    Behind sudo it becomes the caller of sudo, whatever `user` says: a rule of sudoers that allows this program must be
+    no way to become somebody else. It leaves no core dump, and no other process of the user can trace it or take its
+    open interface. Raises CaptureError, also if any right remains.
     """
     become(_behind_sudo() or choose_identity(user))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -94,9 +93,9 @@ def give_up(user: str) -> None:
 
 
 def become(who: Identity) -> None:
-    """Becomes a user for good, with no more than that user's rights, and looks whether it worked.
+    """Becomes a user for good, with that user's rights only, and checks that it worked.
 
-    The environment is that user's afterwards, where it was another's. Raises CaptureError.
+    The environment becomes the user's, if it was another's. Raises CaptureError.
     """
     bounded = _linux() and bool(int(_status()["CapEff"], 16) >> MAY_SET_CAPABILITIES & 1)
     other = who.uid != os.getuid()
@@ -116,10 +115,10 @@ def become(who: Identity) -> None:
 
 @contextmanager
 def impersonate_sudo_caller() -> Iterator[None]:
-    """For a look at files, before this process has become anybody: behind sudo that is one of who called it, with whose
-    home, or a rule of sudoers that allows this program would let its arguments read what only root may.
+    """Lets this process read files as the caller of sudo, with that user's home, until the end of the block.
 
-    Raises CaptureError where that does not work.
+    Otherwise a rule of sudoers that allows this program would let its arguments read what only root may. Raises
+    CaptureError if that does not work.
     """
     who = _behind_sudo()
     if who is None:
@@ -145,14 +144,14 @@ def impersonate_sudo_caller() -> Iterator[None]:
 
 
 def _behind_sudo() -> Identity | None:
-    """Who called sudo; None where nobody did, or root."""
+    """Returns who called sudo; None if nobody did, or root."""
     uid, gid = os.environ.get(SUDO_USER, ""), os.environ.get(SUDO_GROUP, "")
     if os.geteuid() != ROOT or not (uid.isdecimal() and gid.isdecimal()) or int(uid) == ROOT:
         return None
-    return _of(int(uid), int(gid))
+    return _find_by_ids(int(uid), int(gid))
 
 
-def _named(user: str) -> Identity:
+def _find_by_name(user: str) -> Identity:
     try:
         entry = pwd.getpwnam(user)
     except (KeyError, ValueError):
@@ -160,22 +159,22 @@ def _named(user: str) -> Identity:
     return Identity(entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_dir)
 
 
-def _of(uid: int, gid: int) -> Identity:
+def _find_by_ids(uid: int, gid: int) -> Identity:
     try:
         entry = pwd.getpwuid(uid)
-    except KeyError:  # as in a container that runs as a number
+    except KeyError:  # for example a container that runs as a number
         return Identity(str(uid), uid, gid, None)
     return Identity(entry.pw_name, uid, gid, entry.pw_dir)
 
 
 def _switch(who: Identity) -> None:
-    """Groups, then user, of all threads. Without root there is nobody to become, but for a set-user-id program."""
+    """Sets groups, then user, of all threads."""
     if os.geteuid() == ROOT and set(os.getgroups()) != set(who.groups):
         os.setgroups(who.groups)
     if _linux():
         os.setresgid(who.gid, who.gid, who.gid)
         os.setresuid(who.uid, who.uid, who.uid)
-    else:  # as root this sets all of them
+    else:  # for root this sets all user ids
         os.setgid(who.gid)
         os.setuid(who.uid)
 
@@ -197,11 +196,11 @@ def _prctl(option: int, first: int, second: int = 0) -> None:
 
 
 def _narrow(bounded: bool) -> None:
-    """What programs that are run could gain. The bound needs a capability to go; without it there is no_new_privs."""
+    """Limits what programs that we run could gain. Dropping the bounding set needs a capability."""
     for capability in range(HIGHEST + 1) if bounded else ():
         try:
             _prctl(DROP_BOUND, capability)
-        except OSError:  # the kernel does not know it, nor any higher one
+        except OSError:  # the kernel knows no higher capability
             break
     _prctl(AMBIENT, CLEAR_ALL)
     _prctl(SET_KEEP_CAPABILITIES, 0)
@@ -209,7 +208,7 @@ def _narrow(bounded: bool) -> None:
 
 def _drop_all() -> None:
     header = (ctypes.c_uint32 * 2)(CAPABILITIES_VERSION_3, 0)
-    nothing = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable, twice 32 bits each
+    nothing = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable: twice 32 bits each
     if _libc().capset(header, nothing):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -217,17 +216,17 @@ def _drop_all() -> None:
 
 
 def _status(of: Path = Path("/proc/self")) -> dict[str, str]:
-    """What the kernel says of a process or thread."""
+    """Returns what the kernel says of a process or thread."""
     lines = (line.partition(":") for line in (of / "status").read_text().splitlines())
     return {name: value.strip() for name, _, value in lines}
 
 
-def _left(who: Identity, bounded: bool) -> Iterator[str]:
-    """What the threads of this process still have."""
+def _list_remaining(who: Identity, bounded: bool) -> Iterator[str]:
+    """Yields the rights that threads of this process still have."""
     for thread in sorted(Path("/proc/self/task").iterdir()):
         try:
             found = _status(thread)
-        except FileNotFoundError:  # it has ended
+        except FileNotFoundError:  # the thread has ended
             continue
         yield from (name for name in (*SETS, *([BOUND] if bounded else [])) if int(found[name], 16))
         if found["NoNewPrivs"] != "1":
@@ -238,7 +237,7 @@ def _left(who: Identity, bounded: bool) -> Iterator[str]:
 
 def _examine(who: Identity, bounded: bool) -> None:
     if _linux():
-        left = list(dict.fromkeys(_left(who, bounded)))
+        left = list(dict.fromkeys(_list_remaining(who, bounded)))
     else:
         left = [] if (os.getuid(), os.geteuid()) == (who.uid, who.uid) else ["another user"]
     if left:
@@ -248,12 +247,12 @@ def _examine(who: Identity, bounded: bool) -> None:
 def _live_as(who: Identity) -> None:
     for name in OF_SOMEBODY_ELSE:
         os.environ.pop(name, None)
-    tempfile.tempdir = None  # where it may write is another question for another user
+    tempfile.tempdir = None  # another user may write elsewhere
     os.environ |= {"USER": who.name, "LOGNAME": who.name} | ({"HOME": who.home} if who.home is not None else {})
 
 
 def _examine_installation(who: Identity) -> None:
-    """Modules are imported when they are needed: whoever can't read them could not go on."""
+    """Checks that the user can read the modules, which are imported when they are needed."""
     for module in (os, analyzer):
         path = module.__file__
         if path is not None and not os.access(path, os.R_OK):

@@ -1,9 +1,9 @@
-"""Packets as the kernel's ring has them (TPACKET_V3), made into pcapng packet blocks where they lie.
+"""Turns packets in the kernel's ring (TPACKET_V3) into pcapng packet blocks, in place.
 
-Theory. In front of a packet stand its header (48 bytes) and the address it came from (20), of which all that is needed
-is read, for all packets of a block together, before anything is written over it: header and, for cooked packets, the
-link layer in front, padding and length behind. What is written behind a packet reaches at most the first word of the
-next one's header, whose place is known by then.
+Theory. In front of a packet stand its header (48 bytes) and its source address (20 bytes). All that is needed of them
+is read for all packets of a block before anything is overwritten: block header and, for cooked packets, link layer in
+front, padding and length behind. What is written behind a packet reaches at most the first word of the next packet's
+header, whose place is known by then.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ COOKED: Final = 276
 ETHERNET: Final = 1
 COOKED_HEADER = 20
 HEAD, TAIL = 28, 4
-"""Bytes of a packet block in front of its packet and, with the padding, behind it."""
+"""Bytes of a packet block in front of its packet, and behind it without padding."""
 
 SECOND = 1_000_000_000
 SECONDS, NANOSECONDS, CAPTURED, LENGTH, STATUS, START, TAG, TAG_KIND = range(8)
 WANTED: Final = np.array([1, 2, 3, 4, 5, 6, 8, 9])
-"""Words of a packet's header, in this order; START has the packet's place in its lower half."""
+"""Words of a packet's header, in the order of the constants; START has the packet's offset in its lower half."""
 
 ADDRESS: Final = np.arange(12, 17)
-"""Words of the address that a packet came from."""
+"""Words of the source address of a packet."""
 
 TAGGED, TAG_KIND_KNOWN = 1 << 4, 1 << 6
 TAG_SIZE = 4
@@ -37,7 +37,10 @@ VLAN = 0x8100
 
 @dataclass(frozen=True, slots=True)
 class RingLayout:
-    """interface: its number in the file. link: LINKTYPE; COOKED has its header made. snaplen: 0 is no limit."""
+    """Describes the blocks to make.
+
+    interface: its number in the file. link: LINKTYPE; COOKED packets get their header here. snaplen: 0 is no limit.
+    """
 
     interface: int
     link: int
@@ -47,26 +50,26 @@ class RingLayout:
 def encode_blocks(
     ring: NDArray[np.uint8], places: list[int], layout: RingLayout
 ) -> tuple[NDArray[np.int64], NDArray[np.uintp]]:
-    """(time of each packet in ns, n x 2: address and length of its block).
+    """Returns the time of each packet (ns, n), and address and length of its block (n, 2).
 
     ring: all its bytes, which are written to. places: where headers of packets begin, in words of four bytes.
     """
     words = ring.view(np.uint32)
     headers = np.array(places, np.int64)
-    told = words[headers[:, None] + WANTED].astype(np.int64)
-    at = headers * 4 + (told[:, START] & 0xFFFF)
-    captured, length = told[:, CAPTURED], told[:, LENGTH]
+    words_of = words[headers[:, None] + WANTED].astype(np.int64)
+    at = headers * 4 + (words_of[:, START] & 0xFFFF)
+    captured, length = words_of[:, CAPTURED], words_of[:, LENGTH]
     if layout.link == COOKED:
         at, captured, length = at - COOKED_HEADER, captured + COOKED_HEADER, length + COOKED_HEADER
-        _write(ring, at, _cooked(words[headers[:, None] + ADDRESS]))
-    elif layout.link == ETHERNET and (tagged := np.flatnonzero(told[:, STATUS] & TAGGED)).size:
-        _put_tags_back(ring, at, told, tagged)
+        _write(ring, at, _make_cooked_headers(words[headers[:, None] + ADDRESS]))
+    elif layout.link == ETHERNET and (tagged := np.flatnonzero(words_of[:, STATUS] & TAGGED)).size:
+        _put_tags_back(ring, at, words_of, tagged)
         at[tagged] -= TAG_SIZE
         captured[tagged] += TAG_SIZE
         length[tagged] += TAG_SIZE
     if layout.snaplen:
         captured = np.minimum(captured, layout.snaplen)
-    times = told[:, SECONDS] * SECOND + told[:, NANOSECONDS]
+    times = words_of[:, SECONDS] * SECOND + words_of[:, NANOSECONDS]
     sizes = _frame(ring, at, times, captured, length, layout.interface)
     rows = np.empty((len(at), 2), np.uintp)
     rows[:, 0] = at + (ring.ctypes.data - HEAD)
@@ -84,7 +87,7 @@ def _frame(
 ) -> NDArray[np.int64]:
     """Writes what stands around packets; returns the sizes of their blocks."""
     end = at + captured
-    for place in range(3):  # padding, or what is then overwritten by the size
+    for place in range(3):  # padding, which the size may overwrite
         ring[end + place] = 0
     padded = (captured + 3) & ~3
     sizes = padded + (HEAD + TAIL)
@@ -102,7 +105,7 @@ def _frame(
 
 
 def _write(ring: NDArray[np.uint8], at: NDArray[np.int64], rows: NDArray[np.uint32]) -> None:
-    """Each row to its place; whole words where all places allow it."""
+    """Writes each row to its place, in whole words where all places allow it."""
     width = rows.shape[1]
     if not (at & 3).any():
         ring.view(np.uint32)[(at >> 2)[:, None] + np.arange(width)] = rows
@@ -111,8 +114,8 @@ def _write(ring: NDArray[np.uint8], at: NDArray[np.int64], rows: NDArray[np.uint
         ring[at[:, None] + np.arange(4 * width)] = octets
 
 
-def _cooked(address: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Linux's cooked header, version 2: protocol, interface and hardware type in network order, the rest as it is."""
+def _make_cooked_headers(address: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Returns Linux cooked headers, version 2 (LINKTYPE_LINUX_SLL2)."""
     protocol, interface, kind = address[:, 0] >> 16, address[:, 1], address[:, 2]
     found = address.copy()
     found[:, 0] = protocol
@@ -122,10 +125,10 @@ def _cooked(address: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def _put_tags_back(
-    ring: NDArray[np.uint8], at: NDArray[np.int64], told: NDArray[np.int64], rows: NDArray[np.int64]
+    ring: NDArray[np.uint8], at: NDArray[np.int64], words_of: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> None:
-    """The kernel has taken VLAN tags off: both addresses move to the front, and the tag stands behind them again."""
+    """Puts VLAN tags back that the kernel has removed: both addresses move to the front, the tag follows them."""
     addresses = ring[at[rows][:, None] + np.arange(12)]
-    kind = np.where(told[rows, STATUS] & TAG_KIND_KNOWN, told[rows, TAG_KIND] & 0xFFFF, VLAN)
-    tag = np.stack([kind, told[rows, TAG] & 0xFFFF], axis=1).astype(">u2").view(np.uint8)
+    kind = np.where(words_of[rows, STATUS] & TAG_KIND_KNOWN, words_of[rows, TAG_KIND] & 0xFFFF, VLAN)
+    tag = np.stack([kind, words_of[rows, TAG] & 0xFFFF], axis=1).astype(">u2").view(np.uint8)
     ring[at[rows][:, None] + np.arange(-TAG_SIZE, 12)] = np.concatenate([addresses, tag], axis=1)

@@ -1,14 +1,14 @@
-"""The files that a capture is written to: one, or a ring of them.
+"""Writes the files of a capture: one, or a ring of them.
 
-Theory. Each file is whole by itself: a header with all interfaces, packets, and at its end what the interfaces counted.
-Packets go to it in whole blocks, so it can be read at any moment. A ring begins another file when the next packet would
-make this one too large, or is one too many; and when the first one in it is so old, whether another comes or not. So
-whoever follows gets what there is in time, and a night without traffic does not push a day's out of the ring. A file
-too many stays a second longer, however fast they follow each other: whoever follows must have had time to open it.
-Packets of two processors change places by microseconds; those that are that little older than the last one belong to
-the file before, so that files in the order of time have packets in the order of time.
+Theory. Each file is complete by itself: a header with all interfaces, packets, and at the end the counters of the
+interfaces. Packets are written in whole blocks, so the file can be read at any moment. A ring begins another file when
+the next packet would exceed the bounds of this one, and when its first packet is too old, whether another comes or not.
+A file without packets is never replaced for its age, so a quiet night does not push a day's traffic out of the ring. A
+surplus file stays a second longer, so that a follower has time to open it.
 
-A file that cannot be written any further is cut back to its last whole block.
+Packets of two processors may swap places by microseconds. A packet that is that little older than the last one belongs
+to the file before, so files in order of time have packets in order of time. A file that cannot be written any further
+is cut back to its last whole block.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from analyzer.live.channel import ChannelMessage, FileBegunMessage, FileRemovedM
 from analyzer.live.taps import PacketBatch, write_all
 
 STATISTICS = 10.0
-"""Seconds after which counters are written in the middle of a file, too, when more packets were dropped meanwhile."""
+"""Seconds after which changed counters are also written within a file."""
 
 GRACE = 1.0
-"""Seconds that a file stays in the ring after its end."""
+"""Seconds that a surplus file stays after its end."""
 
 SWAPPED = 1_000_000
 """Nanoseconds by which a packet may be older than one before it without the clock having been set back."""
@@ -42,13 +42,12 @@ Counters = Callable[[], Sequence[tuple[int, int]]]
 
 
 class FileRotation:
-    """Files named `path`, or in a ring as dumpcap names its own: trace_00001_20261122124225.pcapng.
+    """Writes to `path`, or to files of a ring named as dumpcap names them: trace_00001_20261122124225.pcapng.
 
-    interfaces: in the order of their numbers. ring, until: see Asked; bounds of `until` other than packets, size and
-    files are not its business. tell: hears of files. counters: (received, dropped) of each interface.
-
-    packets, size: written in all (bytes of packets and headers). over: a bound of `until` is reached. Methods raise
-    CaptureError, with a sentence for the user, when a file cannot be written.
+    interfaces: in order of their numbers. ring, until: see CaptureRequest; of `until` packets, size and files count.
+    tell: hears of files. counters: returns (received, dropped) of each interface. packets, size: written so far (bytes
+    of packets and headers). over: a bound of `until` is reached. Methods raise CaptureError when a file cannot be
+    written.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class FileRotation:
         self._next()
 
     def write(self, taken: PacketBatch) -> None:
-        """As much of it as the bounds allow."""
+        """Writes as many of the packets as the bounds allow."""
         ends = np.asarray(taken.ends, np.int64)
         begin = 0
         while begin < taken.packets and not self.over:
@@ -90,7 +89,7 @@ class FileRotation:
             fits = min(some, max(self._ring.packets - self._packets, 0)) if self._ring.packets else some
             if self._ring.size:
                 fits = min(fits, _fitting(ends, begin, self._ring.size - self._size + before))
-            if not fits and self._packets and not (fits := self._belated(taken.slice(begin, begin + some))):
+            if not fits and self._packets and not (fits := self._count_late(taken.slice(begin, begin + some))):
                 self._rotate()
                 continue
             some = max(fits, 1)
@@ -100,12 +99,12 @@ class FileRotation:
 
     @property
     def deadline(self) -> float | None:
-        """When tick() has something to do, by time.monotonic()."""
+        """Time (time.monotonic()) when tick() has something to do, or None."""
         found = [self._old] if self._ring.seconds and self._packets else []
         return min((*found, *(moment for moment, _ in self._surplus)), default=None)
 
     def tick(self, now: float) -> None:
-        """What time brings: another file, counters, files that go. now: time.monotonic()."""
+        """Does what is due at a time.monotonic(): another file, counters, removal of files."""
         self._drop_surplus(now)
         if self._ring.seconds and self._packets and now >= self._old:
             self._rotate()
@@ -114,7 +113,7 @@ class FileRotation:
             self._write_statistics(changed=True)
 
     def finish(self) -> None:
-        """Makes the last file whole and closes it; what the ring has too many of goes, at once or in a moment."""
+        """Completes and closes the last file, and removes surplus files, at once or in a moment."""
         self._end_file()
         while self._surplus:
             time.sleep(max(self._surplus[-1][0] - time.monotonic(), 0))
@@ -142,7 +141,7 @@ class FileRotation:
         try:
             self._out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise CaptureError(f"cannot write {path}: {error.strerror}{self._kept()}") from None
+            raise CaptureError(f"cannot write {path}: {error.strerror}{self._describe_kept()}") from None
         self._files.append(path)
         self._size = self._packets = self._latest = 0
         self._count_again = time.monotonic() + STATISTICS
@@ -153,15 +152,15 @@ class FileRotation:
         self._drop_surplus(time.monotonic())
 
     def _drop_surplus(self, now: float) -> None:
-        """Takes files away that are too many, when their time has come."""
+        """Removes surplus files whose time has come."""
         while self._surplus and self._surplus[0][0] <= now:
             _, oldest = self._surplus.popleft()
             with suppress(OSError):
                 os.unlink(oldest)
             self._tell(FileRemovedMessage(oldest))
 
-    def _belated(self, following: PacketBatch) -> int:
-        """How many of the packets that come next belong to this file for their time."""
+    def _count_late(self, following: PacketBatch) -> int:
+        """Returns how many of the next packets belong to this file by their time."""
         if (times := following.times) is None:
             return 0
         late = np.flatnonzero((times < self._latest) & (times > self._latest - SWAPPED))
@@ -201,15 +200,15 @@ class FileRotation:
         self._count(0, len(data))
 
     def _cut_back(self, ends: NDArray[np.int64], error: OSError) -> None:
-        """Keeps what was written of blocks that end at `ends`, as far as they are whole; raises CaptureError."""
-        with suppress(OSError):  # a pipe or a device has no place to go back to
+        """Keeps the whole blocks that were written, which end at `ends`; raises CaptureError."""
+        with suppress(OSError):  # a pipe or a device cannot be cut back
             whole = _fitting(ends, 0, os.lseek(self._out, 0, os.SEEK_CUR) - self._size)
             self._count(whole, int(ends[whole - 1]) if whole else 0)
             os.ftruncate(self._out, self._size)
         self._close()
-        raise CaptureError(f"cannot write {self._files[-1]}: {error.strerror}{self._kept()}") from None
+        raise CaptureError(f"cannot write {self._files[-1]}: {error.strerror}{self._describe_kept()}") from None
 
-    def _kept(self) -> str:
+    def _describe_kept(self) -> str:
         return f"; the {self.packets:,} packets before are kept" if self.packets else ""
 
     def _close(self) -> None:
@@ -219,11 +218,11 @@ class FileRotation:
 
 
 def make_ring_name(path: str, number: int, moment: float) -> str:
-    """The name of a ring's file, begun at a moment (seconds since 1970)."""
+    """Returns the name of a ring's file that began at a moment (seconds since 1970)."""
     name, begun = Path(path), time.strftime("%Y%m%d%H%M%S", time.localtime(moment))
     return str(name.with_name(f"{name.stem}_{number:05}_{begun}{name.suffix}"))
 
 
 def _fitting(ends: NDArray[np.int64], begin: int, room: int) -> int:
-    """How many packets from `begin` on end within `room` bytes, counted from where `ends` are."""
+    """Returns how many packets from `begin` on end within `room` bytes."""
     return int(np.searchsorted(ends[begin:], room, side="right"))

@@ -1,4 +1,4 @@
-"""One run of a live capture, seen from the analyzer: its files, its counts, and how far who reads them is behind."""
+"""Watches one run of a live capture from the analyzer: its files, its counts, and how far the reader is behind."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ from analyzer.live.channel import CountMessage, FileBegunMessage, FileRemovedMes
 PREFIX = "wireanalyze-"
 SPOOL = "spool.pcapng"
 MOST_TOLD = 4096
-"""Counts that are remembered to know how far behind who reads is; then every second one goes."""
+"""Counts that are remembered to compute the lag; of more every second one is dropped."""
 
 
 class FileFollower(Protocol):
-    """What is told of files; a Succession."""
+    """Is told about files; implemented by FileSuccession."""
 
     def add_file(self, path: str) -> bool:
-        """A file has been begun, and the one before is whole. Whether it is open now: only then its name may go."""
+        """Notes that a file has begun, and that the one before is complete; returns whether it is open."""
 
     def remove_file(self, path: str) -> None:
-        """A file has been taken away."""
+        """Notes that a file was removed."""
 
     def finish(self) -> None:
-        """No further file comes; the last one is whole."""
+        """Notes that no further file comes, and that the last one is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunHealth:
-    """How a run fares: packets written, packets that the kernel dropped, bytes written; packets that are written and
-    not read, seconds that the analyzer is behind by that (0.0: by nothing), and files that were begun."""
+    """Describes the state of a run.
+
+    captured: packets written; dropped: packets that the kernel dropped; size: bytes written; backlog: packets written
+    and not read; lag: seconds that the reader is behind (0.0: not at all); files: files begun.
+    """
 
     captured: int = 0
     dropped: int = 0
@@ -47,7 +50,7 @@ class RunHealth:
 
 
 class RunMonitor:
-    """What is known of one run. `spool` is the folder of files that nobody keeps."""
+    """Holds what is known of one run. `spool`: the folder of temporary files."""
 
     def __init__(self, path: str | None, succession: FileFollower) -> None:
         self.spool = _folder() if path is None else None
@@ -57,7 +60,7 @@ class RunMonitor:
         self._told: deque[tuple[int, float]] = deque()
 
     def announce_file(self, line: FileBegunMessage | FileRemovedMessage) -> None:
-        """Tells who follows; once they have a file that nobody keeps, its name goes."""
+        """Tells the follower about a file; the name of a temporary file is removed once it is open."""
         if isinstance(line, FileRemovedMessage):
             self.succession.remove_file(line.path)
             return
@@ -66,12 +69,12 @@ class RunMonitor:
                 os.unlink(line.path)
 
     def count_file(self, path: str) -> None:
-        """Counts a file."""
+        """Counts a file that has begun."""
         self._last = path
         self.health = replace(self.health, files=self.health.files + 1)
 
     def count(self, said: CountMessage | RunEndMessage, now: float) -> None:
-        """Remembers when packets were told of for the first time."""
+        """Notes the counts, and when they were first heard of."""
         if said.packets > self.health.captured:
             self._told.append((said.packets, now))
             if len(self._told) > MOST_TOLD:
@@ -79,21 +82,24 @@ class RunMonitor:
         self.health = replace(self.health, captured=said.packets, dropped=said.dropped, size=said.size)
 
     def health_at(self, read: int) -> RunHealth:
-        """See LiveCapture.health. Behind is the analyzer since it was told of the first packet that it has not read."""
+        """Returns the health when `read` packets have been read.
+
+        The lag counts from the moment when the first unread packet was announced.
+        """
         while self._told and self._told[0][0] <= read:
             self._told.popleft()
         lag = time.monotonic() - self._told[0][1] if self._told else 0.0
         return replace(self.health, backlog=max(self.health.captured - read, 0), lag=lag)
 
     def summary(self, read: int) -> str:
-        """See LiveCapture.summary."""
+        """Returns one sentence for the end of the run, of which `read` packets have been read."""
         health = self.health_at(read)
-        text = f"{health.captured:,} packets captured{self._where()}"
+        text = f"{health.captured:,} packets captured{self._describe_files()}"
         if health.dropped:
             text += f", {health.dropped:,} more were dropped by the kernel"
         return text + (f", {health.backlog:,} of them were not read" if health.backlog else "")
 
-    def _where(self) -> str:
+    def _describe_files(self) -> str:
         if self.spool is not None or not self.health.files:
             return ""
         kept = self.health.files - self.gone
@@ -103,7 +109,7 @@ class RunMonitor:
         return f" to{of}, the last of them {self._last}"
 
     def explain_problem(self, problem: str | None) -> str | None:
-        """A problem for the user, who has never heard of the names of files that nobody keeps."""
+        """Returns a problem as a sentence for the user, who does not know the names of temporary files."""
         if problem is None or self.spool is None or self.spool not in problem:
             return problem
         return (
@@ -111,13 +117,13 @@ class RunMonitor:
         )
 
     def remove_spool(self) -> None:
-        """Takes away what is left of files that nobody keeps."""
+        """Removes the rest of the temporary files."""
         if self.spool is not None:
             shutil.rmtree(self.spool, ignore_errors=True)
 
 
 def _folder() -> str:
-    """For files that nobody keeps. Raises CaptureError."""
+    """Creates a folder for temporary files. Raises CaptureError."""
     try:
         return tempfile.mkdtemp(prefix=PREFIX)
     except OSError as error:

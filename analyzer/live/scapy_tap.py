@@ -1,9 +1,9 @@
-"""scapy's sockets as a tap: for systems without Linux's ring.
+"""Taps an interface by scapy's sockets, for systems without Linux's ring.
 
-Theory. One packet is one call and one object, which is slow, and the only thing that is the same everywhere. No call
-that is the same everywhere has a socket keep nothing, either. So begin() throws away what there is until there is
-nothing, and after halt() we take what there is until there is nothing, both a bounded number of times. Times say what
-else came before begin(); alone they are of little use, for a packet may be given the time at which it is read.
+Theory. Each packet is one call and one object. That is slow, but it is the same on all systems. No common call makes a
+socket keep nothing, so begin() drops packets until none is there, and after halt() packets are taken until none is
+there, both a bounded number of times. Times show which packets came before begin(), but they are not enough, because a
+packet may get the time at which it is read.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from analyzer.live.interfaces import NetworkInterface
 from analyzer.live.taps import PacketBatch
 
 BATCH = 256
-"""Packets that are taken before others get their turn."""
+"""Packets that are taken before other taps get their turn."""
 
 MICROSECOND = 1000
 LAST_BATCHES = 1024
-"""Batches that are taken after halt(): traffic itself may never end."""
+"""Batches that are taken after halt(), since traffic may never end."""
 
 SOL_PACKET, PACKET_STATISTICS, SO_RCVBUFFORCE = 263, 6, 33
 LINUX = sys.platform.startswith("linux")
 
 
 class ScapyTap:
-    """A Tap; number: of the interface in the file. buffer: bytes. Raises CaptureError."""
+    """Taps an interface; number: its number in the file. buffer: bytes. Raises CaptureError."""
 
     def __init__(
         self, number: int, interface: NetworkInterface, expression: str, snaplen: int, buffer: int, promiscuous: bool
@@ -54,17 +54,17 @@ class ScapyTap:
 
     @property
     def has_more(self) -> bool:
-        """See Tap. Nothing, once there was nothing."""
+        """Always False: take() has returned None only if nothing was there."""
         return False
 
     def fileno(self) -> int:
-        """See Tap."""
+        """Returns a descriptor to poll for reading."""
         return int(self._socket.fileno())
 
     def take(self) -> PacketBatch | None:
-        """See Tap.
+        """Returns the packets at hand, or None; never waits.
 
-        Times have passed through a float (scapy's), so they are rounded to microseconds, of which it is sure.
+        Scapy's times are floats, so they are rounded to microseconds.
         """
         blocks: list[bytes] = []
         times: list[int] = []
@@ -85,21 +85,21 @@ class ScapyTap:
         return PacketBatch(len(blocks), int(ends[-1]), times[-1], b"".join(blocks), ends, np.array(times, np.int64))
 
     def _one(self) -> tuple[int, bytes] | None:
-        """A packet that is there now, and its time in ns."""
+        """Returns the time (ns) and the bytes of a packet that is there now."""
         try:
             while select.select([self._socket], [], [], 0)[0]:
                 _, data, stamp = self._socket.recv_raw(LONGEST)
                 if data:
                     return round(stamp * 1e6) * MICROSECOND, data
         except OSError as error:
-            # It comes before the packets that wait, and once.
+            # The error comes once, before the packets that wait.
             self._error = f"{self.description.name}: {error.strerror or error}"
             return None
         self.problem = self._error
         return None
 
     def counters(self) -> tuple[int, int]:
-        """See Tap. Linux's own are reset by asking; scapy does not ask on others but those with BPF devices."""
+        """Returns packets received and dropped since begin(); reading Linux's counters resets them."""
         if LINUX:
             found = struct.unpack("II", self._socket.ins.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
             self._dropped += found[1]
@@ -108,37 +108,37 @@ class ScapyTap:
         return self._received + self._dropped, self._dropped
 
     def begin(self) -> None:
-        """See Tap."""
+        """Takes packets from now on; earlier ones are dropped, and counters begin at 0."""
         for _ in range(LAST_BATCHES * BATCH):
             if self._one() is None:
                 break
         self.counters()
         self._received = self._dropped = 0
         self._error = self.problem = None
-        # A microsecond may be lost in rounding.
+        # Rounding may lose a microsecond.
         self._since = time.time_ns() - MICROSECOND
         self._batches, self._halted = LAST_BATCHES, False
 
     def halt(self) -> None:
-        """See Tap."""
+        """Takes no more packets until begin()."""
         self._halted = True
 
     def close(self) -> None:
-        """See Tap."""
+        """Closes the socket."""
         self._socket.close()
 
 
 def open_socket(interface: NetworkInterface, expression: str, promiscuous: bool) -> Any:
-    """A socket of scapy's behind a filter. Raises CaptureError."""
-    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it would warn of link types that we know
+    """Opens a socket of scapy's with a filter. Raises CaptureError."""
+    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it warns of link types that we know
     import scapy.arch  # noqa: F401 (fills conf with what this system has)
     from scapy.arch import common
     from scapy.config import conf
     from scapy.error import Scapy_Exception
 
-    # A compiled filter says how much of a packet is kept; scapy compiles it for this many bytes.
+    # A compiled filter limits the bytes of a packet; scapy compiles it for this many.
     common.MTU = LONGEST  # type: ignore[attr-defined] # it is imported there, and read when a filter is compiled
-    # Each packet of a loopback interface comes by twice; only scapy's sending socket leaves out the copies that go out.
+    # A loopback packet passes twice; only scapy's sending socket drops the outgoing copy.
     kind = conf.L2socket if interface.loopback and LINUX else conf.L2listen
     try:
         return kind(iface=interface.name, filter=expression or None, promisc=promiscuous)
@@ -151,7 +151,7 @@ def open_socket(interface: NetworkInterface, expression: str, promiscuous: bool)
 
 
 def enlarge_buffer(opened: socket.socket, size: int) -> None:
-    """What the kernel may keep for us, where it lets us have that much."""
+    """Sets the bytes that the kernel may hold for us, where it allows that."""
     for option in (SO_RCVBUFFORCE, socket.SO_RCVBUF):
         try:
             opened.setsockopt(socket.SOL_SOCKET, option, size)

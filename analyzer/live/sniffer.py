@@ -1,12 +1,12 @@
-"""The process that captures: interfaces in, pcapng files out. It decodes nothing.
+"""The capturing process: interfaces in, pcapng files out. It decodes nothing.
 
-Theory. Capturing needs a privilege and must not wait for anybody; decoding needs neither. So they are two processes,
-and what connects them is a file: this one writes it, the other follows it. What they tell each other is in channel.py.
+Theory. Capturing needs a privilege and must not wait; decoding needs neither. So they are two processes that share a
+file: this one writes it, the other follows it. channel.py has the messages between them.
 
-The privilege goes as soon as interfaces are open, before a file or a line is touched that somebody else gave us. From
-then on there is one loop: it sleeps until a tap, its standard input or a signal has something, or until a time has
-come. It ends with its standard input, so it never outlives who started it, and with SIGTERM; the signals of a terminal
-are not for it. In both cases what the kernel held by then is written first.
+The privilege goes as soon as interfaces are open, before the process touches a file or a line that comes from somebody
+else. Then one loop waits for a tap, standard input, a signal or a time. The process ends with its standard input, so it
+never outlives its parent, and with SIGTERM; it ignores signals of the terminal. In both cases it first writes what the
+kernel holds.
 """
 
 from __future__ import annotations
@@ -37,42 +37,42 @@ from analyzer.live.interfaces import ANY, choose_interfaces
 from analyzer.live.taps import Tap
 
 PATIENCE = 1.0
-"""Seconds for the last lines to be taken, when whoever reads them does not."""
+"""Seconds that the last messages get if nobody reads them."""
 
 LAST = 2.0
-"""Seconds for the kernel to hand over what it holds, at the end: it takes some hundredths of one."""
+"""Seconds for the kernel to hand over what it holds; it takes some hundredths of one."""
 
 AT_ONCE = 8
-"""Takes of one tap before the next one gets its turn."""
+"""Batches of one tap before the next tap gets its turn."""
 
 OF_THE_TERMINAL = ("SIGINT", "SIGQUIT", "SIGTSTP", "SIGHUP")
 
 
 class Sniffer:
-    """Takes packets when it is told to, until its standard input ends, or it is told to end."""
+    """Takes packets when it is told to, until its standard input ends or it is told to end."""
 
     def __init__(
-        self, taps: Sequence[Tap], asked: CaptureRequest, hearing: ChannelReader, telling: ChannelWriter
+        self, taps: Sequence[Tap], request: CaptureRequest, reader: ChannelReader, writer: ChannelWriter
     ) -> None:
-        self._taps, self._asked, self._hearing, self._telling = taps, asked, hearing, telling
+        self._taps, self._request, self._reader, self._writer = taps, request, reader, writer
         self._run: CaptureRun | None = None
         self._ended = False
         self._spool: list[str] = []
         self._poll = select.poll()
-        self._poll.register(hearing, select.POLLIN)
+        self._poll.register(reader, select.POLLIN)
 
     def end(self, *_: int | FrameType | None) -> None:
-        """Lets work() end after what is at hand; a signal handler."""
+        """Lets work() end after the packets at hand; a signal handler."""
         self._ended = True
 
     def work(self, awake: int) -> None:
-        """Until the end. awake: a descriptor that can be read when there was a signal."""
+        """Runs until the end. awake: a descriptor that becomes readable at a signal."""
         self._poll.register(awake, select.POLLIN)
         while not self._ended:
             ready = self._wait()
             if awake in ready:
                 os.read(awake, 1)
-            if self._hearing.fileno() in ready:
+            if self._reader.fileno() in ready:
                 self._hear()
             if self._run is not None:
                 self._turn(self._run, ready)
@@ -81,31 +81,31 @@ class Sniffer:
         self._remove_spool()
 
     def _wait(self) -> set[int]:
-        """Descriptors that have something, once any has or the run has something to do."""
-        if self._telling.waiting:
-            self._poll.register(self._telling, select.POLLOUT)
+        """Waits until a descriptor is ready or the run has something to do; returns the ready ones."""
+        if self._writer.waiting:
+            self._poll.register(self._writer, select.POLLOUT)
         deadline = self._run.deadline if self._run is not None else None
-        # Rounded up: a wait that is a little short would be followed by another, and another.
+        # Rounded up, because a wait that is slightly short would be repeated.
         wait = None if deadline is None else max(int((deadline - time.monotonic()) * 1000) + 1, 0)
         ready = {found for found, _ in self._poll.poll(wait)}
-        if self._telling.waiting:
-            self._poll.unregister(self._telling)
-            self._telling.flush()
+        if self._writer.waiting:
+            self._poll.unregister(self._writer)
+            self._writer.flush()
         return ready
 
     def _hear(self) -> None:
-        for line in self._hearing.lines():
+        for line in self._reader.lines():
             if isinstance(line, StartCommand) and self._run is None:
                 self._start(line)
             elif isinstance(line, StopCommand) and self._run is not None:
                 self._stop(self._run)
-        self._ended |= self._hearing.ended
+        self._ended |= self._reader.ended
 
     def _start(self, line: StartCommand) -> None:
         try:
-            run = CaptureRun(line.path, self._taps, self._asked, self._telling, self._spool if line.spool else None)
+            run = CaptureRun(line.path, self._taps, self._request, self._writer, self._spool if line.spool else None)
         except CaptureError as error:
-            self._telling(RunEndMessage(0, 0, 0, str(error)))
+            self._writer(RunEndMessage(0, 0, 0, str(error)))
             return
         for tap in self._taps:
             self._poll.register(tap, select.POLLIN)
@@ -114,7 +114,7 @@ class Sniffer:
             self._stop(run)
 
     def _turn(self, run: CaptureRun, ready: set[int]) -> None:
-        """What there is to take and to do now; ends the run where that is the end of it."""
+        """Takes packets and does what is due; ends the run if it is over."""
         try:
             for tap in [tap for tap in run.taps if tap.fileno() in ready]:
                 for _ in range(AT_ONCE):
@@ -131,7 +131,7 @@ class Sniffer:
             self._stop(run)
 
     def _stop(self, run: CaptureRun) -> None:
-        """Writes what the kernel holds at this moment, and ends the run."""
+        """Writes what the kernel holds now, and ends the run."""
         run.halt()
         end = time.monotonic() + LAST
         try:
@@ -147,11 +147,11 @@ class Sniffer:
         run.halt()
         for tap in run.taps:
             self._poll.unregister(tap)
-        self._telling(run.make_end_message(problem))
+        self._writer(run.make_end_message(problem))
         self._run = None
 
     def _remove_spool(self) -> None:
-        """What nobody keeps; whoever follows it may have taken the names already."""
+        """Removes temporary files whose names are still there."""
         for path in self._spool:
             with suppress(OSError):
                 os.unlink(path)
@@ -161,49 +161,52 @@ class Sniffer:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """arguments: Asked as JSON and, perhaps, where packets come from (see open_taps). Returns an exit status."""
+    """Runs the process; returns an exit status.
+
+    arguments: a CaptureRequest as JSON and, optionally, where packets come from (see open_taps).
+    """
     for name in OF_THE_TERMINAL:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
-    telling = ChannelWriter(sys.stdout.fileno())
+    writer = ChannelWriter(sys.stdout.fileno())
     try:
         taps, notes = open_taps(CaptureRequest.from_json(arguments[0]), *arguments[1:])
     except CaptureError as error:
-        return _fail(telling, str(error))
+        return _fail(writer, str(error))
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        return _fail(telling, f"what is asked for cannot be read: {error}")
-    return _sniff(CaptureRequest.from_json(arguments[0]), taps, notes, telling)
+        return _fail(writer, f"what is asked for cannot be read: {error}")
+    return _sniff(CaptureRequest.from_json(arguments[0]), taps, notes, writer)
 
 
-def _sniff(asked: CaptureRequest, taps: Sequence[Tap], notes: Sequence[str], telling: ChannelWriter) -> int:
-    sniffer = Sniffer(taps, asked, ChannelReader(sys.stdin.fileno()), telling)
+def _sniff(request: CaptureRequest, taps: Sequence[Tap], notes: Sequence[str], writer: ChannelWriter) -> int:
+    sniffer = Sniffer(taps, request, ChannelReader(sys.stdin.fileno()), writer)
     awake, waking = os.pipe()
     os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
     signal.signal(signal.SIGTERM, sniffer.end)
-    telling(ReadyMessage(tuple(tap.description.name for tap in taps), tuple(notes)))
+    writer(ReadyMessage(tuple(tap.description.name for tap in taps), tuple(notes)))
     sniffer.work(awake)
     for tap in taps:
         tap.close()
-    telling.finish(PATIENCE)
+    writer.finish(PATIENCE)
     return 0
 
 
-def _fail(telling: ChannelWriter, text: str) -> int:
-    telling(FailureMessage(text))
-    telling.finish(PATIENCE)
+def _fail(writer: ChannelWriter, text: str) -> int:
+    writer(FailureMessage(text))
+    writer.finish(PATIENCE)
     return 1
 
 
 TOGETHER = 2 << 30
-"""Bytes of buffer that all interfaces may have: it is memory that the kernel can't take back."""
+"""Bytes of buffer of all interfaces together: the kernel cannot take that memory back."""
 
 Source = Literal["ring", "scapy", "dumpcap"]
 
 
-def open_taps(asked: CaptureRequest, source: str = "ring") -> tuple[list[Tap], list[str]]:
-    """Taps that are open, without the privilege that it took, and sentences for the user.
+def open_taps(request: CaptureRequest, source: str = "ring") -> tuple[list[Tap], list[str]]:
+    """Opens the taps of a capture and gives up the privilege; returns them, and sentences for the user.
 
-    source: another than Linux's ring; where there is none, scapy's sockets. Raises CaptureError.
+    source: `ring` (Linux), `scapy` (also where there is no ring) or `dumpcap`. Raises CaptureError.
     """
     from analyzer.live.privilege import give_up
 
@@ -211,47 +214,51 @@ def open_taps(asked: CaptureRequest, source: str = "ring") -> tuple[list[Tap], l
         raise CaptureError(f"packets come from {', '.join(get_args(Source))}, not from {source}")
     notes: list[str] = []
     if source == "dumpcap":
-        taps = _dumpcaps(asked)  # first: the kernel lets nobody who has given up all gain dumpcap's right
+        taps = _open_dumpcaps(request)  # before give_up(): afterwards the kernel denies dumpcap its right
     else:
-        taps = _rings(asked, notes) if source == "ring" and sys.platform.startswith("linux") else _sockets(asked)
+        taps = (
+            _open_rings(request, notes)
+            if source == "ring" and sys.platform.startswith("linux")
+            else _open_sockets(request)
+        )
     if not taps:
         raise CaptureError("no interface is up")
-    give_up(asked.user)
+    give_up(request.user)
     return taps, notes
 
 
-def _rings(asked: CaptureRequest, notes: list[str]) -> list[Tap]:
+def _open_rings(request: CaptureRequest, notes: list[str]) -> list[Tap]:
     from analyzer.live.packet_ring import PacketRing
 
     taps: list[Tap] = []
-    found = choose_interfaces(asked.interfaces)
-    buffer = min(asked.buffer, TOGETHER // max(len(found), 1))
-    if buffer < asked.buffer:
-        notes.append(f"{len(found)} interfaces have {buffer >> 20} MiB of buffer each, not {asked.buffer >> 20}")
+    found = choose_interfaces(request.interfaces)
+    buffer = min(request.buffer, TOGETHER // max(len(found), 1))
+    if buffer < request.buffer:
+        notes.append(f"{len(found)} interfaces have {buffer >> 20} MiB of buffer each, not {request.buffer >> 20}")
     for number, each in enumerate(found):
         name = None if each.name == ANY else each.name
-        tap = PacketRing(number, name, asked.filter, asked.snaplen, buffer, asked.promiscuous)
+        tap = PacketRing(number, name, request.filter, request.snaplen, buffer, request.promiscuous)
         taps.append(tap)
         if tap.granted < buffer >> 20 << 20:
             notes.append(f"{each.name}: the kernel gave {tap.granted >> 20} MiB of buffer, not {buffer >> 20}")
     return taps
 
 
-def _sockets(asked: CaptureRequest) -> list[Tap]:
+def _open_sockets(request: CaptureRequest) -> list[Tap]:
     from analyzer.live.scapy_tap import ScapyTap
 
     return [
-        ScapyTap(number, each, asked.filter, asked.snaplen, asked.buffer, asked.promiscuous)
-        for number, each in enumerate(choose_interfaces(asked.interfaces))
+        ScapyTap(number, each, request.filter, request.snaplen, request.buffer, request.promiscuous)
+        for number, each in enumerate(choose_interfaces(request.interfaces))
     ]
 
 
-def _dumpcaps(asked: CaptureRequest) -> list[Tap]:
+def _open_dumpcaps(request: CaptureRequest) -> list[Tap]:
     from analyzer.live.dumpcap import DumpcapTap
 
     return [
-        DumpcapTap(number, each.name, asked.filter, asked.snaplen, asked.buffer, asked.promiscuous)
-        for number, each in enumerate(choose_interfaces(asked.interfaces))
+        DumpcapTap(number, each.name, request.filter, request.snaplen, request.buffer, request.promiscuous)
+        for number, each in enumerate(choose_interfaces(request.interfaces))
     ]
 
 

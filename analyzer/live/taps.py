@@ -1,8 +1,11 @@
-"""What the capturing process takes packets from: the kernel's ring, scapy's sockets, another program.
+"""Taps, from which the capturing process takes packets, and batches of packets.
 
-Theory. A tap makes whole pcapng packet blocks, and the process that owns it only has to write them: so the form in
-which packets travel is that of the file, and nobody looks into them on the way. What a tap gives may lie in memory
-that is not ours (the ring's), which is why it holds only until the tap is asked again.
+Theory. A tap makes whole pcapng packet blocks, so the capturing process only has to write them, and nothing reads the
+packets on the way. A batch may lie in memory that belongs to the kernel, so it is valid only until the tap is asked
+again.
+
+`writev` takes a matrix of addresses and lengths, which NumPy makes for a thousand packets at once. os.writev needs a
+Python object for each of them, which took longer than everything else.
 """
 
 from __future__ import annotations
@@ -22,11 +25,11 @@ from analyzer.capture.pcapng_format import InterfaceDescription
 
 @dataclass(frozen=True, slots=True)
 class PacketBatch:
-    """Some packets, in the order in which they came; good until the tap is asked for the next.
+    """Holds some packets, in the order in which they came.
 
-    size: bytes of all blocks. last: time of the last packet, ns since 1970. blocks: pcapng packet blocks, in one buffer
-    or in many pieces. ends: for each packet, bytes of the blocks up to its end. times: of each packet, ns: who
-    merges taps, or divides packets among files, goes by them.
+    size: bytes of all blocks. last: time of the last packet (ns since 1970). blocks: pcapng packet blocks, in one
+    buffer or in many pieces. ends: for each packet, bytes of the blocks up to its end. times: of each packet (ns), for
+    merging and for rotation.
     """
 
     packets: int
@@ -37,7 +40,7 @@ class PacketBatch:
     times: NDArray[np.int64] | None = None
 
     def slice(self, begin: int, end: int) -> PacketBatch:
-        """The packets from `begin` (counted from 0) up to, and without, `end`, of which there is at least one."""
+        """Returns the packets from `begin` (counted from 0) to before `end`; at least one."""
         if (begin, end) == (0, self.packets):
             return self
         before = int(self.ends[begin - 1]) if begin else 0
@@ -52,7 +55,7 @@ class PacketBatch:
         return PacketBatch(end - begin, behind - before, last, blocks, np.asarray(self.ends[begin:end]) - before, times)
 
     def write(self, out: int) -> None:
-        """Writes all blocks to a descriptor. Raises OSError, when some of the bytes may have been written."""
+        """Writes all blocks to a descriptor. Raises OSError; some of the bytes may be written then."""
         if isinstance(self.blocks, MemoryPieces):
             self.blocks.write(out)
         else:
@@ -60,45 +63,45 @@ class PacketBatch:
 
 
 class Tap(Protocol):
-    """A source of packets. It keeps none back until begin(); its blocks name the interface by the numbers it was given.
+    """Gives packets of one interface. It keeps none before begin().
 
-    problem: a sentence that says why no more will come, once take() has given all that came before; else None.
-    left: after halt(), whether take() may still give what came before it; it is asked when take() gave None.
+    problem: why no more will come, once take() has given all packets before; else None. has_more: after halt(), whether
+    take() may still give packets from before; asked when take() returned None.
     """
 
     @property
     def description(self) -> InterfaceDescription:
-        """What the file says of it."""
+        """Description of the interface in the file."""
 
     @property
     def problem(self) -> str | None:
-        """See the class."""
+        """Why no more packets will come, as a sentence, else None."""
 
     @property
     def has_more(self) -> bool:
-        """See the class."""
+        """Whether take() may still give packets after halt()."""
 
     def fileno(self) -> int:
-        """A descriptor to poll for reading."""
+        """Returns a descriptor to poll for reading."""
 
     def take(self) -> PacketBatch | None:
-        """What is at hand, at most about a MiB; never waits."""
+        """Returns the packets at hand, about a MiB at most, or None; never waits."""
 
     def counters(self) -> tuple[int, int]:
-        """Packets that came and passed the filter, and those of them that the kernel could not keep; since begin()."""
+        """Returns packets that passed the filter, and those of them that the kernel dropped, since begin()."""
 
     def begin(self) -> None:
-        """Takes packets from now on; what came before is thrown away, and counters are zero."""
+        """Takes packets from now on; earlier ones are dropped, and counters begin at 0."""
 
     def halt(self) -> None:
         """Takes no more packets until begin()."""
 
     def close(self) -> None:
-        """For good."""
+        """Closes the tap for good."""
 
 
 MOST = os.sysconf("SC_IOV_MAX")
-"""Pieces that one call takes."""
+"""Pieces that one call of writev takes."""
 
 _writev = ctypes.CDLL(None, use_errno=True).writev
 _writev.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
@@ -107,17 +110,17 @@ _writev.restype = ctypes.c_ssize_t
 
 @dataclass(frozen=True, slots=True)
 class MemoryPieces:
-    """rows: n x 2 of uintp, address and length of each. owner: keeps the memory that they lie in."""
+    """Holds pieces of memory. rows: address and length of each (n, 2). owner: keeps the memory alive."""
 
     rows: NDArray[np.uintp]
     owner: object
 
     def slice(self, begin: int, end: int) -> MemoryPieces:
-        """Some of them, in order."""
+        """Returns the pieces from `begin` to before `end`."""
         return MemoryPieces(self.rows[begin:end], self.owner)
 
     def write(self, out: int) -> None:
-        """All of them, whole. Raises OSError; some of the bytes may have been written then."""
+        """Writes all pieces. Raises OSError; some of the bytes may be written then."""
         rows = np.ascontiguousarray(self.rows)
         while len(rows):
             some = rows[:MOST]
@@ -138,7 +141,7 @@ class MemoryPieces:
 
 
 def write_all(out: int, data: bytes | memoryview) -> None:
-    """All of it; a full disk is an OSError."""
+    """Writes all bytes. Raises OSError, for example if the disk is full."""
     view = memoryview(data)
     while view:
         view = view[os.write(out, view) :]

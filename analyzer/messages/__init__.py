@@ -1,1 +1,1 @@
-"""Bytes in order to messages, exchanges and the index of rows: the slow path, and the fast path beside it."""
+"""Makes messages of TCP connections: recognition, framing, pairing, and the message index."""

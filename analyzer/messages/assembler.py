@@ -1,7 +1,7 @@
-"""From bytes in order to rows: which protocol, which messages, who answers whom.
+"""Assembles rows from bytes in order: which protocol, which messages, which answer to which request.
 
-Until the protocol is known, bytes are kept; then two framers cut messages, and the conversation pairs them. A row
-closes with the packet that completes its message; what is unfinished closes with FIN, RST or the end of the capture.
+Bytes wait until the protocol is known. Then two framers cut messages, and the conversation pairs them. A row closes
+with the packet that completes its message; unfinished rows close with FIN, RST or the end of the capture.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain
 
 from analyzer.messages.connection import Connection, PendingRow
-from analyzer.messages.framing import ByteReader, FramedBytes, Framer
+from analyzer.messages.framing import ByteReader, FramedBytes, StreamFramer
 from analyzer.messages.index import RowMark, collect_marks
 from analyzer.messages.recognise import ConnectionEvidence, recognise_protocol
 from analyzer.tcp.reassembly import GAP, Piece
@@ -22,7 +22,7 @@ RAW = Outcome(HEADLESS)
 
 
 class MessageAssembler:
-    """Takes the pieces of a connection's half-streams. `serial` numbers the messages as they are cut out."""
+    """Makes rows of the pieces of a connection's half-streams. `serial` numbers the messages as they are cut."""
 
     def __init__(self, reader: ByteReader, known: Ports, serial: Callable[[], int]) -> None:
         self._reader = reader
@@ -30,14 +30,14 @@ class MessageAssembler:
         self._serial = serial
 
     def flush(self, connection: Connection, side: int, closed: int) -> list[PendingRow]:
-        """A side has ended: what no message has claimed becomes rows."""
+        """Returns rows of the bytes that no message has claimed, because a side has ended."""
         if connection.framers is None:
             return []
         frames = connection.framers[side].flush(connection.dissector, self._reader)
         return [self._row(connection, side, frame, closed) for frame in frames]
 
     def add_pieces(self, connection: Connection, side: int, pieces: list[Piece], closed: int) -> list[PendingRow]:
-        """The next pieces of a side, in order; `closed` is the packet that made them ready."""
+        """Takes the next pieces of a side, in order, and returns rows; `closed` is the packet that made them ready."""
         rows: list[PendingRow] = []
         for piece in pieces:
             if connection.framers is None:
@@ -55,14 +55,14 @@ class MessageAssembler:
         return [self._row(connection, side, frame, closed) for frame in frames]
 
     def decide(self, connection: Connection, closed: int, final: bool) -> list[PendingRow]:
-        """Finds out the protocol, if what is kept is enough or no more will come; then what was kept becomes rows."""
+        """Decides the protocol, if the bytes so far are enough or no more will come; returns their rows."""
         if connection.framers is not None or not connection.undecided:
             return []
         held = connection.undecided
         first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
         prefixes = (self._beginning(first), self._beginning(second))
         late = not any(half.by_syn for half in connection.halves)
-        later = (self._later(first), self._later(second))
+        later = (self._later_beginnings(first), self._later_beginnings(second))
         seen = ConnectionEvidence(
             prefixes, len(held), connection.ports, connection.client, final, late, connection.rule, later
         )
@@ -73,13 +73,13 @@ class MessageAssembler:
         connection.client = decision.client
         if decision.dissector is not None:
             connection.conversation = decision.dissector.conversation()
-        opened = self._opened(connection, prefixes[decision.client])
+        opened = self._is_at_start(connection, prefixes[decision.client])
         connection.framers = (self._framer(connection, 0, opened), self._framer(connection, 1, opened))
         connection.undecided = []
         return [row for side, piece in held for row in self._frame(connection, side, piece, closed)]
 
     def _beginning(self, pieces: list[Piece]) -> bytes:
-        """The first bytes of a side; where they are lost, those of a later segment that begin with a message."""
+        """Returns the first bytes of a side; if they are lost, those of a later segment that begins with a message."""
         if not pieces or not pieces[0].lost:
             return self._first_bytes(pieces, PREFIX)
         for index in range(1, len(pieces)):
@@ -88,25 +88,25 @@ class MessageAssembler:
                 return found
         return b""
 
-    def _later(self, pieces: list[Piece]) -> list[bytes]:
-        """What each segment of a side behind its first one begins with."""
+    def _later_beginnings(self, pieces: list[Piece]) -> list[bytes]:
+        """Returns the first bytes of each segment of a side but the first one."""
         return [self._first_bytes(pieces[index:], PREFIX) for index in range(1, len(pieces))]
 
-    def _opened(self, connection: Connection, prefix: bytes) -> bool:
-        """Whether the client's first bytes in a capture without SYN say that they are its first of all."""
+    def _is_at_start(self, connection: Connection, prefix: bytes) -> bool:
+        """Returns whether the client's first bytes, in a capture without SYN, show that they begin the connection."""
         dissector, decision = connection.dissector, connection.decision
         if dissector is None or decision is None or decision.preamble:
             return False
         opens = dissector.opens
         return opens is not None and not any(half.by_syn for half in connection.halves) and opens(prefix)
 
-    def _framer(self, connection: Connection, side: int, opened: bool) -> Framer:
-        """In step from the start only where the start was seen."""
+    def _framer(self, connection: Connection, side: int, opened: bool) -> StreamFramer:
+        """Returns a framer, which is in step only if the start of the half-stream was seen."""
         from_client, dissector = side == connection.client, connection.dissector
         synced = connection.halves[side].by_syn or opened
-        measure = dissector.measure(from_client, True) if dissector is not None and synced else None
+        framer = dissector.make_framer(from_client, True) if dissector is not None and synced else None
         preamble = connection.decision.preamble if connection.decision is not None and from_client else 0
-        return Framer(from_client, synced, measure, preamble, connection.conversation)
+        return StreamFramer(from_client, synced, framer, preamble, connection.conversation)
 
     def _row(self, connection: Connection, side: int, frame: FramedBytes, closed: int) -> PendingRow:
         serial = self._serial()
@@ -129,7 +129,7 @@ class MessageAssembler:
         return PendingRow(serial, side, frame, outcome, ours, marks, *latest, closed)
 
     def _first_bytes(self, pieces: Iterable[Piece], left: int) -> bytes:
-        """The first `left` bytes, as far as they are unbroken."""
+        """Returns the first `left` bytes, up to the first gap."""
         parts: list[bytes] = []
         for piece in pieces:
             if piece.lost or left <= 0:
@@ -140,14 +140,14 @@ class MessageAssembler:
 
 
 def fill_in_client(outcome: Outcome, client: str | None) -> Outcome:
-    """A message that names no client has that of its conversation."""
+    """Gives a message without a client the client of its conversation."""
     if client is None or outcome.header.client is not None:
         return outcome
     return replace(outcome, header=replace(outcome.header, client=client))
 
 
 def mark_partial(outcome: Outcome, from_client: bool) -> Outcome:
-    """A message of which bytes are missing; the header may be too short to tell the role."""
+    """Marks a message as partial; its header may be too short to tell the role."""
     header = outcome.header
     role = header.role
     if role is Role.RAW:

@@ -1,7 +1,7 @@
-"""The state of one TCP connection between two packets, and what goes in and comes out: packets and rows.
+"""The state of one TCP connection between two packets, and its input and output: packets and rows.
 
-It is carried from block to block, and to another process: plain data, but for the dissector, which pickles by its
-class.
+It is carried from block to block and to other processes. It is plain data, except for the dissector, which pickles as a
+reference to its class.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from analyzer.messages.decode_as import ConnectionRule
-from analyzer.messages.framing import FramedBytes, Framer
+from analyzer.messages.framing import FramedBytes, StreamFramer
 from analyzer.messages.index import RowMark
 from analyzer.messages.recognise import ProtocolDecision
 from analyzer.tcp.reassembly import HalfStream, Piece
 from dissectors.api import Conversation, Dissector, Outcome
 
 AT_END = 1 << 62
-"""Closing packet of what only the end of the capture closes."""
+"""Closing packet of rows that only the end of the capture closes."""
 
 NO_FIN = [None, None]
 
 
 class ConnectionPacket(NamedTuple):
-    """One packet of the connection; columns of PacketBlock."""
+    """Holds one packet of the connection, in columns of PacketBlock."""
 
     number: int
     time: int
@@ -38,7 +38,10 @@ class ConnectionPacket(NamedTuple):
 
 
 class PendingRow(NamedTuple):
-    """One message on its way into the index. `closed` is the packet that closed it; `partner` a serial or None."""
+    """Holds one message before it is in the index.
+
+    `closed` is the packet that closed it; `partner` a serial or None.
+    """
 
     serial: int
     side: int
@@ -52,7 +55,7 @@ class PendingRow(NamedTuple):
 
 
 class EarlyPiece(NamedTuple):
-    """A piece whose packet acknowledged the other side up to `needed`; ready at `time`, which was tick `tick`."""
+    """Holds a piece whose packet acknowledged the other side up to `needed`; ready at `time`, which was tick `tick`."""
 
     needed: int
     piece: Piece
@@ -62,17 +65,17 @@ class EarlyPiece(NamedTuple):
 
 @dataclass(slots=True)
 class Connection:
-    """Carried from block to block; plain data, except `dissector`, which pickles as a reference to its class.
+    """Holds the state of a connection.
 
-    rule: what the user says of this connection. heard: of which sides packets have come. alone: whether the capture
-    has one direction only, so that nothing waits for what it acknowledges of the other one.
+    rule: what the user says about this connection. heard: the sides of which packets have come. alone: whether the
+    capture has one direction only, so that nothing waits for what it acknowledges of the other one.
     """
 
     number: int
     ports: tuple[int, int]
     client: int
     halves: tuple[HalfStream, HalfStream] = field(default_factory=lambda: (HalfStream(), HalfStream()))
-    framers: tuple[Framer, Framer] | None = None
+    framers: tuple[StreamFramer, StreamFramer] | None = None
     dissector: Dissector | None = None
     rule: ConnectionRule | None = None
     decision: ProtocolDecision | None = None
@@ -89,9 +92,9 @@ class Connection:
 
     @property
     def is_steady(self) -> bool:
-        """Both directions open, in order, in step and not at their end: the bulk road may take over.
+        """Whether both directions are open, in order, in step and not at their end.
 
-        A direction of which no packet came is, too, once nothing waits for it.
+        Then the fast path may take over. It also holds for a direction without any packet, once nothing waits for it.
         """
         return (
             self.fin == NO_FIN
@@ -103,21 +106,21 @@ class Connection:
             and (self._in_step(1, self.framers[1]) or self.is_deaf_to(1))
         )
 
-    def _in_step(self, side: int, framer: Framer) -> bool:
+    def _in_step(self, side: int, framer: StreamFramer) -> bool:
         return self.halves[side].in_order and framer.settled
 
     def is_deaf_to(self, side: int) -> bool:
-        """Whether no packet of this side has come, and nothing waits for what it may have sent."""
+        """Returns whether no packet of this side has come, and nothing waits for what it may have sent."""
         return not self.heard[side] and (self.alone or self.halves[side].base is None)
 
     @property
     def is_finished(self) -> bool:
-        """Both sides have sent their FIN and all before it was handed on."""
+        """Whether both sides have sent their FIN, and all bytes before were handed on."""
         return self.has_finished(0) and self.has_finished(1)
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is unfinished: if no further packet came, nothing more would be said of it."""
+        """Whether nothing is unfinished, so that the end of the capture would add nothing."""
         return (
             not self.undecided
             and not any(half.has_pending for half in self.halves)
@@ -127,17 +130,17 @@ class Connection:
         )
 
     def has_finished(self, side: int) -> bool:
-        """This side has sent its FIN, and all before it was handed on."""
+        """Returns whether this side has sent its FIN, and all bytes before were handed on."""
         fin = self.fin[side]
         return fin is not None and self.halves[side].next >= fin and not self.early[side]
 
     def has_reached(self, side: int, needed: int) -> bool:
-        """Whether all bytes of a side before offset `needed` were handed on, and read; its FIN counts as one."""
+        """Returns whether all bytes of a side before offset `needed` were handed on and framed; a FIN counts as one."""
         early = self.early[side]
         came = (early[0].piece.offset if early else self.halves[side].next) >= needed
         return (came and not self.is_hunting_before(side, needed)) or self.has_finished(side)
 
     def is_hunting_before(self, side: int, needed: int) -> bool:
-        """Whether a side's framer looks for the next message and has not passed offset `needed`."""
+        """Returns whether a side's framer looks for the next message and has not passed offset `needed`."""
         framer = None if self.framers is None or self.dissector is None else self.framers[side]
         return framer is not None and not framer.synced and bool(framer.pieces) and framer.position < needed

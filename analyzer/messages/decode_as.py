@@ -1,9 +1,9 @@
-"""What the user says about who speaks which protocol: on a port, on a range of them, on one connection.
+"""Rules of the user: which protocol is spoken on a port, on a range of ports, or on one connection.
 
-Theory. A word about one connection beats one about its port, and both beat what the bytes say. It must be known while
-packets are read, for messages are cut out by the protocol's framing; so a front end that is told something new reads
-its input again (Session.again). A connection is named by its number, or by its id CLIENT>SERVER, which stays the same
-when files are added. Where no handshake says who the client is, the one that the id names first is it.
+Theory. A rule for one connection beats one for its port, and both beat what the bytes say. The rules must be known
+while packets are read, because the framing of the protocol cuts messages; so a front end with a new rule reads its
+input again (Session.again). A connection is named by its number, or by its id CLIENT>SERVER, which stays the same when
+files are added. Without a handshake the side that the id names first is the client.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENDS = r"([^\s>#]+)\s*>\s*([^\s>#]+?)(?:#(\d{1,9}))?"
 
 @slotted
 class PortRange:
-    """Ports `first` to `last`, both among them."""
+    """Stands for the ports `first` to `last`, inclusive."""
 
     first: int
     last: int
@@ -35,14 +35,14 @@ class PortRange:
 
 @slotted
 class StreamNumber:
-    """One connection by its number in the input."""
+    """Stands for one connection by its number in the input."""
 
     number: int
 
 
 @slotted
 class StreamEnds:
-    """One connection by its id: `address:port` of both sides, and how often they had met before."""
+    """Stands for one connection by its id: `address:port` of both sides, and how often they had met before."""
 
     client: str
     server: str
@@ -55,24 +55,24 @@ class StreamEnds:
 
     @property
     def reverse(self) -> StreamEnds:
-        """The same connection, named the other way round."""
+        """The same connection with client and server swapped."""
         return StreamEnds(self.server, self.client, self.reuse)
 
 
 DecodeAsTarget: TypeAlias = "int | PortRange | StreamNumber | StreamEnds"
 DecodeAsRules: TypeAlias = "tuple[tuple[DecodeAsTarget, str], ...]"
-"""Whom the user means (an int is a port), and the protocol's name, one of UNDECODED for none; the last word counts."""
+"""Pairs of a target (an int is a port) and a protocol's name, one of UNDECODED for none; a later rule wins."""
 
 
 class ConnectionRule(NamedTuple):
-    """The protocol of a connection, None to leave it undecoded; `client`: the flow's side that the user says it is."""
+    """Holds the protocol of a connection, None to leave it undecoded; `client`: the flow's side that the rule names."""
 
     dissector: Dissector | None
     client: int = -1
 
 
 def parse_rule(text: str) -> tuple[DecodeAsTarget, str]:
-    """One word of the user's, as after -d. Raises ValueError with a sentence that says what is wrong with it."""
+    """Parses a rule, as after -d. Raises ValueError with a sentence about the mistake."""
     match = re.fullmatch(_ORDER, text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not {SYNTAX}, for example 9092=kafka")
@@ -82,7 +82,7 @@ def parse_rule(text: str) -> tuple[DecodeAsTarget, str]:
 
 
 def parse_target(text: str) -> DecodeAsTarget:
-    """The same without the protocol."""
+    """Parses the target of a rule, without the protocol. Raises ValueError."""
     if match := re.fullmatch(_PORTS, text):
         first, last = int(match[1]), int(match[3] or match[1])
         last = first + last - 1 if match[2] == ":" else last
@@ -98,7 +98,7 @@ def parse_target(text: str) -> DecodeAsTarget:
 
 
 def check_protocol(name: str) -> None:
-    """Raises ValueError where no protocol is called so."""
+    """Raises ValueError if there is no such protocol."""
     if name not in UNDECODED and name not in BUILT_IN:
         try:
             by_name(name)
@@ -106,19 +106,22 @@ def check_protocol(name: str) -> None:
             raise ValueError(f"{error.args[0]}, or none to leave it undecoded") from error
 
 
-def merge_rules(told: Iterable[tuple[DecodeAsTarget, str]]) -> dict[DecodeAsTarget, str]:
-    """Several words in the order in which they count: the last one of the same whom stands where it was said."""
+def merge_rules(rules: Iterable[tuple[DecodeAsTarget, str]]) -> dict[DecodeAsTarget, str]:
+    """Merges rules in their order; a later rule for the same target replaces an earlier one.
+
+    The later rule keeps its own place in the order.
+    """
     found: dict[DecodeAsTarget, str] = {}
-    for where, name in told:
+    for where, name in rules:
         found.pop(where, None)
         found[where] = name
     return found
 
 
-def collect_ports(told: Iterable[tuple[DecodeAsTarget, str]]) -> dict[int, str]:
-    """What was said of ports, one by one."""
+def collect_ports(rules: Iterable[tuple[DecodeAsTarget, str]]) -> dict[int, str]:
+    """Returns the rules about ports, port by port."""
     found: dict[int, str] = {}
-    for where, name in told:
+    for where, name in rules:
         if isinstance(where, int):
             found[where] = name
         elif isinstance(where, PortRange):
@@ -127,12 +130,12 @@ def collect_ports(told: Iterable[tuple[DecodeAsTarget, str]]) -> dict[int, str]:
 
 
 class ConnectionRules:
-    """What was said of single connections; false where that is nothing. Raises KeyError for an unknown protocol."""
+    """Holds the rules about single connections; false if there are none. Raises KeyError for an unknown protocol."""
 
-    def __init__(self, told: Iterable[tuple[DecodeAsTarget, str]], known: Ports) -> None:
+    def __init__(self, rules: Iterable[tuple[DecodeAsTarget, str]], known: Ports) -> None:
         self._by_number: dict[int, ConnectionRule] = {}
         self._by_ends: dict[tuple[str, str, int], ConnectionRule] = {}
-        for where, name in told:
+        for where, name in rules:
             if isinstance(where, StreamNumber):
                 self._by_number[where.number] = ConnectionRule(known.called(name))
             elif isinstance(where, StreamEnds):
@@ -143,20 +146,20 @@ class ConnectionRules:
         return bool(self._by_number or self._by_ends)
 
     def find_rule(self, number: int, ends: tuple[str, str], reuse: int) -> ConnectionRule | None:
-        """What was said of stream `number`, between the flow's sides `ends`, the `reuse`-th of its like (from 0)."""
+        """Returns the rule for stream `number`, the `reuse`-th connection (from 0) between the flow's sides `ends`."""
         return self._by_number.get(number) or self._by_ends.get((*ends, reuse))
 
 
-def make_rules(told: Mapping[int, str] | Mapping[DecodeAsTarget, str] | None) -> tuple[Ports, ConnectionRules]:
-    """What an analysis needs. Raises KeyError for an unknown protocol."""
-    pairs: list[tuple[DecodeAsTarget, str]] = [] if told is None else [(where, name) for where, name in told.items()]
+def make_rules(rules: Mapping[int, str] | Mapping[DecodeAsTarget, str] | None) -> tuple[Ports, ConnectionRules]:
+    """Returns the rules as an analysis needs them. Raises KeyError for an unknown protocol."""
+    pairs: list[tuple[DecodeAsTarget, str]] = [] if rules is None else [(where, name) for where, name in rules.items()]
     known = Ports(collect_ports(pairs))
     return known, ConnectionRules(pairs, known)
 
 
 def _end(text: str) -> str | None:
-    """`address:port` as streams are named, whatever way the address is written; None if it is none."""
-    import socket  # few name a connection by its ends
+    """Returns `address:port` as streams are named, however the address is written; None if it is none."""
+    import socket  # lazy: few rules name a connection by its ends
 
     address, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > HIGHEST_PORT:

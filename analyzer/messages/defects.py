@@ -1,7 +1,7 @@
-"""The one place where a dissector's own defect ends: it becomes a Finding of the row, and the other rows are not lost.
+"""Turns a dissector's own defect into a finding of its row, so that the other rows are not lost.
 
-Hostile bytes never come here: a dissector turns them into Findings itself. What arrives is a bug, ours or a plug-
-in's, and is called one. With WIREANALYZE_DEBUG set it is raised instead, for whoever looks for it.
+Hostile bytes never raise: a dissector turns them into findings itself. An exception that arrives here is a bug, ours or
+a plug-in's, and is reported as one. With WIREANALYZE_DEBUG set it is raised instead.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from dissectors.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from dissectors.api import Path, Pick, Values
-    from dissectors.lesson import Exchange, Lesson, Reference, Standing, Taught, Teacher
+    from dissectors.fragment import Other
+    from dissectors.name_binding import BindingSource, BoundName, Exchange, NameBinding, Reference, Standing
     from dissectors.payload import Asked, Carriers, Payload
-    from dissectors.portion import Other
     from dissectors.session_state import SessionKind
 
 _T = TypeVar("_T")
@@ -32,138 +32,144 @@ UNREAD_SECRET = FieldSpec("unread", "undecoded", secret=True)
 
 
 def decode_values(dissector: Dissector, message: bytes | Window, context: Context) -> Body:
-    """Dissector.values, or an empty body that says what went wrong. Through a window it reads as little as it can."""
+    """Returns Dissector.values, or an empty body with the defect.
+
+    A paged message is streamed where the dissector can.
+    """
     try:
         if not isinstance(message, bytes):
             streamed = None if dissector.streaming is None else dissector.streaming(message, context)
             if streamed is not None:
                 return streamed
         return dissector.values(read_whole(message), context)
-    except Exception as error:  # a defect must cost its row, not the listing
+    except Exception as error:  # a defect must not end the listing
         return Body({}, None, (make_defect_finding(dissector, error),))
 
 
 def read_whole(message: bytes | Window) -> bytes:
-    """All bytes of a message, for those who cannot do with less."""
+    """Returns all bytes of a message."""
     return message if isinstance(message, bytes) else message.read(0, len(message))
 
 
 def decode_tree(dissector: Dissector, message: bytes, context: Context) -> Tree:
-    """Dissector.tree, or one leaf with the finding."""
+    """Returns Dissector.tree, or one leaf with the defect."""
     try:
         return dissector.tree(message, context)
-    except Exception as error:  # the same
+    except Exception as error:  # a defect
         leaf = Field(UNREAD, message, 0, len(message))
         return Tree([leaf], [Source(0, "message", message)], [make_defect_finding(dissector, error)])
 
 
 def decode_reassembled(dissector: Dissector, message: bytes, context: Context, others: Sequence[Other]) -> Tree:
-    """Fragments.tree; where it fails the message alone, and the finding."""
+    """Returns Fragments.tree; if it fails, the tree of this message alone and the defect."""
     try:
         fragments = dissector.fragments
         return dissector.tree(message, context) if fragments is None else fragments.tree(message, context, others)
-    except Exception as error:  # the same
+    except Exception as error:  # a defect
         alone = decode_tree(dissector, message, context)
         alone.findings.append(make_defect_finding(dissector, error))
         return alone
 
 
 def format_info(dissector: Dissector, body: Body, context: Context) -> str:
-    """Dissector.info as one line, or the defect's sentence."""
+    """Returns Dissector.info as one line, or the sentence of the defect."""
     try:
         return escape_line_breaks(dissector.info(body, context))
-    except Exception as error:  # the same
+    except Exception as error:  # a defect
         return make_defect_finding(dissector, error).text
 
 
 def call_or_default(ask: Callable[[], _T], otherwise: _U) -> _T | _U:
-    """What a dissector answers beside decoding; `otherwise` where it fails."""
+    """Returns the result of a call into a dissector, or `otherwise` if it fails."""
     try:
         return ask()
-    except Exception:  # the same
+    except Exception:  # a defect
         if os.environ.get(DEBUG):
             raise
         return otherwise
 
 
 def collect_or_nothing(ask: Callable[[], Iterable[_T]]) -> tuple[_T, ...]:
-    """The same of several things; nothing where it fails: what it would have named stays an id."""
+    """Returns the results of a call into a dissector, or none if it fails."""
     return call_or_default(lambda: tuple(ask()), ())
 
 
 def make_projection(dissector: Dissector, context: Context, paths: frozenset[Path]) -> Pick | None:
-    """Dissector.projection; None, so that all is decoded, where it fails."""
+    """Returns Dissector.projection, or None if it fails, so that everything is decoded."""
     return call_or_default(lambda: dissector.projection(context, paths) if dissector.projection else None, None)
 
 
 def project_values(
     dissector: Dissector, pick: Pick | None, message: bytes | Window, context: Context
 ) -> dict[str, Any]:
-    """The values that a picker picks; where there is none, or it cannot tell or fails, all of the message's."""
+    """Returns the projected values of a message.
+
+    Where the projection is None, fails or cannot tell, all values are returned.
+    """
     return project_body(dissector, pick, message, context).values
 
 
 def project_body(dissector: Dissector, pick: Pick | None, message: bytes | Window, context: Context) -> Body:
-    """The same as a body, of which a picker tells the values alone."""
+    """Returns project_values() as a body."""
     found = None
     if pick is not None:
-        with suppress(Exception):  # a defect; what decodes all says so
+        with suppress(Exception):  # a defect, which decode_values() reports
             found = pick(read_whole(message))
     return decode_values(dissector, message, context) if found is None else Body(found, None)
 
 
 def collect_findings(dissector: Dissector, ask: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """What a dissector finds beside decoding, or the defect."""
+    """Returns the findings of a call into a dissector, or the defect."""
     try:
         return list(ask())
-    except Exception as error:  # the same
+    except Exception as error:  # a defect
         return [make_defect_finding(dissector, error)]
 
 
 def find_session_state(dissector: Dissector, context: Context, exchanges: Iterable[Exchange]) -> Standing | None:
-    """Sessions.standing; None where it fails."""
+    """Returns the session state of an exchange, or None if the dissector fails."""
     return call_or_default(
         lambda: dissector.sessions.standing(context, exchanges) if dissector.sessions else None, None
     )
 
 
 def find_carriers(dissector: Dissector) -> Carriers | None:
-    """Payloads.carriers; None, so that every message is asked, where it fails."""
+    """Returns Payloads.carriers, or None if it fails, so that every message is asked."""
     return call_or_default(lambda: dissector.payloads.carriers() if dissector.payloads else frozenset(), None)
 
 
 def extract_payloads(dissector: Dissector, values: Values, request: Asked) -> tuple[Payload, ...]:
-    """Payloads.extract; nothing where it fails."""
+    """Returns Payloads.extract, or none if it fails."""
     return collect_or_nothing(lambda: dissector.payloads.extract(values, request) if dissector.payloads else ())
 
 
 def list_session_kinds(dissector: Dissector) -> tuple[SessionKind, ...]:
-    """Sessions.kinds; none where it fails."""
+    """Returns Sessions.kinds, or none if it fails."""
     return collect_or_nothing(lambda: dissector.sessions.kinds if dissector.sessions else ())
 
 
 def list_references(dissector: Dissector, context: Context) -> tuple[Reference, ...]:
-    """Names.references; nothing where it fails."""
+    """Returns Names.references, or none if it fails."""
     return collect_or_nothing(lambda: dissector.names.references(context) if dissector.names else ())
 
 
-def list_binding_sources(dissector: Dissector) -> tuple[Teacher, ...]:
-    """Names.teachers; nothing where it fails."""
-    return collect_or_nothing(lambda: dissector.names.teachers() if dissector.names else ())
+def list_binding_sources(dissector: Dissector) -> tuple[BindingSource, ...]:
+    """Returns Names.binding_sources, or none if it fails."""
+    return collect_or_nothing(lambda: dissector.names.binding_sources() if dissector.names else ())
 
 
-def list_name_bindings(dissector: Dissector, taught: Taught) -> tuple[Lesson, ...]:
-    """Names.lessons; nothing where it fails."""
-    return collect_or_nothing(lambda: dissector.names.lessons(taught) if dissector.names else ())
+def list_name_bindings(dissector: Dissector, taught: BoundName) -> tuple[NameBinding, ...]:
+    """Returns Names.name_bindings, or none if it fails."""
+    return collect_or_nothing(lambda: dissector.names.name_bindings(taught) if dissector.names else ())
 
 
-def list_constants(dissector: Dissector) -> tuple[Lesson, ...]:
-    """Names.constants; nothing where it fails."""
+def list_constants(dissector: Dissector) -> tuple[NameBinding, ...]:
+    """Returns Names.constants, or none if it fails."""
     return collect_or_nothing(lambda: dissector.names.constants() if dissector.names else ())
 
 
 def list_request_fields(dissector: Dissector, context: Context) -> frozenset[Path]:
-    """Dissector.request_fields; none where it fails."""
+    """Returns Dissector.request_fields, or none if it fails."""
     return frozenset(collect_or_nothing(lambda: dissector.request_fields(context) if dissector.request_fields else ()))
 
 
@@ -175,24 +181,24 @@ class Label(NamedTuple):
 
 
 def format_label(node: Field) -> Label:
-    """Field.text, or the defect's sentence."""
+    """Returns the text of a field, or the sentence of the defect."""
     try:
         return Label(node.text)
-    except Exception as error:  # the same
+    except Exception as error:  # a defect
         if os.environ.get(DEBUG):
             raise
         return Label(f"bug: its label failed with {type(error).__name__}", failed=True)
 
 
 def make_defect_finding(dissector: Dissector, error: Exception) -> Finding:
-    """The finding for a defect; raises it again where somebody looks for it."""
+    """Returns the finding for a defect; raises the error again if WIREANALYZE_DEBUG is set."""
     if os.environ.get(DEBUG):
         raise error
-    import traceback  # as late as the defect
+    import traceback  # lazy: only defects need it
     from pathlib import Path
 
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}"
-    # Not what the exception says: that may quote a value, and a value may be a password.
+    # The text of the exception is left out, because it may quote a password.
     text = f"the dissector {dissector.name} failed at {place} with {type(error).__name__}; please report it"
     return Finding(Severity.ERROR, "bug", text)

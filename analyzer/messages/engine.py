@@ -1,17 +1,16 @@
-"""Blocks of packets in, rows out: the one road that files, pipes, live captures and Spark partitions share.
+"""The engine: blocks of packets in, rows out, for files, pipes, live captures and Spark partitions.
 
-Theory. Each block is taken in rounds. A connection that is steady (both directions open, in order, in step) goes
-through analyzer.messages.fast_path as far as its packets stay clean; the packet that breaks the peace, and all packets
-of connections that are not steady, go through analyzer.messages.slow_path one by one. What is carried from block to
-block is the same state for both roads, so the rows depend neither on where blocks are cut nor on which road they took.
+Theory. Each block is processed in rounds. A steady connection (both directions open, in order, in step) goes through
+analyzer.messages.fast_path as far as its packets are clean. The next packet, and all packets of connections that are
+not steady, go through analyzer.messages.slow_path one by one. Both paths carry the same state from block to block, so
+the rows depend neither on the division into blocks nor on the path.
 
-Rows are numbered in the order in which they close. While a block is under way its messages carry serials, given as
-they are cut out; at its end they are sorted by closing packet and appended, and partners are translated from serials
-to rows.
+Rows are numbered in the order in which they close. Within a block, messages have serials, given as they are cut. At the
+end of the block they are sorted by closing packet and appended, and partners are translated from serials to rows.
 
-What is over is forgotten at once, and so is a connection behind which another has begun on the same addresses, where
-nothing of it is unfinished: no packet of it can come, and the end of the input would add nothing. What more is
-forgotten where the input may never end is told in analyzer.messages.eviction.
+A finished connection is forgotten at once. So is an idle one if another has begun on the same addresses: no packet of
+it can come, and the end of the input would add nothing. analyzer.messages.eviction forgets more where the input may
+never end.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ import numpy as np
 
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.store import Store
-from analyzer.columns.arrays import Array, ColumnTable, Ints, NameTable, find_runs
+from analyzer.columns.arrays import Array, Ints, find_runs
+from analyzer.columns.tables import ColumnTable, NameTable
 from analyzer.errors import UserError
 from analyzer.messages import fast_path
-from analyzer.messages.chunk import RowBatch
 from analyzer.messages.connection import Connection, ConnectionPacket, PendingRow
 from analyzer.messages.decode_as import ConnectionRules
 from analyzer.messages.fast_path import ConnectionWork
@@ -41,45 +40,49 @@ from analyzer.messages.index import (
     RowMark,
     SerialTable,
 )
-from analyzer.messages.lengths import make_length_reader
+from analyzer.messages.message_lengths import make_length_reader
+from analyzer.messages.row_batch import RowBatch
 from analyzer.messages.slow_path import SlowPath
 from analyzer.messages.stream_findings import StreamFindings
 from analyzer.tcp.streams import SPARSE, FlowMemory, StreamAssigner, StreamTable
 from dissectors.api import Dissector
 from dissectors.registry import Ports
-from dissectors.wire.bulk import NULL, twin_of
+from dissectors.wire.fast_path import NULL, load_fast_path
 
 WORTH_A_ROUND = 192
-"""Clean packets in all connections of a protocol together below which a bulk round costs more than it saves."""
+"""Clean packets of all connections of a protocol below which a round of the fast path costs more than it saves."""
 
 WORTH_A_RUN = 3
-"""The same for one connection, in a round that others make worth it."""
+"""The same bound for one connection, in a round that is worth it."""
 
 LONGEST_UNLOOKED = 512
-"""Packets of a connection that are walked at most where a round is not worth it, before that is looked at again."""
+"""Most packets of a connection that go through the slow path before the fast path is considered again."""
 
 STEPS, MOST_STEPS = 8, 4096
-"""Packets of one connection that the plain road takes from the columns at once."""
+"""Packets of one connection that the slow path takes from the columns at once."""
 
 
 MOST_PLAIN = 4096
-"""Rows that stay objects before they become columns."""
+"""Rows of the slow path that stay objects before they become columns."""
 
 
 class FinishedStreams(ColumnTable):
-    """For each stream up to the last one that is over, whether it is: what still comes of it is nothing new."""
+    """Says for each stream, up to the last finished one, whether it is finished.
+
+    Its later packets bring nothing new.
+    """
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"over": np.bool_}
     PAGED: ClassVar[int] = SPARSE
 
     def add(self, stream: int) -> None:
-        """This stream is over."""
+        """Marks a stream as finished."""
         if stream >= len(self):
             self.append(stream + 1 - len(self), {"over": False})
         self.column("over")[stream] = True
 
     def look_up(self, streams: Ints) -> list[bool]:
-        """Whether each is over."""
+        """Returns whether each stream is finished."""
         over = self.column("over")
         known = streams < len(over)
         found = np.zeros(len(streams), bool)
@@ -88,9 +91,9 @@ class FinishedStreams(ColumnTable):
 
 
 class Engine:
-    """`feed` blocks, then `finish`; the tables grow with each call.
+    """Makes rows of packets: `feed` blocks, then `finish`; the tables grow with each call.
 
-    orders: what the user said of single connections. `use_bulk` off: the plain road alone, for tests.
+    orders: rules for single connections. use_fast_path: if false, all packets take the slow path, for tests.
     """
 
     def __init__(
@@ -100,7 +103,7 @@ class Engine:
         known: Ports,
         *,
         orders: ConnectionRules | None = None,
-        use_bulk: bool = True,
+        use_fast_path: bool = True,
     ) -> None:
         self._orders = orders
         self.store, self.flows, self.known = store, flows, known
@@ -122,7 +125,7 @@ class Engine:
         self._connections: dict[int, Connection] = {}
         self._serial = 0
         self._slow_path = SlowPath(store, known, self._next_serial)
-        self._use_bulk = use_bulk
+        self._use_fast_path = use_fast_path
         self._protocols = {dissector.name: number for number, dissector in enumerate(known.dissectors)}
 
     def feed(self, block: PacketBlock) -> range:
@@ -143,12 +146,12 @@ class Engine:
         todo = works
         while todo := [work for work in todo if work.left]:
             if steady := self._walk_round(block, todo, chunk):
-                self._bulk_round(block, steady, chunk)
+                self._fast_round(block, steady, chunk)
         self._settle([work.connection for work in works])
         return self._append(chunk)
 
     def finish(self, streams: Iterable[int] | None = None) -> range:
-        """The input has ended, or these streams have: what is unfinished becomes rows."""
+        """Turns everything unfinished in the input, or in these streams, into rows, because they have ended."""
         chunk = RowBatch(self)
         known = self._connections
         for connection in known.values() if streams is None else [known[each] for each in streams if each in known]:
@@ -157,23 +160,23 @@ class Engine:
         return self._append(chunk)
 
     def current(self, flow: int) -> tuple[int, FlowMemory]:
-        """A flow's current stream, and what is remembered of the flow."""
+        """Returns a flow's current stream, and what is remembered of the flow."""
         return self.assigner.current(flow), self.assigner.memory(flow)
 
     def connection(self, stream: int) -> Connection | None:
-        """The state of a stream; None where it is over."""
+        """Returns the state of a stream, or None if it is finished."""
         return self._connections.get(stream)
 
     def find_rows(self, serials: Sequence[int]) -> Ints:
-        """The rows of messages by their serials, of none that has left."""
+        """Returns the rows (int64, n) of messages by their serials; none of them may be evicted."""
         return self.serial_rows.column("row")[np.array(serials, np.int64)].astype(np.int64) - 1
 
     def resume(
         self, flow: int, memory: FlowMemory, cells: Mapping[str, int] | None, connection: Connection | None
     ) -> int:
-        """Goes on where another engine left a flow; before its first packet. Returns its stream, -1 where it is closed.
+        """Goes on where another engine left a flow, before its first packet; returns its stream, -1 if that has ended.
 
-        cells: see StreamAssigner.resume. connection: None where the stream is over.
+        cells: see StreamAssigner.resume. connection: None if the stream is finished.
         """
         stream = self.assigner.resume(flow, memory, cells)
         if connection is not None:
@@ -185,7 +188,7 @@ class Engine:
 
     @property
     def connections(self) -> Mapping[int, Connection]:
-        """The state of all streams that may still say something, by their numbers."""
+        """The state of all streams that may still add rows, by number."""
         return self._connections
 
     def drop(self, stream: int) -> None:
@@ -195,9 +198,9 @@ class Engine:
     def restore_rows(
         self, rows: Mapping[str, Array], pieces: Mapping[str, Array], asked: Ints
     ) -> tuple[int, list[int]]:
-        """Rows that another engine made, with their pieces; returns the first one's number, and serials.
+        """Adds rows that another engine made, with their pieces; returns the first one's number, and serials.
 
-        In `rows`, `partner` (NULL for none) and `pieces` count from 0 here. asked: rows that get a serial, rising.
+        In `rows`, `partner` (NULL for none) and `pieces` count from 0. asked: rows that get a serial, rising.
         """
         partner = rows["partner"]
         shifted = {
@@ -212,7 +215,7 @@ class Engine:
         return first, serials.tolist()
 
     def dissector(self, protocol: int) -> Dissector | None:
-        """The dissector of a row's or stream's protocol number."""
+        """Returns the dissector of a row's or stream's protocol number."""
         return None if protocol == NO_PROTOCOL else self.known.dissectors[protocol]
 
     def _connection(self, number: int) -> Connection:
@@ -227,7 +230,7 @@ class Engine:
         return found
 
     def _settle(self, connections: Sequence[Connection]) -> None:
-        """At the end of a block: what the streams' rows should say, and what has to be carried on."""
+        """Ends a block: updates the rows of streams, and drops finished connections."""
         self._describe(connections)
         for connection in connections:
             if connection.is_finished:
@@ -239,22 +242,22 @@ class Engine:
                 self.drop(stream)
 
     def _describe(self, connections: Sequence[Connection]) -> None:
-        """What is known of connections now, into their streams' rows."""
+        """Writes what is known of connections into the rows of their streams."""
         client, protocol = self.streams.column("client"), self.streams.column("protocol")
         for connection in connections:
             client[connection.number] = connection.client
             protocol[connection.number] = self.number_protocol(connection.dissector)
 
     def number_name(self, text: str | None) -> int:
-        """The number of an operation's or client's name."""
+        """Returns the number of an operation's or client's name."""
         return self.names.intern(text)
 
     def text(self, number: int) -> str | None:
-        """The name of a number."""
+        """Returns the name of a number."""
         return self.names.text(number)
 
     def number_extra(self, extra: Mapping[str, str] | None) -> int:
-        """The number of an extra context; there are few different ones."""
+        """Returns the number of an extra context; there are few different ones."""
         if not extra:
             return NULL
         number = self._extra_numbers.setdefault(tuple(sorted(extra.items())), len(self.extras))
@@ -263,11 +266,11 @@ class Engine:
         return number
 
     def number_protocol(self, dissector: Dissector | None) -> int:
-        """The number of a dissector."""
+        """Returns the number of a dissector."""
         return NO_PROTOCOL if dissector is None else self._protocols[dissector.name]
 
     def reserve_serials(self, count: int) -> Ints:
-        """Takes `count` serials at once."""
+        """Returns `count` new serials."""
         first, self._serial = self._serial, self._serial + count
         return np.arange(first, self._serial)
 
@@ -276,9 +279,9 @@ class Engine:
         return self._serial - 1
 
     def _walk_round(self, block: PacketBlock, todo: Sequence[ConnectionWork], chunk: RowBatch) -> list[ConnectionWork]:
-        """Takes the next packets of what is not steady one by one; returns what is steady then.
+        """Takes the next packets of unsteady connections one by one; returns the works that are steady then.
 
-        The packets of all connections are taken out of the columns together: many have only a few to be walked.
+        The packets of all connections are read from the columns together, because many connections have only a few.
         """
         restless = [work for work in todo if work.patience > 0 or not self._steady(work.connection)]
         counts = [min(work.left, max(min(work.patience, MOST_STEPS), STEPS)) for work in restless]
@@ -294,7 +297,7 @@ class Engine:
         return [work for work in todo if work.left and work.patience <= 0 and self._steady(work.connection)]
 
     def _walk(self, work: ConnectionWork, packets: Sequence[ConnectionPacket], chunk: RowBatch) -> None:
-        """Takes packets until patience is used up and the connection is steady."""
+        """Takes packets until the patience is used up and the connection is steady."""
         connection, rows = work.connection, []
         for packet in packets:
             rows += self._slow_path.process_packet(connection, packet)
@@ -315,15 +318,15 @@ class Engine:
 
     def _steady(self, connection: Connection) -> bool:
         return (
-            self._use_bulk
+            self._use_fast_path
             and connection.is_steady
             and connection.dissector is not None
-            and bool(connection.dissector.bulk)
+            and bool(connection.dissector.fast_path)
             and not (connection.conversation is not None and connection.conversation.beginning)
         )
 
-    def _bulk_round(self, block: PacketBlock, todo: Sequence[ConnectionWork], chunk: RowBatch) -> None:
-        """Takes what is clean through the bulk road; what is not gets the patience to be walked."""
+    def _fast_round(self, block: PacketBlock, todo: Sequence[ConnectionWork], chunk: RowBatch) -> None:
+        """Takes what is clean through the fast path; what is not gets the patience to be walked."""
         by_protocol: dict[str, list[tuple[ConnectionWork, int]]] = {}
         for work, length in zip(todo, fast_path.count_clean_packets(block, todo), strict=True):
             work.patience = length + 1
@@ -336,27 +339,27 @@ class Engine:
         for taken in worth:
             for work, _ in taken:
                 work.patience = 1
-            self._take(block, taken, chunk)
+            self._run_fast_path(block, taken, chunk)
 
-    def _take(self, block: PacketBlock, taken: list[tuple[ConnectionWork, int]], chunk: RowBatch) -> None:
-        """The bulk road for connections of one protocol."""
+    def _run_fast_path(self, block: PacketBlock, taken: list[tuple[ConnectionWork, int]], chunk: RowBatch) -> None:
+        """The fast path for connections of one protocol."""
         dissector = taken[0][0].connection.dissector
         assert dissector is not None
-        twin = twin_of(dissector)
-        assert twin is not None
+        columns = load_fast_path(dissector)
+        assert columns is not None
         parts = fast_path.collect_segments(block, taken)
         clients = [work.connection.client for work, _ in taken]
         cutting, refused = fast_path.cut_messages(
-            parts, make_length_reader(dissector, twin, self.store), self.store, clients
+            parts, make_length_reader(dissector, columns, self.store), self.store, clients
         )
         if refused:
             for half in refused:
                 taken[half // 2][0].patience = taken[half // 2][1]
             good = [each for index, each in enumerate(taken) if not {2 * index, 2 * index + 1} & refused]
             if good:
-                self._take(block, good, chunk)
+                self._run_fast_path(block, good, chunk)
             return
-        FastRowBuilder(self, dissector, twin, taken, parts, cutting).add_to(chunk)
+        FastRowBuilder(self, dissector, columns, taken, parts, cutting).add_to(chunk)
         fast_path.update_connections(block, taken, parts, cutting)
         for work, count in taken:
             work.at += count
@@ -379,17 +382,17 @@ class Engine:
         answer = pairs + rows.start
         partner = self.rows.column("partner")
         partner[answer] = request
-        first = np.flatnonzero(partner[request] == NULL)[::-1]  # where a request has two answers, the first stays
+        first = np.flatnonzero(partner[request] == NULL)[::-1]  # if a request has two answers, the first one stays
         partner[request[first]] = answer[first]
         self._tell_clients(request, answer)
         return rows
 
     def _tell_clients(self, request: Ints, answer: Ints) -> None:
-        """A client that is named by the answer to its first request (ZooKeeper's session) is the request's too."""
+        """Gives a request the client that its answer names, as in ZooKeeper's first request of a session."""
         client, marks = self.rows.column("client"), self.rows.column("marks")
-        told = (client[request] == NULL) & (client[answer] != NULL)
-        client[request[told]] = client[answer[told]]
-        marks[request[told]] |= np.uint8(RowMark.CLIENT_TOLD_LATER)
+        unnamed = (client[request] == NULL) & (client[answer] != NULL)
+        client[request[unnamed]] = client[answer[unnamed]]
+        marks[request[unnamed]] |= np.uint8(RowMark.CLIENT_TOLD_LATER)
 
     def _learn(self, serial: Ints, row: Ints) -> None:
         missing = int(serial.max()) + 1 - len(self.serial_rows)

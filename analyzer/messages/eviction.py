@@ -1,18 +1,16 @@
-"""What leaves memory, so that an analysis can follow for days what never ends: the oldest rows, and what is left of
-connections of which nothing more is to be expected.
+"""Evicts the oldest rows, and the state of connections that will bring no more, from an endless analysis.
 
-Theory. Rows leave from the front and keep their numbers, so those that are there are those of the whole capture. Memory
-goes back page by page (analyzer.columns.arrays); what rows point at follows them: pieces, retransmissions, names that
-no row has any more, streams without a row, and the files of the capture up to the first packet that is still needed.
-What is not over by then and holds older bytes, a message of which the rest has not come, has them copied to the store's
-annex.
+Theory. Rows are evicted from the front and keep their numbers, so the remaining ones are those of the whole capture.
+Memory goes back page by page (analyzer.columns.tables). What rows point at follows them: pieces, retransmissions, names
+and streams without a row, and files of the capture up to the first packet that is needed. A connection that goes on may
+hold older bytes, of a message that is incomplete; these are copied to the annex of the store.
 
-Three things could grow where no row does, and are bounded by themselves. A connection of which nothing came for an
-hour is forgotten where nothing of it is unfinished: were it to go on, that would be another stream anyway. What is
-unfinished is forgotten when all else of that time has left. And bytes that no message claims are one row when their
-connection ends; if that is long, the row begins later than they did.
+Three things could grow without any row, and have bounds of their own. An idle connection is forgotten after an hour of
+silence, when its next packet would begin another stream anyway. A connection with something unfinished is forgotten
+when everything else of that time is gone. Bytes that no message claims become one row when their connection ends; if
+there are too many of them, the row begins later.
 
-Nothing of this happens before somebody asks what is due: a file that is read as a whole is kept as a whole.
+Nothing is evicted before somebody calls find_due_row(), so a file is kept as a whole.
 """
 
 from __future__ import annotations
@@ -27,68 +25,68 @@ from analyzer.capture.packets import PacketSource
 from analyzer.columns.arrays import Array, Bools
 from analyzer.messages.connection import Connection
 from analyzer.messages.engine import Engine
-from analyzer.messages.framing import Framer
+from analyzer.messages.framing import StreamFramer
 from analyzer.messages.index import RowMark
 from analyzer.tcp.reassembly import Piece
 from analyzer.tcp.streams import SILENCE_NS
 from dissectors.finding import Finding, Severity
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 LEAST = 1024
-"""Rows that leave at one time at least, and of the last ones that never do."""
+"""Least number of rows that are evicted at a time, and of the last rows that never are."""
 
 REACH = 1 << 16
 """Packets before the one that completed the first kept row which the capture keeps for rows that began there."""
 
 LOOK_NS, LOOK_PACKETS = 60 * 10**9, 1 << 15
-"""How often connections are looked at: for silence by the capture's time, for what nobody reads by packets."""
+"""How often connections are checked: for silence by capture time (ns), for unclaimed bytes by packets."""
 
 MOST_UNREAD = 1 << 17
-"""Pieces that are kept of bytes that nobody reads, of all connections together."""
+"""Pieces of unclaimed bytes that are kept, of all connections together."""
 
 _PIECE, _NAME, _CONNECTION = 240, 180, 4000
-"""Bytes that each takes, about."""
+"""Approximate bytes of a piece, a name and a connection."""
 
 
 class EvictionListener(Protocol):
-    """What keeps something of rows beside the index."""
+    """Keeps something about rows beside the index."""
 
     def evict(self, before: int, streams: Bools) -> None:
-        """Rows before one are about to leave. streams: which of them stay."""
+        """Drops what it keeps about rows before one. streams: which of them stay (bool, n)."""
 
 
 class Eviction:
-    """Decides what leaves, and lets it go. By the thread that reads, between two blocks.
+    """Decides which rows are evicted, and evicts them; used by the reading thread, between two blocks.
 
-    Rows before `rows.first` have left: they are counted, and cannot be read. Numbers never change. `first` may be asked
-    from any thread; but rows leave while others are read, so who reads rows in a thread of its own asks before, and
-    once more behind it whether they were still there. followers: who is told before rows leave, by what they are.
+    Rows before `rows.first` are counted but cannot be read. Other threads may read `first` at any time; but rows go
+    while they read, so they must check it before and after reading rows. listeners: are told before rows go, by their
+    type.
     """
 
     def __init__(self, engine: Engine, source: PacketSource) -> None:
         self._engine, self._source, self._store = engine, source, source.store
         self.listeners: dict[type[EvictionListener], EvictionListener] = {}
         self._follows = False
-        self._gone = 1
+        self._removed_before = 1
         self._silence_looked = self._unread_looked = 0
         self._unread = 0
         self._names = self._streams = 0
         self.forgotten = 0
         """Connections that were forgotten with something unfinished."""
         self.shortened = 0
-        """Bytes that nobody reads and that were forgotten before their connection ended."""
+        """Unclaimed bytes that were dropped before their connection ended."""
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that is all takes: tables and, as far as that can be told, names and connections."""
+        """Bytes that everything takes: tables and, approximately, names and connections."""
         engine = self._engine
         tables = (engine.streams, engine.finished, engine.assigner, engine.flows)
         names = len(engine.names) * _NAME + len(engine.names.texts) * 8
         carried = len(engine.connections) * _CONNECTION + self._unread * _PIECE
-        return self._of_rows() + sum(each.memory_bytes for each in tables) + names + carried
+        return self._row_bytes() + sum(each.memory_bytes for each in tables) + names + carried
 
-    def _of_rows(self) -> int:
-        """The part of it that goes with rows."""
+    def _row_bytes(self) -> int:
+        """Returns the bytes of tables that shrink with rows."""
         engine = self._engine
         return sum(
             each.memory_bytes
@@ -96,47 +94,47 @@ class Eviction:
         )
 
     def find_due_row(self, limit: int | None) -> int:
-        """The row before which rows should leave, at least the first that is there.
+        """Returns the row before which rows should be evicted, at least the first one that is there.
 
-        That is: so many that at most seven eighths of `limit` (bytes) are `held` again, if it is more than that; and
-        those that closed in files which a ring took away. The last thousand stay. Who asks follows something that may
-        never end: from then on what is silent or never whole is forgotten, too.
+        Above `limit` (bytes) so many rows are due that `memory_bytes` falls to seven eighths of it. Rows that closed in
+        removed files of a ring are due as well. The last thousand stay. The first call marks the input as endless: from
+        then on silent and unfinished connections are forgotten, too.
         """
         self._follows = True
         rows = self._engine.rows
         first = before = rows.first
-        if self._source.removed_before > self._gone:
+        if self._source.removed_before > self._removed_before:
             here = rows.column("last")[first:] >= self._source.removed_before
             before += int(here.argmax()) if here.any() else len(here)
         held = 0 if limit is None else self.memory_bytes
         if limit is not None and held > limit:
-            each = max(self._of_rows() // max(len(rows) - first, 1), 1)
+            each = max(self._row_bytes() // max(len(rows) - first, 1), 1)
             some = max(-((limit * 7 // 8 - held) // each), LEAST)
             before = max(before, min(first + some, len(rows) - LEAST))
         return max(before, first)
 
     def evict(self, before: int) -> None:
-        """Rows before a number leave. Nothing, if they have left.
+        """Evicts the rows before a number, if they are still there.
 
-        Of an exchange of which one half has left the other has no partner, and no latency.
+        If half of an exchange is evicted, the other half has no partner and no latency any more.
         """
         if before > self._engine.rows.first:
             self._leave(before)
 
     def _leave(self, before: int) -> None:
         for each in self.listeners.values():
-            each.evict(before, self._staying(before))
+            each.evict(before, self._find_staying(before))
         engine, rows = self._engine, self._engine.rows
-        self._gone = max(self._source.removed_before, self._gone)
-        needed = self._needed(before)
-        self._unpair(before)  # first: whoever paints a row of which the partner leaves must not look for it
+        self._removed_before = max(self._source.removed_before, self._removed_before)
+        needed = self._find_needed_packet(before)
+        self._unpair(before)  # first, so that no thread looks for an evicted partner
         rows.forget(before)
         place = rows.column("pieces")[before:]
         engine.pieces.forget(int(place.min()) if len(place) else len(engine.pieces))
         row_of = engine.serial_rows.column("row")
-        engine.serial_rows.forget(_until(row_of, engine.serial_rows.first, before + 1))
+        engine.serial_rows.forget(_find_first(row_of, engine.serial_rows.first, before + 1))
         packet = engine.repeats.column("packet")
-        engine.repeats.forget(_until(packet, engine.repeats.first, needed))
+        engine.repeats.forget(_find_first(packet, engine.repeats.first, needed))
         engine.stream_findings.evict(needed)
         self._leave_connections(before, needed)
         self._move_rows(before, needed)
@@ -145,7 +143,7 @@ class Eviction:
         self._source.release(needed)
 
     def evict_silent(self) -> None:
-        """If somebody follows: what is silent is forgotten, and what nobody reads shortened. Behind each block."""
+        """Forgets silent connections and shortens unclaimed bytes of an endless input; called after each block."""
         engine = self._engine
         if not self._follows:
             return
@@ -156,11 +154,11 @@ class Eviction:
             self._unread_looked = engine.packet
             self._shorten()
         gone = self._source.removed_before
-        if gone > self._gone and not (engine.rows.column("last")[engine.rows.first :] < gone).any():
-            self._leave(engine.rows.first)  # files have gone of which no row is left, so nobody is told
+        if gone > self._removed_before and not (engine.rows.column("last")[engine.rows.first :] < gone).any():
+            self._leave(engine.rows.first)  # no row of the removed files is left, so listeners are not told
 
     def findings(self) -> list[Finding]:
-        """What left before it was whole."""
+        """Returns findings about what was evicted before it was complete."""
         found = []
         if self.forgotten:
             text = f"{self.forgotten:,} connections were forgotten with something unfinished"
@@ -176,24 +174,24 @@ class Eviction:
 
     # ---- rows
 
-    def _needed(self, before: int) -> int:
-        """The first packet of which the capture is still needed, but for what is moved to the annex."""
+    def _find_needed_packet(self, before: int) -> int:
+        """Returns the first packet that the capture must keep, apart from bytes that move to the annex."""
         engine, rows = self._engine, self._engine.rows
-        # Without a row nothing is needed: behind the last packet of TCP there may be files of others.
-        last = rows.cell("last", before) if before < len(rows) else max(engine.packet + 1, self._gone)
+        # Without a row nothing is needed; files without TCP may follow the last packet.
+        last = rows.cell("last", before) if before < len(rows) else max(engine.packet + 1, self._removed_before)
         reach = max(min(last, engine.packet) - REACH, 1)
         first = rows.column("first")[before:]
         return int(first[first >= reach].min(initial=last))
 
     def _unpair(self, before: int) -> None:
-        """Rows whose partner leaves have none from now on."""
+        """Removes the partner of rows whose partner is evicted."""
         partner, marks = (self._engine.rows.column(name)[before:] for name in ("partner", "marks"))
         alone = np.flatnonzero((partner != NULL) & (partner < before))
         partner[alone] = NULL
         marks[alone] |= np.uint8(RowMark.PARTNER_LEFT)
 
     def _move_rows(self, before: int, needed: int) -> None:
-        """Bytes of kept rows that lie before what is needed otherwise: those of messages that took that long."""
+        """Copies the bytes of kept rows that lie before the needed packets to the annex."""
         rows, pieces = self._engine.rows, self._engine.pieces
         if not (rows.column("first")[before:] < needed).any():
             return
@@ -202,7 +200,7 @@ class Eviction:
             at[place] = self._store.append(self._store.read_bytes(int(at[place]), int(length[place])))
 
     def _leave_names(self, before: int) -> None:
-        """Names that no row has any more, when there are twice as many as last time."""
+        """Forgets names that no row has any more, when their number has doubled."""
         names, rows = self._engine.names, self._engine.rows
         if len(names) < 2 * self._names + LEAST:
             return
@@ -214,17 +212,17 @@ class Eviction:
         self._names = len(names)
 
     def _leave_streams(self, before: int) -> None:
-        """Streams that have no row any more and to which nothing can come, when there are many new ones."""
+        """Gives back streams without a row that no packet can belong to, when many new ones have come."""
         engine = self._engine
         if len(engine.streams) < self._streams + LEAST:
             return
         self._streams = len(engine.streams)
-        kept = np.flatnonzero(self._staying(before))
+        kept = np.flatnonzero(self._find_staying(before))
         engine.streams.keep_only(kept)
         engine.finished.keep_only(kept)
 
-    def _staying(self, before: int) -> Bools:
-        """The streams that have rows from one on, or to which something can come."""
+    def _find_staying(self, before: int) -> Bools:
+        """Returns which streams have rows from one on, or may get packets."""
         engine = self._engine
         used = np.zeros(len(engine.streams), bool)
         used[engine.rows.column("stream")[before:]] = True
@@ -235,7 +233,7 @@ class Eviction:
     # ---- connections
 
     def _leave_silent(self) -> None:
-        """Connections of which nothing came for an hour, and with which nothing is unfinished."""
+        """Forgets idle connections without a packet for an hour."""
         engine, long_ago = self._engine, self._engine.time - SILENCE_NS
         numbers = np.fromiter(engine.connections, np.int64, len(engine.connections))
         for stream in numbers[engine.streams.column("end")[numbers] < long_ago].tolist():
@@ -245,7 +243,7 @@ class Eviction:
         engine.assigner.close_silent(long_ago, left)
 
     def _leave_connections(self, before: int, needed: int) -> None:
-        """What is carried of connections leaves with the packets that brought it, or is moved."""
+        """Drops the state of old connections, or moves it out of evicted packets."""
         engine = self._engine
         time = engine.rows.cell("time", before) if before < len(engine.rows) else engine.time
         end, flow = engine.streams.column("end"), engine.streams.column("flow")
@@ -263,10 +261,10 @@ class Eviction:
         engine.assigner.close_silent(engine.time - SILENCE_NS, numbers[~done])
 
     def _relieve(self, connection: Connection, needed: int) -> None:
-        """A connection that goes on needs no packet before `needed` any more."""
+        """Copies what a connection holds of packets before `needed` to the annex."""
         for framer in connection.framers or ():
             old = sum(piece.packet < needed for piece in framer.pieces)
-            self._cut(framer, min(old, _unclaimed(framer, connection)))
+            self._cut(framer, min(old, _count_unclaimed(framer, connection)))
         for half in connection.halves:
             while half.recent and half.recent[0].packet < needed:
                 half.recent.popleft()
@@ -276,30 +274,30 @@ class Eviction:
                 return at
             return self._store.append(self._store.read_bytes(at, length))
 
-        def moved(piece: Piece) -> Piece:
+        def move(piece: Piece) -> Piece:
             return piece._replace(at=place(piece.at, piece.length, piece.packet))
 
         for framer in connection.framers or ():
-            framer.pieces[:] = map(moved, framer.pieces)
-        connection.undecided[:] = [(side, moved(piece)) for side, piece in connection.undecided]
+            framer.pieces[:] = map(move, framer.pieces)
+        connection.undecided[:] = [(side, move(piece)) for side, piece in connection.undecided]
         for early in connection.early:
-            waiting = [each._replace(piece=moved(each.piece)) for each in early]
+            waiting = [each._replace(piece=move(each.piece)) for each in early]
             early.clear()
             early.extend(waiting)
         for half in connection.halves:
-            half.waiting[:] = map(moved, half.waiting)
+            half.waiting[:] = map(move, half.waiting)
             half.unopened[:] = [
                 (seq, place(at, captured, packet), length, captured, packet, time)
                 for seq, at, length, captured, packet, time in half.unopened
             ]
 
     def _shorten(self) -> None:
-        """Of bytes that nobody reads only the last ones are kept, when there are too many."""
+        """Keeps only the last of the unclaimed bytes, if there are too many."""
         long = [
             (framer, count)
             for connection in self._engine.connections.values()
             for framer in connection.framers or ()
-            if (count := _unclaimed(framer, connection))
+            if (count := _count_unclaimed(framer, connection))
         ]
         self._unread = sum(count for _, count in long)
         if self._unread <= MOST_UNREAD:
@@ -310,17 +308,17 @@ class Eviction:
             self._cut(framer, count - share)
             self._unread += min(count, share)
 
-    def _cut(self, framer: Framer, count: int) -> None:
-        """Takes the first pieces away."""
+    def _cut(self, framer: StreamFramer, count: int) -> None:
+        """Drops the first pieces."""
         if count > 0:
             self.shortened += sum(piece.length for piece in framer.pieces[:count])
             del framer.pieces[:count]
 
 
-def _unclaimed(framer: Framer, connection: Connection) -> int:
-    """How many pieces at the front of what a framer holds no message will claim; the last one is not counted.
+def _count_unclaimed(framer: StreamFramer, connection: Connection) -> int:
+    """Returns how many pieces at the front of a framer no message will claim, not counting the last one.
 
-    While it hunts these are those in which it has looked everywhere, and found no place that may still prove one.
+    While the framer hunts, these are the pieces that it has searched without finding a possible message.
     """
     if len(framer.pieces) < 2 or framer.gaps or (connection.dissector is not None and framer.synced):
         return 0
@@ -330,7 +328,7 @@ def _unclaimed(framer: Framer, connection: Connection) -> int:
     return min(bisect_right(framer.pieces, looked, key=attrgetter("end")), len(framer.pieces) - 1)
 
 
-def _until(column: Array, first: int, least: int) -> int:
-    """The first row from `first` on that has at least a value; all where none has."""
+def _find_first(column: Array, first: int, least: int) -> int:
+    """Returns the first row from `first` on with at least a value, or the end."""
     here = column[first:] >= least
     return first + (int(here.argmax()) if here.any() else len(here))

@@ -1,14 +1,12 @@
-"""Many steady connections at once: the fast road from clean packets to rows.
+"""The fast path: from clean packets of many steady connections to messages, at once.
 
-Theory. Most packets of most captures are dull: the next bytes of an open connection, all there. For them sequence
-numbers are checked with one cumulative sum for each half-stream, and messages are cut by a guess: that each segment
-begins a message, and perhaps holds more of them; lengths are read for all segments at once. Only half-streams where
-the guess fails somewhere are walked, a step for each place where it does. Bytes are never joined; a message is a run
-of pieces.
-Offsets of all half-streams lie on one line here (`line`), one half-stream after the other, so that one searchsorted
-serves all of them.
+Theory. Most packets of most captures are the next bytes of an open connection. For them one cumulative sum for each
+half-stream checks sequence numbers. Messages are cut by a guess: that each segment begins a message, and may hold more.
+The lengths of all segments are read at once, and only half-streams in which the guess fails are walked, one step for
+each place where it does. Bytes are never copied; a message is a run of pieces. The offsets of all half-streams lie on
+one line, one half-stream after the other, so one searchsorted serves all of them.
 
-The plain twin is analyzer.messages.slow_path; tests/analyzer/messages/test_engine.py holds the two equal.
+The reference implementation is analyzer.messages.slow_path; tests/analyzer/messages/test_engine.py compares the two.
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ import numpy as np
 from analyzer.capture.packets import PacketBlock
 from analyzer.columns.arrays import Array, Bools, Ints, argsort_stable, find_runs, rank_in_runs
 from analyzer.messages.connection import Connection
-from analyzer.messages.framing import Framer
-from analyzer.messages.lengths import ByteStore, LengthReader
+from analyzer.messages.framing import StreamFramer
+from analyzer.messages.message_lengths import ByteStore, LengthReader
 from analyzer.tcp.reassembly import REMEMBERED, WINDOW, Piece
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
 from dissectors.slotted import slotted
@@ -34,15 +32,15 @@ MASK = 0xFFFFFFFF
 NOTHING = -(1 << 62)
 
 WORTH_A_LOOK = 16
-"""Segments that hold one message more below which looking at them together costs more than one by one."""
+"""Number of segments with another message below which they are read one by one."""
 
 
 @slotted(frozen=False)
 class ConnectionWork:
-    """Packets of one connection in this block: `packets[at:]` are still to do, `patience` of them one by one.
+    """Holds the packets of one connection in this block: `packets[at:]` are left, `patience` of them for the slow path.
 
-    unlooked: how many are walked next where the fast path is not worth it, before that is looked at again. repeats: of
-    those that are clean, the packets that only bring what has come before.
+    unlooked: packets for the slow path before the fast path is considered again. repeats: the clean packets that only
+    bring retransmissions.
     """
 
     connection: Connection
@@ -54,12 +52,12 @@ class ConnectionWork:
 
     @property
     def left(self) -> int:
-        """Packets still to do."""
+        """Number of packets that are left."""
         return len(self.packets) - self.at
 
 
 class Segments(NamedTuple):
-    """n segments, sorted by half-stream (`half` = 2 * work + side) and in order within; `line` is each one's begin."""
+    """Holds n segments, sorted by half-stream (`half` = 2 * work + side) and offset; `line` is where each begins."""
 
     half: Ints
     line: Ints
@@ -76,7 +74,7 @@ class Segments(NamedTuple):
 
 
 class MessageSpans(NamedTuple):
-    """m messages in order of half-stream and offset: where on the line, and which segments hold them (inclusive)."""
+    """Holds m messages in order of half-stream and offset: place on the line, first and last segment."""
 
     line: Ints
     length: Ints
@@ -85,17 +83,17 @@ class MessageSpans(NamedTuple):
 
 
 def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> list[int]:
-    """For each work how many packets from its `at` on are dull: in order, complete, without SYN, FIN or RST.
+    """Returns for each work how many of its next packets are clean: in order, complete, without SYN, FIN or RST.
 
-    Nor may one with payload acknowledge more of the other side than has come, if all before it is clean. What has come
-    before is dull, too, and left in the work's `repeats`.
+    A packet with payload may not acknowledge more of the other side than has come. Retransmissions are clean, too, and
+    are noted in the work's `repeats`.
     """
     counts = np.array([work.left for work in works], np.int64)
     start = np.cumsum(counts) - counts
     packets = np.concatenate([work.packets[work.at :] for work in works])
     length, flags = block.length[packets], block.flags[packets]
     second = block.direction[packets] != 0
-    # In 32 bits that wrap, as sequence numbers do.
+    # 32-bit integers wrap as sequence numbers do.
     size = length.astype(np.uint32)
     came = []
     for each, sent in enumerate((size * ~second, size * second)):
@@ -105,10 +103,10 @@ def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> 
     own, other = np.where(second, came[1], came[0]), np.where(second, came[0], came[1])
     ahead = block.ack[packets] - other
     bad = (block.seq[packets] != own) | (block.captured[packets] < length)
-    bad |= (flags & ACK != 0) & (ahead > 0) & (ahead <= WINDOW) & ~np.repeat(_deaf(works).any(axis=1), counts)
+    bad |= (flags & ACK != 0) & (ahead > 0) & (ahead <= WINDOW) & ~np.repeat(_find_deaf(works).any(axis=1), counts)
     bad &= length > 0
     bad |= flags & (SYN | FIN | RST) != 0
-    bad |= np.where(second, *(np.repeat(deaf, counts) for deaf in _deaf(works).T[::-1]))
+    bad |= np.where(second, *(np.repeat(deaf, counts) for deaf in _find_deaf(works).T[::-1]))
     places = np.append(np.flatnonzero(bad), len(packets))
     first_bad = places[np.searchsorted(places, start)]
     clean: list[int] = np.minimum(first_bad - start, counts).tolist()
@@ -118,28 +116,28 @@ def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> 
             at = int(start[index]) + count
             behind = int(block.seq[packets[at]]) - int(own[at]) & MASK
             if behind > WINDOW and length[at]:
-                clean[index], work.repeats = _with_repeats(block, work)
+                clean[index], work.repeats = _count_with_repeats(block, work)
     return clean
 
 
-def _deaf(works: Sequence[ConnectionWork]) -> Bools:
-    """For each work and side whether nothing of it is expected, so that any packet of it is news; (n, 2)."""
+def _find_deaf(works: Sequence[ConnectionWork]) -> Bools:
+    """Returns for each work and side (n, 2) whether nothing of it is expected, so that any packet of it is news."""
     return np.array([[work.connection.is_deaf_to(side) for side in (0, 1)] for work in works], bool).reshape(-1, 2)
 
 
-def _with_repeats(block: PacketBlock, work: ConnectionWork) -> tuple[int, Ints]:
-    """How many packets of a work are dull, and which of them only bring what has come before."""
+def _count_with_repeats(block: PacketBlock, work: ConnectionWork) -> tuple[int, Ints]:
+    """Returns how many packets of a work are clean, and which of them only bring retransmissions."""
     packets = work.packets[work.at :]
     length = block.length[packets].astype(np.int64)
     bad = block.flags[packets] & (SYN | FIN | RST) != 0
     bad |= block.captured[packets] < length
-    (deaf,) = _deaf([work])
+    (deaf,) = _find_deaf([work])
     bad |= deaf[block.direction[packets].astype(np.int64)]
     again = np.zeros(len(packets), bool)
     came = np.zeros((2, len(packets) + 1), np.int64)
     for side in (0, 1):
         sent = np.flatnonzero((block.direction[packets] == side) & (length > 0))
-        offset = _unwrapped(block.seq[packets[sent]], _next_seq(work.connection, side))
+        offset = _unwrap_sequence(block.seq[packets[sent]], _next_seq(work.connection, side))
         end = np.maximum.accumulate(np.append(0, offset + length[sent]))
         again[sent] = offset + length[sent] <= end[:-1]
         bad[sent] |= (offset != end[:-1]) & ~again[sent]
@@ -153,20 +151,20 @@ def _with_repeats(block: PacketBlock, work: ConnectionWork) -> tuple[int, Ints]:
     return count, packets[:count][again[:count]]
 
 
-def _unwrapped(seq: Array, expected: int) -> Ints:
-    """Sequence numbers as offsets from the one that is expected; neighbours are less than half of them all apart."""
+def _unwrap_sequence(seq: Array, expected: int) -> Ints:
+    """Returns sequence numbers as offsets from the expected one; neighbours must be less than 2^31 apart."""
     steps: Ints = np.diff(seq, prepend=np.uint32(expected)).view(np.int32).astype(np.int64)
     return np.cumsum(steps)
 
 
 def _next_seq(connection: Connection, side: int) -> int:
-    """The sequence number that is expected next; of a side that has not opened any."""
+    """Returns the sequence number that is expected next."""
     half = connection.halves[side]
     return (half.base or 0) + half.next & MASK
 
 
 def collect_segments(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]]) -> Segments:
-    """The payload of the next packets of each work, behind what its framers have not claimed yet."""
+    """Returns the payload of the next packets of each work, behind the unclaimed pieces of its framers."""
     packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
     owner = np.repeat(np.arange(len(taken)), [count for _, count in taken])
     filled = block.length[packets] > 0
@@ -197,13 +195,13 @@ def collect_segments(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, i
     return Segments(half, line, offset, at, length, packet, time)
 
 
-def _framer(connection: Connection, side: int) -> Framer:
+def _framer(connection: Connection, side: int) -> StreamFramer:
     assert connection.framers is not None
     return connection.framers[side]
 
 
 def _origin(connection: Connection, side: int) -> int:
-    """Stream offset of the first byte that no message has claimed."""
+    """Returns the stream offset of the first unclaimed byte."""
     framer = _framer(connection, side)
     return framer.position if framer.pieces else connection.halves[side].next
 
@@ -213,7 +211,7 @@ def cut_messages(
 ) -> tuple[MessageSpans, set[int]]:
     """Cuts all half-streams into messages; returns also the half-streams where a length made no sense.
 
-    clients: for each connection the side that opened it.
+    clients: for each connection the side that opened it. Reference: StreamFramer in step.
     """
     begin, end = find_runs(parts.half)
     from_client = np.array([side == client for client in clients for side in (0, 1)], bool)
@@ -236,7 +234,7 @@ def cut_messages(
 
 
 class _Guess(NamedTuple):
-    """If each of n segments began a message: where (`end`, on the line) the last one ends that begins in it.
+    """Holds, for n segments that may each begin a message, where the last message ends (`end`, on the line).
 
     found: segment, line and length of these messages, round by round. wrong: where a length made no sense.
     """
@@ -257,10 +255,10 @@ def _guess(parts: Segments, lengths: LengthReader, from_client: Bools) -> _Guess
         length = lengths.read_many(
             parts.at[some] + here - parts.line[some], line_end[some] - here, from_client[parts.half[some]]
         )
-        told = length > 0
-        if not told.all():
+        known = length > 0
+        if not known.all():
             wrong[some[length == 0]] = True
-            some, here, length = some[told], here[told], length[told]
+            some, here, length = some[known], here[known], length[known]
         found.append((some, here, length))
         end[some] += length
         some = some[end[some] + lengths.width <= line_end[some]]
@@ -268,7 +266,7 @@ def _guess(parts: Segments, lengths: LengthReader, from_client: Bools) -> _Guess
 
 
 class _OnLine:
-    """A Window on the line, from `here` in segment `index` to before `stop`."""
+    """Reads the bytes on the line from `here` in segment `index` to before `stop`, like a paged message."""
 
     def __init__(self, parts: Segments, store: ByteStore, index: int, here: int, stop: int) -> None:
         self._parts, self._store, self._index, self._here, self._stop = parts, store, index, here, stop
@@ -293,8 +291,8 @@ class _OnLine:
 class _LineWalker:
     """Finds the segments that begin a message, half-stream by half-stream, and messages that begin elsewhere.
 
-    used: the segments of which that is known, all of a half-stream but those passed over: from each `passed` up to
-    `passed_to`. odd: those whose messages do not end where they end.
+    used: the segments that are known to begin one: all of a half-stream but those passed over, from each `passed` up to
+    `passed_to`. odd: segments whose messages do not end where they end.
     """
 
     def __init__(
@@ -313,7 +311,10 @@ class _LineWalker:
         self._passed_to: list[int] = []
 
     def walk(self, first: int, last: int, from_client: bool) -> bool:
-        """Goes through segments `first` to `last` (exclusive) of one half-stream; False: out of step."""
+        """Goes through segments `first` to `last` (exclusive) of one half-stream.
+
+        Returns False if it is out of step.
+        """
         stop = int(self._parts.line[last - 1] + self._parts.length[last - 1])
         odds, place, beyond = self._odd, bisect_left(self._odd, first), bisect_left(self._odd, last)
         self._used[first:last] = True
@@ -333,7 +334,7 @@ class _LineWalker:
         return True
 
     def _inside(self, here: int, stop: int, last: int, from_client: bool) -> int:
-        """Message by message from a place within a segment to one that begins one; negative: out of step."""
+        """Goes from a place within a segment to a message that begins one; returns a negative number if out of step."""
         line = self._parts.line
         index = int(np.searchsorted(line, here, "right")) - 1
         while here < stop:
@@ -351,7 +352,7 @@ class _LineWalker:
         return last
 
     def messages(self, stop: Ints) -> tuple[Ints, Ints]:
-        """Line and length of all messages, in order; `stop`: where the half-stream of each segment ends."""
+        """Returns line and length of all messages, in order; `stop`: where the half-stream of each segment ends."""
         passed, passed_to = np.array((self._passed, self._passed_to), np.int64)
         count = passed_to - passed
         self._used[np.repeat(passed, count) + rank_in_runs(count)] = False
@@ -372,13 +373,13 @@ class _LineWalker:
 def update_connections(
     block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]], parts: Segments, cutting: MessageSpans
 ) -> None:
-    """Leaves each connection as the plain road would have: what is expected next, what no message has claimed yet."""
-    acknowledged = _acknowledged(block, taken)
+    """Updates each connection as the slow path would: the next expected byte, and the unclaimed pieces."""
+    acknowledged = _find_acknowledged(block, taken)
     halves = np.arange(2 * len(taken))
     begin = np.searchsorted(parts.half, halves).tolist()
     end = np.searchsorted(parts.half, halves, "right").tolist()
     line_end = parts.line_end
-    claimed, closing = _claimed(parts, cutting, begin)
+    claimed, closing = _find_claimed(parts, cutting, begin)
     latest = [np.append(column, 0)[closing].tolist() for column in (parts.packet, parts.time)]
     rest = np.minimum(np.searchsorted(line_end, claimed, "right"), end).tolist()
     newest = _pieces(parts, np.maximum(begin, np.array(end) - REMEMBERED), end)
@@ -404,7 +405,7 @@ def update_connections(
 
 
 def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: Sequence[Piece]) -> None:
-    """Holds what came again in one direction against what had come until then; `new`: all that came in this round."""
+    """Notes the retransmissions of one direction; `new`: all pieces that came in this round."""
     assert work.repeats is not None
     stream = work.connection.halves[side]
     expected, fresh = _next_seq(work.connection, side), [piece for piece in new if piece.offset >= stream.next]
@@ -421,10 +422,10 @@ def _remember_repeats(block: PacketBlock, work: ConnectionWork, side: int, new: 
         stream.note_retransmission(Piece(offset, int(block.at[index]), length, number, int(block.time[index])), known)
 
 
-def _claimed(parts: Segments, cutting: MessageSpans, begin: list[int]) -> tuple[Ints, Ints]:
-    """For each half-stream the place on the line where its last message ends, or its begin without any.
+def _find_claimed(parts: Segments, cutting: MessageSpans, begin: list[int]) -> tuple[Ints, Ints]:
+    """Returns for each half-stream where its last message ends on the line, and in which segment.
 
-    And the segment in which that message ends, or -1.
+    Without a message these are the begin of the half-stream and -1.
     """
     claimed = np.append(parts.line, 0)[begin] if len(parts.line) else np.zeros(len(begin), np.int64)
     closing = np.full(len(begin), -1, np.int64)
@@ -437,8 +438,11 @@ def _claimed(parts: Segments, cutting: MessageSpans, begin: list[int]) -> tuple[
     return claimed, closing
 
 
-def _acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]]) -> list[int]:
-    """For each half-stream the highest offset that its other side acknowledged, -1 for none. Before it is settled."""
+def _find_acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]]) -> list[int]:
+    """Returns for each half-stream the highest offset that its other side acknowledged, -1 for none.
+
+    Call it before connections are updated.
+    """
     packets = np.concatenate([work.packets[work.at : work.at + count] for work, count in taken])
     counts = np.array([count for _, count in taken], np.int64)
     first = np.cumsum(counts) - counts
@@ -448,7 +452,9 @@ def _acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]
     for side in (0, 1):
         expected = np.array([_next_seq(work.connection, side) for work, _ in taken], np.uint32)
         here = np.array([work.connection.halves[side].next for work, _ in taken], np.int64)
-        ahead = (acks - np.repeat(expected, counts)).view(np.int32)  # both wrap, so this is between -2^31 and 2^31
+        ahead = (acks - np.repeat(expected, counts)).view(
+            np.int32
+        )  # both wrap, so the difference is between -2^31 and 2^31
         highest = np.maximum.reduceat(np.where(sent & (direction != side), ahead, np.int64(NOTHING)), first)
         opened = np.array([work.connection.halves[side].base is not None for work, _ in taken], bool)
         found.append(np.where((highest == NOTHING) | ~opened, -1, here + highest))
@@ -457,12 +463,12 @@ def _acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, int]
 
 
 def _pieces_in(parts: Segments, begin: int, end: int) -> list[Piece]:
-    """The segments from `begin` to before `end`."""
+    """Returns the segments from `begin` to before `end`."""
     return next(_pieces(parts, [begin], [end]))
 
 
 def _pieces(parts: Segments, begin: Sequence[int] | Ints, end: Sequence[int] | Ints) -> Iterator[list[Piece]]:
-    """The segments of several runs, each from `begin` to before `end`."""
+    """Yields the segments of several runs, each from `begin` to before `end`."""
     first = np.asarray(begin, np.int64)
     count = np.asarray(end, np.int64) - first
     places = np.repeat(first, count) + rank_in_runs(count)
@@ -472,7 +478,7 @@ def _pieces(parts: Segments, begin: Sequence[int] | Ints, end: Sequence[int] | I
 
 
 def list_pieces(parts: Segments, cutting: MessageSpans) -> tuple[Ints, ...]:
-    """The pieces of all messages in order: count for each message, then the columns of Pieces."""
+    """Returns the number of pieces of each message, and the columns of PieceTable for all pieces in order."""
     count = cutting.last - cutting.first + 1
     segment = np.repeat(cutting.first, count) + rank_in_runs(count)
     begin = np.maximum(parts.line[segment], np.repeat(cutting.line, count))

@@ -1,4 +1,4 @@
-"""From messages on the line to rows of the index, for many steady connections: headers, pairing, columns."""
+"""Turns messages on the line into rows of the index, for many steady connections: headers, pairing, columns."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Ints
 from analyzer.messages.assembler import fill_in_client
-from analyzer.messages.chunk import RowBatch, RowNumbering
+from analyzer.messages.fast_pairing import PairingHeaders, pair_messages
 from analyzer.messages.fast_path import ConnectionWork, MessageSpans, Segments, list_pieces
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, RowMark
-from analyzer.messages.lengths import ByteStore
-from analyzer.messages.pairing import PairingHeaders, pair_messages
+from analyzer.messages.message_lengths import ByteStore
+from analyzer.messages.row_batch import RowBatch, RowNumbering
 from dissectors.api import Dissector, Role, State
-from dissectors.wire.bulk import NULL, Named, Twin, Wire
+from dissectors.wire.fast_path import NULL, FastPath, Named, Wire
 
 
 class RowServices(RowNumbering, Protocol):
-    """What the engine lends: bytes, names, serials."""
+    """Lends the engine's store, names and serials."""
 
     @property
     def store(self) -> ByteStore:
-        """Where bytes are read."""
+        """The store in which bytes are read."""
 
     def text(self, number: int) -> str | None:
-        """The name of a number."""
+        """Returns the name of a number."""
 
     def reserve_serials(self, count: int) -> Ints:
-        """`count` new serials."""
+        """Returns `count` new serials."""
 
 
 class FastRowBuilder:
-    """From messages on the line to rows of the index: headers, pairing, columns."""
+    """Builds the rows of connections of one protocol."""
 
     def __init__(
         self,
         desk: RowServices,
         dissector: Dissector,
-        twin: Twin,
+        fast_path: FastPath,
         taken: Sequence[tuple[ConnectionWork, int]],
         parts: Segments,
         cutting: MessageSpans,
     ) -> None:
-        self._desk, self._dissector, self._twin = desk, dissector, twin
+        self._desk, self._dissector, self._fast_path = desk, dissector, fast_path
         self._connections = [work.connection for work, _ in taken]
         half = parts.half[cutting.first]
         packet = parts.packet[cutting.last]
-        # Each half-stream is in order already, and a packet completes messages of one of them alone.
+        # Each half-stream is in order, and a packet completes messages of one half-stream only.
         order = np.argsort((half // 2) * (int(packet.max(initial=0)) + 1) + packet, kind="stable")
         self._parts = parts
         self._cutting = MessageSpans(*(column[order] for column in cutting))
@@ -59,12 +59,12 @@ class FastRowBuilder:
         self._inside = self._cutting.line - parts.line[self._cutting.first]
 
     def add_to(self, chunk: RowBatch) -> None:
-        """Leaves the rows in the chunk, and each conversation with what is still unanswered."""
+        """Adds the rows to the batch, and leaves each conversation with its unanswered requests."""
         if not len(self._owner):
             return
         desk, parts, cutting = self._desk, self._parts, self._cutting
         headers, stepped = self._headers()
-        odd = pair_messages(headers, self._connections, self._twin, desk.number_name, desk.text, stepped)
+        odd = pair_messages(headers, self._connections, self._fast_path, desk.number_name, desk.text, stepped)
         for owner in odd.tolist():
             self._step(headers, owner)
         self._note(headers, odd)
@@ -107,12 +107,12 @@ class FastRowBuilder:
         parts, cutting, desk = self._parts, self._cutting, self._desk
         at = parts.at[cutting.first] + self._inside
         available = np.minimum(parts.length[cutting.first] - self._inside, cutting.length)
-        view = desk.store.gather(at, self._twin.WIDTH)
+        view = desk.store.gather(at, self._fast_path.WIDTH)
 
         def gather(rows: Array, offset: Array, width: int) -> Array:
             return desk.store.gather(at[rows] + offset, width)
 
-        found = self._twin.headers(Wire(view, available, self._from_client, gather))
+        found = self._fast_path.headers(Wire(view, available, self._from_client, gather))
         none = np.full(len(at), NULL, np.int32)
         scope = none if found.scope is None else self._numbers(found.scope)
         headers = PairingHeaders(
@@ -134,19 +134,19 @@ class FastRowBuilder:
             unowed=[],
         )
         for row in np.flatnonzero(found.unsure).tolist():
-            look = self._twin.look(self._prefix(row), bool(self._from_client[row]))
+            look = self._fast_path.look(self._prefix(row), bool(self._from_client[row]))
             headers.set_look(row, look, desk.number_name)
             found.stepped[row] = look.stepped
         self._name_clients(headers)
         return headers, found.stepped
 
     def _numbers(self, column: Named) -> Array:
-        """The engine's numbers of a column of names."""
+        """Returns the engine's numbers of a column of names."""
         numbers = np.array([*map(self._desk.number_name, column.names), NULL], np.int32)
         return numbers[np.where(column.number == NULL, -1, column.number)]
 
     def _name_clients(self, headers: PairingHeaders) -> None:
-        """The clients that conversations know, in all rows that name none."""
+        """Fills in the clients that conversations know."""
         known = [None if each.conversation is None else each.conversation.client for each in self._connections]
         if any(name is not None for name in known):
             numbers = np.array([self._desk.number_name(name) for name in known], np.int32)
@@ -154,7 +154,7 @@ class FastRowBuilder:
             headers.client[unnamed] = numbers[headers.owner[unnamed]]
 
     def _prefix(self, row: int) -> bytes:
-        """The first bytes of a message, over as many segments as it takes."""
+        """Returns the first bytes of a message, across segments."""
         parts, cutting = self._parts, self._cutting
         begin, left = int(cutting.line[row]), min(int(cutting.length[row]), self._dissector.prefix)
         found = b""
@@ -175,10 +175,10 @@ class FastRowBuilder:
             headers.set_outcome(row, fill_in_client(outcome, conversation.client), self._desk.number_name)
 
     def _note(self, headers: PairingHeaders, stepped: Ints) -> None:
-        """Lets the conversations that were paired in bulk see what decoding will need of their messages."""
-        if not self._twin.NOTED:
+        """Lets the conversations that were paired here see what decoding will need of their messages."""
+        if not self._fast_path.NOTED:
             return
-        rows = np.flatnonzero(np.isin(headers.code, self._twin.NOTED))
+        rows = np.flatnonzero(np.isin(headers.code, self._fast_path.NOTED))
         rows = rows[~np.isin(headers.owner[rows], stepped)]
         columns = (headers.owner[rows], rows, headers.role[rows], headers.code[rows])
         by_owner: dict[int, list[tuple[int, int, int]]] = {}
@@ -187,5 +187,5 @@ class FastRowBuilder:
         for owner, messages in by_owner.items():
             conversation = self._connections[owner].conversation
             assert conversation is not None
-            for row, extra in self._twin.notes(conversation, messages, self._prefix).items():
+            for row, extra in self._fast_path.notes(conversation, messages, self._prefix).items():
                 headers.extras[row] = extra

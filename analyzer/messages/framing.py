@@ -1,19 +1,21 @@
-"""One half-stream's bytes in order, cut into messages.
+"""Cuts the bytes of one half-stream into messages.
 
-Theory. While we are in step, a message says itself how long it is, and the next one begins behind it; a gap inside a
-message does no harm, for its end is known. We fall out of step when a length makes no sense or when a gap swallowed
-one: then we hunt for the next place where a message plausibly begins, and what was passed over is a raw run. A place
-counts when the dissector finds it plausible and what follows confirms it: other plausible beginnings behind the
-message, or an end where a segment ends. How many must follow depends on what they prove: two requests are enough,
-answers look like much. Some places claim more than has come, and may wait for long; behind such a rival a place counts
-only with a proof, not with an end; so does an answer to nothing that was asked, and, where other bytes stand at the
-beginning, a client's message that is little evidence. What never comes is no message: at a gap and at the end the
-places that still wait are given up, and the first of the others is taken.
+Theory. In step, each message says how long it is, and the next one begins behind it. A gap inside a message does no
+harm, because its end is known. The framer falls out of step when a length makes no sense, or when a gap has swallowed a
+length. Then it hunts for the next place where a message plausibly begins, and the bytes before it become a raw run.
 
-How long a message is says its length prefix, or the dissector's Measure where a protocol has none, or begins without.
+A place counts if the dissector finds it plausible and something confirms it: plausible messages behind it, or an end
+where a segment ends. How many messages must follow depends on what they prove: two requests are enough, while answers
+resemble many other things. A place that claims more bytes than have come waits, and is a rival of later places: behind
+a rival a place needs a proof, and an end is not enough. The same holds for an answer to no known request, and for a
+client's first message with little evidence where other bytes stand in front. At a gap and at the end, places that still
+wait are given up, and the first of the others is taken.
 
-The bulk twin of the way in step is analyzer.messages.fast_path.cut; tests/analyzer/messages/test_engine.py holds them
-equal.
+The length of a message comes from its length prefix, or from the dissector's Framer where a protocol has no prefix or
+begins without one.
+
+The vectorised implementation of the way in step is fast_path.cut_messages; tests/analyzer/messages/test_engine.py
+compares the two.
 """
 
 from __future__ import annotations
@@ -25,34 +27,34 @@ from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
 from analyzer.tcp.reassembly import Piece
-from dissectors.api import PREFIX, SURE, Conversation, Dissector, Measure
+from dissectors.api import PREFIX, SURE, Conversation, Dissector, Framer
 
 HUNT_BYTES = 64 * 1024
-"""How far into an unbroken run every byte is tried; beyond, only the beginnings of segments are."""
+"""Bytes of an unbroken run of which each is tried as a beginning; behind them only beginnings of segments are."""
 
 UNCONFIRMED_BYTES = 1 << 20
-"""A message found by hunting may not claim more than this before something confirms it."""
+"""Largest claim of a message, found by hunting, before something confirms it."""
 
 JUDGED_BYTES = 16
-"""What a place must show before it is refused, unless its message is shorter or a gap follows: more may come."""
+"""Bytes of a place that must be there before it is refused, unless its message is shorter or a gap follows."""
 
 
 PROOF = 100
-"""Evidence (Dissector.probe) that messages in a row must sum up to."""
+"""Evidence (Dissector.probe) that messages in a row must add up to."""
 
 LEAST_EVIDENCE = 10
-"""What each plausible message adds to a proof: so that a proof is short."""
+"""Least evidence of a plausible message, which keeps proofs short."""
 
 
 class ByteReader(Protocol):
-    """Where bytes are read from: the capture room's Store."""
+    """Reads bytes at locations; implemented by Store."""
 
     def read_bytes(self, location: int, length: int) -> bytes:
-        """`length` bytes at a location."""
+        """Returns `length` bytes at a location."""
 
 
 class FramedBytes(NamedTuple):
-    """One message or raw run; `pieces` cover it, gaps included. `raw`: without framing, `cut`: its end is missing."""
+    """Holds one message or raw run; `pieces` cover it, gaps included. `raw`: not framed, `cut`: its end is missing."""
 
     offset: int
     length: int
@@ -62,10 +64,10 @@ class FramedBytes(NamedTuple):
 
 
 @dataclass(slots=True)
-class Framer:
+class StreamFramer:
     """Carried from block to block: the pieces that no message has claimed yet. `dissector` None: all is raw.
 
-    preamble: bytes at the front that a proxy put before the conversation. measure: what says how long messages are
+    preamble: bytes at the front that a proxy put before the conversation. framer: what says how long messages are
     while we are in step; None: the dissector's framing. conversation: knows what was asked. While we hunt, `tried` is
     the next place to look at, `open` are the places that wait for more bytes, `due` up to where; `opening` says that
     the half-stream is seen from its first byte on, and that no message came yet.
@@ -73,7 +75,7 @@ class Framer:
 
     from_client: bool
     synced: bool = False
-    measure: Measure | None = None
+    framer: Framer | None = None
     preamble: int = 0
     conversation: Conversation | None = None
     pieces: list[Piece] = field(default_factory=list)
@@ -85,17 +87,17 @@ class Framer:
     due: list[tuple[int, int]] = field(default_factory=list)
 
     def begin(self, dissector: Dissector) -> None:
-        """The half-stream is seen from its first byte on, which is still to come: in step, by its measure."""
-        self.synced, self.measure = True, dissector.measure(self.from_client, True)
+        """Goes in step before the first byte of the half-stream."""
+        self.synced, self.framer = True, dissector.make_framer(self.from_client, True)
 
     @property
     def settled(self) -> bool:
-        """In step, all that was lost is passed, and no message leaves anything to be remembered for the next one."""
-        return self.synced and not self.gaps and (self.measure is None or self.measure.settled)
+        """Whether the framer is in step, behind all gaps, and the next message depends on nothing before it."""
+        return self.synced and not self.gaps and (self.framer is None or self.framer.settled)
 
     @property
     def position(self) -> int:
-        """Stream offset of the first unclaimed byte; meaningless while there is none."""
+        """Stream offset of the first unclaimed byte; undefined if there is none."""
         return self.pieces[0].offset
 
     @property
@@ -104,7 +106,7 @@ class Framer:
         return self.pieces[-1].end
 
     def feed(self, piece: Piece, dissector: Dissector | None, reader: ByteReader) -> Iterator[FramedBytes]:
-        """Takes the next bytes or gap of the half-stream; yields what is complete now."""
+        """Takes the next bytes or gap of the half-stream; yields the messages that are complete now."""
         if not self.pieces:
             self.wanted = piece.offset
             self._look_from(piece.offset)
@@ -113,12 +115,12 @@ class Framer:
         if piece.end < self.wanted and self.synced:
             return
         if dissector is not None:
-            yield from self._ready(dissector, reader)
+            yield from self._frame_ready(dissector, reader)
         elif piece.lost:
             yield from self.flush(None, reader)
 
-    def _ready(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
-        """What is complete now."""
+    def _frame_ready(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
+        """Yields the messages that are complete now."""
         while self.pieces:
             if self.preamble:
                 frame = self._behind_preamble()
@@ -130,29 +132,32 @@ class Framer:
                 yield frame
 
     def flush(self, dissector: Dissector | None, reader: ByteReader) -> Iterator[FramedBytes]:
-        """The half-stream ends here, or nobody will frame it: what is left, one frame for each unbroken run."""
-        if dissector is not None and self.synced and self.measure is not None:
+        """Yields all that is left, one run for each unbroken part.
+
+        The half-stream ends here, or nobody will frame it.
+        """
+        if dissector is not None and self.synced and self.framer is not None:
             yield from self._last_measured(dissector, reader)
         if dissector is not None and not self.synced:
             yield from self._last_hunt(dissector, reader)
         if dissector is not None and self.synced and self.pieces and not self.pieces[0].lost:
             yield self._claim(self.end, cut=True)
-            self.synced = False  # should more come, it begins inside this message
+            self.synced = False  # later bytes would begin inside this message
         while self.pieces:
             if self.pieces[0].lost:
                 self._claim(self.pieces[0].end)
             else:
-                yield self._until_gap() or self._claim(self.end, raw=True)
+                yield self._claim_until_gap() or self._claim(self.end, raw=True)
 
     def _in_step(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
-        """The next message, an empty frame when only the state changed, or None when more bytes are needed."""
+        """Returns the next message, an empty one if only the state changed, or None if more bytes are needed."""
         if self.pieces[0].lost:
             return self._fall_out()
-        size = self._size(dissector, reader)
+        size = self._measure_front(dissector, reader)
         if size < 0 and self.gaps:
-            size = self._across(dissector, reader)
+            size = self._measure_across(dissector, reader)
             if not size:
-                return self._until_gap(raw=False)
+                return self._claim_until_gap(raw=False)
         if size < 0:
             return None
         if size == 0:
@@ -160,35 +165,35 @@ class Framer:
         self.wanted = self.position + size
         return self._claim(self.wanted) if self.end >= self.wanted else None
 
-    def _size(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
-        """Length of the message at the front: 0 if none can be there, negative if more bytes are needed to tell."""
-        if self.measure is not None:
-            size = self.measure.length(UnclaimedBytes(self, self.position, reader), ended)
+    def _measure_front(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
+        """Returns the length of the message at the front: 0 if there can be none, negative if more bytes are needed."""
+        if self.framer is not None:
+            size = self.framer.length(UnclaimedBytes(self, self.position, reader), ended)
             if size is not None:
                 return size
-            self.measure = None
+            self.framer = None
         framing = dissector.framing
         if framing is None:
             return 0
         head = self.peek(self.position, framing.width, reader)
         return framing.size(head) if len(head) == framing.width else -framing.width
 
-    def _across(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
-        """The same of a message that a gap has broken: 0 where nobody knows, or what follows it speaks against that."""
-        if self.measure is None:
+    def _measure_across(self, dissector: Dissector, reader: ByteReader, ended: bool = False) -> int:
+        """Returns the length of a message that a gap has broken; 0 if it is unknown, or what follows contradicts it."""
+        if self.framer is None:
             return 0
         gap = next(piece for piece in self.pieces if piece.lost)
         lost = range(gap.offset - self.position, gap.end - self.position)
-        size = self.measure.across(ZeroFilledBytes(self, self.position, reader), lost, ended)
+        size = self.framer.across(ZeroFilledBytes(self, self.position, reader), lost, ended)
         behind = self.position + size
         if size > 0 and self.end >= behind + JUDGED_BYTES:
             prefix = self.peek(behind, PREFIX, reader)
-            if len(prefix) >= JUDGED_BYTES and self._message(behind, prefix, dissector, reader) == -1:
+            if len(prefix) >= JUDGED_BYTES and self._check_message(behind, prefix, dissector, reader) == -1:
                 return 0
         return size
 
     def _behind_preamble(self) -> FramedBytes | None:
-        """What a proxy put first, as a raw run; None while it is not whole. A gap in it leaves nothing to go by."""
+        """Returns what a proxy put first as a raw run, or None while it is incomplete."""
         if self.gaps:
             self.preamble, self.synced = 0, False
             return self._fall_out() if self.pieces[0].lost else FramedBytes(self.position, 0, ())
@@ -198,24 +203,24 @@ class Framer:
         return self._claim(self.position + size, raw=True)
 
     def _last_measured(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
-        """At the end of the half-stream: messages that its end makes whole."""
-        while self.measure is not None and self.pieces and not self.pieces[0].lost and not self.preamble:
-            size = self._size(dissector, reader, ended=not self.gaps)
+        """Yields messages that the end of the half-stream completes."""
+        while self.framer is not None and self.pieces and not self.pieces[0].lost and not self.preamble:
+            size = self._measure_front(dissector, reader, ended=not self.gaps)
             if size < 0 and self.gaps:
-                size = self._across(dissector, reader, ended=True)
-                if size <= 0 and (frame := self._until_gap(raw=False)) is not None:
-                    yield frame  # where it ends will not be known any more
+                size = self._measure_across(dissector, reader, ended=True)
+                if size <= 0 and (frame := self._claim_until_gap(raw=False)) is not None:
+                    yield frame  # its end will never be known
                     self._fall_out()
-                    yield from self._ready(dissector, reader)
+                    yield from self._frame_ready(dissector, reader)
                     continue
             if size <= 0 or self.position + size > self.end:
                 break
             yield self._claim(self.position + size)
 
     def _fall_out(self) -> FramedBytes:
-        """Out of step from here on; a gap at the front is passed over."""
-        self.opening = self.measure is not None and not self.position and not self.pieces[0].lost
-        self.synced, self.measure = False, None
+        """Falls out of step, and passes over a gap at the front."""
+        self.opening = self.framer is not None and not self.position and not self.pieces[0].lost
+        self.synced, self.framer = False, None
         empty = FramedBytes(self.position, 0, ())
         while self.pieces and self.pieces[0].lost:
             self._claim(self.pieces[0].end)
@@ -228,46 +233,49 @@ class Framer:
         self.due.clear()
 
     def _hunt(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
-        """Looks for a place to be in step again: the raw run before it, an empty frame, or None for more bytes."""
+        """Looks for a message; returns the raw run before it, an empty one, or None for more bytes."""
         if self.pieces[0].lost:
             return self._fall_out()
         ended = bool(self.gaps)
-        for place in self._candidates(dissector, reader):
-            needed = self._needed(place, dissector, reader)
+        for place in self._iterate_candidates(dissector, reader):
+            needed = self._check_place(place, dissector, reader)
             if not needed:
                 return self._sync(place, dissector, reader)
             if needed > 0 and not ended:
                 insort(self.open, place)
                 heappush(self.due, (needed, place))
-        return self._given_up(dissector, reader) if ended else None
+        return self._give_up_waiting(dissector, reader) if ended else None
 
-    def _candidates(self, dissector: Dissector, reader: ByteReader) -> Iterator[int]:
-        """Places that have not been looked at, or that have what they waited for."""
+    def _iterate_candidates(self, dissector: Dissector, reader: ByteReader) -> Iterator[int]:
+        """Yields places that were not tried yet, or that have the bytes they waited for."""
         ready = []
         while self.due and self.due[0][0] <= self.end:
             ready.append(heappop(self.due)[1])
         for place in sorted(ready):
             del self.open[bisect_left(self.open, place)]
             yield place
-        yield from self._places(reader)
+        yield from self._iterate_places(reader)
         last = next((piece.offset for piece in self.pieces if piece.lost), self.end) if self.gaps else self.end
         width = JUDGED_BYTES if dissector.framing is None else dissector.framing.width
         self.tried = max(self.tried, last - width + 1)
 
-    def _given_up(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
-        """Nothing more will come before the gap: the first place that needs nothing more, or all is a raw run."""
+    def _give_up_waiting(self, dissector: Dissector, reader: ByteReader) -> FramedBytes | None:
+        """Takes the first place that needs no more bytes, because none will come before the gap.
+
+        Else all is a raw run.
+        """
         waiting = sorted(place for _, place in self.due)
         self._look_from(self.tried)
         for proof in (PROOF, 0):
             for place in waiting:
-                if self._needed(place, dissector, reader, proof) == 0:
+                if self._check_place(place, dissector, reader, proof) == 0:
                     return self._sync(place, dissector, reader)
-        return self._until_gap()
+        return self._claim_until_gap()
 
     def _last_hunt(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
-        """At the end of the half-stream."""
+        """Yields what can be framed at the end of the half-stream."""
         while self.pieces and not self.pieces[0].lost and not self.synced:
-            frame = self._given_up(dissector, reader)
+            frame = self._give_up_waiting(dissector, reader)
             if frame is None:
                 return
             if frame.length:
@@ -280,25 +288,25 @@ class Framer:
         begin, framing = self.position, dissector.framing
         self.synced = True
         measured = framing is None or not framing.size(self.peek(place, framing.width, reader))
-        self.measure = dissector.measure(self.from_client, self.opening) if measured else None
+        self.framer = dissector.make_framer(self.from_client, self.opening) if measured else None
         self.wanted = place
         self._look_from(place)
         return self._claim(place, raw=True) if place > begin else FramedBytes(begin, 0, ())
 
-    def _until_gap(self, raw: bool = True) -> FramedBytes | None:
-        """What a gap has ended can't grow any more: a raw run, or a message of which not even the length is there."""
+    def _claim_until_gap(self, raw: bool = True) -> FramedBytes | None:
+        """Claims the bytes before a gap: a raw run, or a message of unknown length."""
         if not self.gaps:
             return None
         lost = next(piece for piece in self.pieces if piece.lost)
         return self._claim(lost.offset, raw=raw, cut=not raw)
 
-    def _index(self, offset: int) -> int:
-        """Which unclaimed piece holds a stream offset."""
+    def _find_piece(self, offset: int) -> int:
+        """Returns the index of the unclaimed piece that holds a stream offset."""
         return max(bisect_right(self.pieces, (offset + 1,)) - 1, 0)
 
-    def _places(self, reader: ByteReader) -> Iterator[int]:
-        """Where a message might begin, from `tried` to the next gap, in order."""
-        for index in range(self._index(self.tried), len(self.pieces)):
+    def _iterate_places(self, reader: ByteReader) -> Iterator[int]:
+        """Yields the places where a message might begin, from `tried` to the next gap."""
+        for index in range(self._find_piece(self.tried), len(self.pieces)):
             piece = self.pieces[index]
             if piece.lost:
                 return
@@ -314,51 +322,54 @@ class Framer:
                 yield first + found
                 found = data.find(0, found + 1)
 
-    def _needed(self, place: int, dissector: Dissector, reader: ByteReader, proof: int = PROOF) -> int:
-        """Whether a message begins at `place`: 0 yes, -1 no, else up to which offset bytes must come to tell."""
+    def _check_place(self, place: int, dissector: Dissector, reader: ByteReader, proof: int = PROOF) -> int:
+        """Returns whether a message begins at `place`: 0 yes, -1 no, else the offset up to which bytes must come."""
         rival = bool(self.open) and self.open[0] < place
         evidence, messages, at = 0, 0, place
         while True:
             prefix = self.peek(at, PREFIX, reader)
-            size = self._message(at, prefix, dissector, reader)
+            size = self._check_message(at, prefix, dissector, reader)
             if size < 0:
                 return at - size if size < -1 else -1
             evidence += max(dissector.probe(prefix[:size], self.from_client), LEAST_EVIDENCE)
-            rival |= not messages and (self._unasked(prefix[:size]) or self._is_vague(evidence))
+            rival |= not messages and (self._is_unasked(prefix[:size]) or self._is_vague(evidence))
             if messages and evidence >= proof:
                 return 0
             if at + size > self.end:
                 return at + size if at + size - self.end <= UNCONFIRMED_BYTES else -1
             messages, at = messages + 1, at + size
             if at == self.end or self._at_gap(at):
-                return self._needed_at_end(place, at, rival)
+                return self._check_at_end(place, at, rival)
 
-    def _unasked(self, prefix: bytes) -> bool:
+    def _is_unasked(self, prefix: bytes) -> bool:
         return self.conversation is not None and self.conversation.unasked(prefix, self.from_client)
 
     def _is_vague(self, evidence: int) -> bool:
-        """Whether what would be a client's first message says too little to end other bytes at the beginning."""
+        """Returns whether a client's first message has too little evidence to end other bytes in front of it."""
         return self.opening and self.from_client and evidence < SURE
 
-    def _needed_at_end(self, place: int, end: int, rival: bool) -> int:
-        """The same where the messages end with the bytes: at the end of a segment, or of all there is between gaps."""
-        last = self.pieces[self._index(end - 1)]
+    def _check_at_end(self, place: int, end: int, rival: bool) -> int:
+        """Returns what _check_place returns, where messages end with the bytes of a segment or before a gap."""
+        last = self.pieces[self._find_piece(end - 1)]
         if last.lost:
-            return 0 if self.pieces[self._index(place)].offset == place else -1
+            return 0 if self.pieces[self._find_piece(place)].offset == place else -1
         return end + 1 if rival or last.end != end else 0
 
     def _at_gap(self, offset: int) -> bool:
-        return self.gaps > 0 and self.pieces[self._index(offset)].lost
+        return self.gaps > 0 and self.pieces[self._find_piece(offset)].lost
 
-    def _message(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
-        """Length of the message at `at`, -1 if none can be there, or minus the bytes (at least 2) that would tell."""
+    def _check_message(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
+        """Returns the length of the message at `at`, or -1 if there can be none.
+
+        If more bytes are needed, it returns minus their number (at least 2).
+        """
         framing = dissector.framing
         if framing is None:
-            return self._measured(at, prefix, dissector, reader)
+            return self._measure_message(at, prefix, dissector, reader)
         if len(prefix) >= framing.width:
             size = framing.size(prefix[: framing.width])
             if not size:
-                return self._measured(at, prefix, dissector, reader)
+                return self._measure_message(at, prefix, dissector, reader)
             if dissector.plausible(prefix[:size], self.from_client):
                 return size
             enough = min(size, JUDGED_BYTES)
@@ -366,10 +377,10 @@ class Framer:
             enough = framing.width
         return -enough if self._may_grow(at, enough) else -1
 
-    def _measured(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
-        """The same where only a measure can tell."""
-        measure = dissector.measure(self.from_client, self.opening)
-        size = measure.length(UnclaimedBytes(self, at, reader), False) if measure is not None else None
+    def _measure_message(self, at: int, prefix: bytes, dissector: Dissector, reader: ByteReader) -> int:
+        """Returns what _check_message returns, where only a Framer can tell."""
+        framer = dissector.make_framer(self.from_client, self.opening)
+        size = framer.length(UnclaimedBytes(self, at, reader), False) if framer is not None else None
         if not size:
             return -1
         if size > 0:
@@ -377,19 +388,22 @@ class Framer:
         return min(size, -2) if self._may_grow(at, -size) else -1
 
     def _may_grow(self, place: int, length: int) -> bool:
-        """Whether fewer than `length` bytes are known at `place`, and what cuts them is not a gap."""
-        return self.end - place < length and not any(piece.lost for piece in self.pieces[self._index(place) :])
+        """Returns whether fewer than `length` bytes are known at `place`, and no gap cuts them."""
+        return self.end - place < length and not any(piece.lost for piece in self.pieces[self._find_piece(place) :])
 
     def unbroken(self, offset: int) -> int:
-        """The stream offset up to which bytes have come from `offset` on, without a gap."""
+        """Returns the stream offset up to which bytes have come from `offset` on, without a gap."""
         if not self.gaps:
             return self.end
-        return next((piece.offset for piece in self.pieces[self._index(offset) :] if piece.lost), self.end)
+        return next((piece.offset for piece in self.pieces[self._find_piece(offset) :] if piece.lost), self.end)
 
     def peek(self, offset: int, length: int, reader: ByteReader, zeros: bool = False) -> bytes:
-        """Up to `length` bytes from a stream offset on, ending at the first gap; with `zeros` it reads as such."""
+        """Returns up to `length` bytes from a stream offset on, ending at the first gap.
+
+        With `zeros` a gap reads as zeros.
+        """
         parts: list[bytes] = []
-        for index in range(self._index(offset), len(self.pieces)):
+        for index in range(self._find_piece(offset), len(self.pieces)):
             piece = self.pieces[index]
             if (piece.lost and not zeros) or length <= 0 or piece.end <= offset:
                 break
@@ -402,9 +416,9 @@ class Framer:
         return b"".join(parts)
 
     def _claim(self, end: int, raw: bool = False, cut: bool = False) -> FramedBytes:
-        """Takes the bytes up to stream offset `end` out of the unclaimed ones."""
+        """Removes the bytes up to stream offset `end` from the unclaimed ones and returns them."""
         begin = self.position
-        count = self._index(end - 1) + 1
+        count = self._find_piece(end - 1) + 1
         taken = self.pieces[:count]
         del self.pieces[:count]
         if taken and taken[-1].end > end:
@@ -416,9 +430,9 @@ class Framer:
 
 
 class UnclaimedBytes:
-    """A Window on what no message has claimed yet, from stream offset `begin` to the next gap."""
+    """Reads unclaimed bytes, from stream offset `begin` to the next gap, like a paged message."""
 
-    def __init__(self, framer: Framer, begin: int, reader: ByteReader) -> None:
+    def __init__(self, framer: StreamFramer, begin: int, reader: ByteReader) -> None:
         self._framer, self._begin, self._reader = framer, begin, reader
 
     def __len__(self) -> int:
@@ -430,7 +444,7 @@ class UnclaimedBytes:
 
 
 class ZeroFilledBytes(UnclaimedBytes):
-    """The same on all of it: what is lost reads as zeros."""
+    """Reads all unclaimed bytes; lost ones read as zeros."""
 
     def __len__(self) -> int:
         return self._framer.end - self._begin

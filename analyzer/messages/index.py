@@ -1,6 +1,6 @@
-"""The message index: columns, one row for each protocol message or raw run, in the order in which rows close.
+"""The message index: one row for each message or raw run, in the order in which rows close.
 
-Bytes stay in the capture: a row points at its pieces, and a piece at a place in the Store.
+Bytes stay in the capture: a row points at its pieces, and a piece at a location of the Store.
 """
 
 from __future__ import annotations
@@ -11,39 +11,40 @@ from typing import ClassVar
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, ColumnTable
+from analyzer.columns.arrays import Array, Bools
+from analyzer.columns.tables import ColumnTable
 from analyzer.tcp.reassembly import SNAPPED, Piece
 from dissectors.api import State
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 NO_PROTOCOL = -1
 FROM_CLIENT, FROM_SERVER = 0, 1
 
 
 class RowMark(IntFlag):
-    """What the index knows of a row beyond its state."""
+    """Marks what the index knows of a row beyond its state."""
 
     GAP = 1
     SNAPPED = 2
     CLIENT_TOLD_LATER = 4
-    """Its `client` is known only from its answer."""
+    """Its `client` is known from its answer."""
     PARTNER_LEFT = 8
-    """It had a partner, whose row has left."""
+    """Its partner was evicted."""
     NOTHING_OWED = 16
-    """A request that may well have no answer."""
+    """A request that need not have an answer."""
 
 
 MOST_ROWS = (1 << 31) - 2
-"""What `partner` and Serials can count to: five days at five thousand messages a second."""
+"""Largest row number of `partner` and SerialTable: five days at five thousand messages a second."""
 
 
 class MessageTable(ColumnTable):
-    """`first`, `last` are packet numbers, `time` is that of `last` (ns), `partner` a row; NULL and NULL64 stand for
-    null.
+    """Holds one row for each message.
 
-    `offset` counts from the half-stream's origin; `operation`, `client` and `extra` are numbers of the engine's Names;
-    `scope` is the number of the Name that stands before `correlation`, which is then any 64 bits, unsigned;
-    `protocol` is a number of its dissectors; `pieces` and `count` name rows of Pieces.
+    `first`, `last` are packet numbers, `time` is that of `last` (ns), `partner` a row; NULL and NULL64 stand for null.
+    `offset` counts from the half-stream's origin; `operation`, `client` and `extra` are numbers of the engine's names;
+    `scope` is the number of the name that stands before `correlation`, which is then any 64 bits, unsigned; `protocol`
+    is a number of its dissectors; `pieces` and `count` name rows of PieceTable.
     """
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
@@ -74,7 +75,7 @@ class MessageTable(ColumnTable):
 
 
 class PieceTable(ColumnTable):
-    """Where a message's bytes lie: `length` bytes at location `at` (negative: lost), brought by `packet` at `time`."""
+    """Holds where bytes of messages lie: `length` bytes at location `at` (negative: lost), from `packet` at `time`."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
         "at": np.int64,
@@ -86,13 +87,13 @@ class PieceTable(ColumnTable):
 
 
 class SerialTable(ColumnTable):
-    """The row of each message, by serial, counted from 1: 0 where there is none yet, and where it has left."""
+    """Holds the row of each message by serial, counted from 1: 0 if there is none yet, or it was evicted."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {"row": np.int32}
 
 
 class RetransmissionTable(ColumnTable):
-    """Retransmitted bytes: what came again at `offset` of a stream's direction (a flow's side) in `packet`."""
+    """Holds retransmitted bytes: what came again at `offset` of a stream's direction (a flow's side) in `packet`."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
         "stream": np.int32,
@@ -105,19 +106,19 @@ class RetransmissionTable(ColumnTable):
 
 
 def find_unpaired(partner: Array, marks: Array) -> Bools:
-    """Which rows never had a partner, by these two columns: one that has left memory was one."""
+    """Returns which rows never had a partner; an evicted partner was one."""
     found: Bools = (partner == NULL) & (marks & RowMark.PARTNER_LEFT == 0)
     return found
 
 
 def find_missing_partners(partner: Array, marks: Array) -> Bools:
-    """Those of them that should have had one, where they are requests or responses."""
+    """Returns which requests or responses never had a partner, but should have had one."""
     found: Bools = find_unpaired(partner, marks) & (marks & RowMark.NOTHING_OWED == 0)
     return found
 
 
 def collect_marks(pieces: tuple[Piece, ...]) -> RowMark:
-    """Whether bytes are missing, and why."""
+    """Returns marks that say whether bytes are missing, and why."""
     marks = RowMark(0)
     for piece in pieces:
         if piece.lost:

@@ -1,4 +1,4 @@
-"""A message that is too long to be held, read where its pieces lie."""
+"""A message that is too long to be held in memory, read where its pieces lie."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from analyzer.capture.store import Store
 from analyzer.columns.arrays import Ints
 
 LONG = 1 << 20
-"""Bytes of a message beyond which its dissector is asked to read it through a window."""
+"""Bytes of a message above which its dissector reads it through a PagedMessage."""
 
 
 class PagedMessage:

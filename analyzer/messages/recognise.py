@@ -1,15 +1,14 @@
-"""Which protocol a connection speaks, and which side opened it.
+"""Recognises the protocol of a connection, and which side opened it.
 
-Theory. What the user says wins, of this very connection first, then of its port (analyzer.messages.decode_as); then
-what the bytes say, for real clusters use any port; then the port. The first bytes of a request are nearly proof, those
-of an answer are weak; so with little evidence we wait for more, until enough has been seen to fall back on the weaker
-signs.
+Theory. A rule of the user wins, for this connection first, then for its port (analyzer.messages.decode_as). Then the
+bytes decide, because real clusters use any port; then the port. The first bytes of a request are nearly a proof, those
+of an answer are weak. With little evidence the decision waits, until enough bytes have come to use the weaker signs.
 
-Where no SYN says who opened the connection, an answer may by accident read like a request. So the ports say which
-side is looked at first, and against them one direction alone is believed only when there is no more to come.
+Without a SYN nobody knows who opened the connection, and an answer may look like a request. The ports say which side to
+try first; one direction alone is believed against them only if no more bytes will come.
 
-On a port of ours, bytes of another protocol may stand before the first message. So there a single message of another
-protocol is no proof: each segment that begins with a message counts, and the protocol that more of them speak for wins.
+On a known port, other bytes may stand before the first message, so a single message of another protocol is no proof.
+Each segment that begins with a message counts, and the protocol with more such segments wins.
 """
 
 from __future__ import annotations
@@ -23,20 +22,21 @@ from dissectors.foreign import Foreign, foreign
 from dissectors.registry import Ports
 
 TELLING_BYTES = 16
-"""Fewer bytes of the client (a gap may follow them) speak neither for a protocol nor against it."""
+"""Number of client bytes below which they are evidence neither for a protocol nor against it."""
 
 HEADER_BYTES = 14
-"""So many bytes of the client tell more than weak evidence in the server's."""
+"""Number of client bytes that outweigh weak evidence in the server's bytes."""
 
 ENOUGH_BYTES = 256
 ENOUGH_SEGMENTS = 64
 
 
 class ProtocolDecision(NamedTuple):
-    """`dissector` None: of no protocol of ours, `other` says which if that is known. `client`: the flow's side.
+    """Says which protocol a connection speaks.
 
-    preamble: bytes that a proxy put before the client's first message. expected: the protocol that the server's port
-    stands for, where that is another one. against: what the first bytes are, where the user's word is another.
+    `dissector` None: none of ours; `other` names a known foreign one. `client`: the flow's side. preamble: bytes that a
+    proxy put before the client's first message. expected: the protocol of the server's port, if that is another one.
+    against: what the first bytes are, if they contradict a rule.
     """
 
     dissector: Dissector | None
@@ -48,11 +48,10 @@ class ProtocolDecision(NamedTuple):
 
 
 class ConnectionEvidence(NamedTuple):
-    """What is known of a connection: the first bytes of both directions (by flow side), in `segments` segments.
+    """Holds what is known of a connection: the first bytes of both directions (by flow side), in `segments` segments.
 
-    `client` is -1 while nobody knows; `final` when no more bytes will come; `late` when the beginnings of both
-    directions are not in the capture. order: what the user says of this very connection. later: what each segment
-    behind the first one begins with, of both directions.
+    `client` is -1 while unknown; `final`: no more bytes will come; `late`: the capture lacks the beginnings of both
+    directions. rule: the user's rule for this connection. later: the first bytes of each later segment, by side.
     """
 
     prefixes: tuple[bytes, bytes]
@@ -66,7 +65,7 @@ class ConnectionEvidence(NamedTuple):
 
 
 def recognise_protocol(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
-    """Decides, or None: wait for more. A proxy's preamble is looked behind."""
+    """Decides the protocol, or returns None to wait for more bytes. It looks behind a proxy's preamble."""
     first, second = seen.prefixes
     for side, prefix in enumerate(seen.prefixes):
         proxy = foreign(prefix) if side != 1 - seen.client else None
@@ -74,12 +73,12 @@ def recognise_protocol(seen: ConnectionEvidence, known: Ports) -> ProtocolDecisi
             rest = prefix[proxy.preamble :]
             behind = seen._replace(prefixes=(first, rest) if side else (rest, second), client=side)
             inner = _decide(behind, known) if rest else None
-            return inner and _expecting(inner, seen, known)._replace(preamble=proxy.preamble)
+            return inner and _note_expected(inner, seen, known)._replace(preamble=proxy.preamble)
     decision = _decide(seen, known)
-    return decision and _expecting(decision, seen, known)
+    return decision and _note_expected(decision, seen, known)
 
 
-def _expecting(decision: ProtocolDecision, seen: ConnectionEvidence, known: Ports) -> ProtocolDecision:
+def _note_expected(decision: ProtocolDecision, seen: ConnectionEvidence, known: Ports) -> ProtocolDecision:
     by_port = known.by_port(seen.ports[1 - decision.client])
     nobody = decision.dissector is None and decision.other is None
     if by_port is None or nobody or by_port is decision.dissector or seen.rule is not None:
@@ -89,32 +88,36 @@ def _expecting(decision: ProtocolDecision, seen: ConnectionEvidence, known: Port
 
 def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
     prefixes, segments, ports, client, final, late, order, _ = seen
-    likely = _by_port(ports, known) if client < 0 else client
+    likely = _guess_client(ports, known) if client < 0 else client
     orientations = (likely, 1 - likely) if client < 0 else (client,)
     if order is not None:
-        return _obey(order, seen, orientations, known)
+        return _apply_rule(order, seen, orientations, known)
     for each in orientations:
         if known.is_told(ports[1 - each]):
-            told = known.told(ports[1 - each])
-            return ProtocolDecision(told, each, against=_against(told, prefixes, each, known))
+            given = known.told(ports[1 - each])
+            return ProtocolDecision(given, each, against=_find_contradiction(given, prefixes, each, known))
     own = known.by_port(ports[1 - likely])
-    best, score, side = _best(prefixes, orientations, _first(own, known.dissectors))
+    best, score, side = _best(prefixes, orientations, _prefer(own, known.dissectors))
     sure = score >= SURE and (side == likely or all(prefixes))
     other = None if sure else next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
-    if own is not None and best is not own and (contest := _contest(seen, own, best if sure else None, likely)) <= 0:
+    if (
+        own is not None
+        and best is not own
+        and (contest := _settle_contest(seen, own, best if sure else None, likely)) <= 0
+    ):
         return ProtocolDecision(own, likely) if contest < 0 else None
     if sure:
         return ProtocolDecision(best, side)
     if other is not None:
         return ProtocolDecision(None, likely, other)
-    enough = _enough(seen)
+    enough = _has_enough(seen)
     for each in orientations:
         by_port = known.by_port(ports[1 - each])
         if by_port is not None and enough and _score(by_port, prefixes, each) > 0:
             return ProtocolDecision(by_port, each)
     if not enough:
         return None
-    # Both directions may begin inside a message: then the port says what to hunt for, and weak signs say nothing.
+    # If both directions may begin inside a message, the port says what to hunt for, and weak evidence means nothing.
     by_port = own if late else None
     if score < WEAK or (by_port is not None and score < SURE):
         return ProtocolDecision(by_port, likely)
@@ -123,18 +126,18 @@ def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
     return None
 
 
-def _first(own: Dissector | None, dissectors: tuple[Dissector, ...]) -> tuple[Dissector, ...]:
-    """The port's protocol in front: it wins where others are as sure."""
+def _prefer(own: Dissector | None, dissectors: tuple[Dissector, ...]) -> tuple[Dissector, ...]:
+    """Puts the port's protocol in front: it wins where others have as much evidence."""
     return dissectors if own is None else (own, *dissectors)
 
 
-def _contest(seen: ConnectionEvidence, own: Dissector, rival: Dissector | None, client: int) -> int:
-    """Whether the bytes speak for the port's own protocol (negative) or not (positive); 0: wait for more.
+def _settle_contest(seen: ConnectionEvidence, own: Dissector, rival: Dissector | None, client: int) -> int:
+    """Returns whether the bytes speak for the port's own protocol (negative) or not (positive); 0: wait for more.
 
-    rival: the protocol that the first message speaks for; None: none of ours.
+    rival: the protocol of the first message; None: none of ours.
     """
     exhausted = seen.final or seen.segments >= ENOUGH_SEGMENTS
-    votes, against = _votes(seen, own, client), 0 if rival is None else _votes(seen, rival, client)
+    votes, against = _count_votes(seen, own, client), 0 if rival is None else _count_votes(seen, rival, client)
     if votes > against or (votes and votes == against and exhausted):
         return -1
     answered = bool(seen.prefixes[1 - client]) and own.probe(seen.prefixes[1 - client], False) < WEAK
@@ -143,8 +146,8 @@ def _contest(seen: ConnectionEvidence, own: Dissector, rival: Dissector | None, 
     return int(answered and rival is None)
 
 
-def _votes(seen: ConnectionEvidence, dissector: Dissector, client: int) -> int:
-    """How many segments surely begin with a message of a protocol."""
+def _count_votes(seen: ConnectionEvidence, dissector: Dissector, client: int) -> int:
+    """Returns how many segments surely begin with a message of a protocol."""
     return sum(
         dissector.probe(prefix, side == client) >= SURE
         for side in (0, 1)
@@ -152,42 +155,46 @@ def _votes(seen: ConnectionEvidence, dissector: Dissector, client: int) -> int:
     )
 
 
-def _enough(seen: ConnectionEvidence) -> bool:
-    """Whether it is no use to wait for more bytes."""
+def _has_enough(seen: ConnectionEvidence) -> bool:
+    """Returns whether it is useless to wait for more bytes."""
     telling = seen.prefixes if seen.client < 0 else (seen.prefixes[seen.client],)
     return seen.final or seen.segments >= ENOUGH_SEGMENTS or max(map(len, telling)) >= ENOUGH_BYTES
 
 
-def _obey(
+def _apply_rule(
     order: ConnectionRule, seen: ConnectionEvidence, orientations: tuple[int, ...], known: Ports
 ) -> ProtocolDecision | None:
-    """What the user says of this connection, when there is enough to say whether its bytes speak for it.
+    """Returns the decision by a rule for this connection, once there are enough bytes to compare with it.
 
-    Who is the client may be left to find out.
+    The rule may leave open who is the client.
     """
     if len(orientations) > 1 and order.client >= 0:
         orientations = (order.client,)
     if order.dissector is None:
         return ProtocolDecision(None, orientations[0])
     _, score, side = _best(seen.prefixes, orientations, (order.dissector,))
-    told = len(orientations) == 1 and max(map(len, seen.prefixes)) >= TELLING_BYTES
-    if score < SURE and not told and not _enough(seen):
+    given = len(orientations) == 1 and max(map(len, seen.prefixes)) >= TELLING_BYTES
+    if score < SURE and not given and not _has_enough(seen):
         return None
-    return ProtocolDecision(order.dissector, side, against=_against(order.dissector, seen.prefixes, side, known))
+    return ProtocolDecision(
+        order.dissector, side, against=_find_contradiction(order.dissector, seen.prefixes, side, known)
+    )
 
 
-def _against(told: Dissector | None, prefixes: tuple[bytes, bytes], client: int, known: Ports) -> str | None:
-    """What the first bytes surely are, if that is not what the user says."""
-    if told is None:
+def _find_contradiction(
+    given: Dissector | None, prefixes: tuple[bytes, bytes], client: int, known: Ports
+) -> str | None:
+    """Returns what the first bytes surely are, if that contradicts the rule."""
+    if given is None:
         return None
     other = next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
     if other is not None:
         return other.text
     best, score, _ = _best(prefixes, (client,), known.dissectors)
-    if best is not None and best is not told and score >= SURE:
+    if best is not None and best is not given and score >= SURE:
         return f"those of {best.name}"
-    silent = len(prefixes[client]) < TELLING_BYTES or _score(told, prefixes, client) > 0
-    return None if silent else f"none of {told.name}"
+    silent = len(prefixes[client]) < TELLING_BYTES or _score(given, prefixes, client) > 0
+    return None if silent else f"none of {given.name}"
 
 
 def _best(
@@ -203,8 +210,10 @@ def _best(
 
 
 def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> int:
-    """The client's bytes decide where there are enough, unless the server's are nearly proof: then, in a capture that
-    begins late, the client's begin inside a message.
+    """Returns the evidence for a protocol, mostly by the client's bytes.
+
+    Few client bytes count less than the server's. In a capture that begins late the client's bytes may begin inside a
+    message, so nearly sure evidence in the server's bytes counts more.
     """
     prefix = prefixes[client]
     score = dissector.probe(prefix, True) if prefix else 0
@@ -215,8 +224,8 @@ def _score(dissector: Dissector, prefixes: tuple[bytes, bytes], client: int) -> 
     return score if answers < SURE and tells else max(score, answers)
 
 
-def _by_port(ports: tuple[int, int], known: Ports) -> int:
-    """The side with a port of ours is the server, else the one with the lower port."""
+def _guess_client(ports: tuple[int, int], known: Ports) -> int:
+    """Returns the client: the server has a known port, or else the lower one."""
     for side in (0, 1):
         if known.by_port(ports[1 - side]) is not None:
             return side

@@ -1,7 +1,7 @@
-"""What the index itself has to say of rows: one table, read for one row or for many.
+"""Findings about rows that follow from the index alone: one table, for one row or for many.
 
-A new finding of this kind is a new entry of ROW_FINDINGS and a code in dissectors/finding.py; what needs the body is
-the dissector's to find. What is known of many rows at once is a number whose bits are the table's entries.
+A new finding of this kind is a new entry of ROW_FINDINGS and a code in dissectors/finding.py; dissectors find what
+needs the body. Findings of many rows are integers whose bits are the entries of the table.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from analyzer.messages.index import FROM_CLIENT, MessageTable, RowMark, find_unp
 from analyzer.tcp.streams import UNKNOWN_SIDE, StreamTable
 from dissectors.api import Role, State
 from dissectors.finding import Finding, Severity
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 
 class RowFacts(NamedTuple):
-    """Columns of n rows. `paired`: the partner is known, though it may have left; `latency`: ns of responses with one
-    that is there, else 0.
+    """Holds facts about n rows, as columns.
 
-    asking: requests, and what else is answered: a client's frames of the protocol's own that have no header.
-    left, deserted: who sent the first FIN or RST, if there was one: the sender of the row, the other side.
+    `paired`: the partner is known, though it may be evicted; `latency`: ns, of responses whose partner is there, else
+    0. asking: requests, and other messages that are answered: a client's frames of the protocol without a header. left,
+    deserted: whether the sender, or the other side, sent the first FIN or RST.
     """
 
     marks: Array
@@ -38,8 +38,8 @@ class RowFacts(NamedTuple):
     deserted: Bools
 
     @classmethod
-    def read(cls, index: MessageTable, streams: StreamTable, rows: Ints) -> RowFacts:
-        """The facts about some rows."""
+    def from_rows(cls, index: MessageTable, streams: StreamTable, rows: Ints) -> RowFacts:
+        """Returns the facts about some rows."""
         names = ("marks", "state", "role", "partner", "time", "stream", "side")
         take = {name: index.column(name)[rows] for name in names}
         there = take["partner"] != NULL
@@ -58,17 +58,17 @@ class RowFacts(NamedTuple):
 
     @property
     def unanswered(self) -> Bools:
-        """Requests without the answer in the capture that they should have."""
+        """Which requests lack the answer that they should have."""
         owed = self.marks & RowMark.NOTHING_OWED == 0
         found: Bools = self.asking & ~self.paired & owed & (self.state != State.PARTIAL)
         return found
 
 
 class RowFinding(NamedTuple):
-    """A finding of the rows for which the condition holds.
+    """Describes a finding, and the condition that its rows fulfil.
 
-    late: only what comes behind a row can tell. alone: such rows are not written together with others, for their
-    latency is negative.
+    late: only later packets can tell. alone: such rows are not written together with others, because their latency is
+    negative.
     """
 
     condition: Callable[[RowFacts], Bools]
@@ -122,8 +122,11 @@ ROW_FINDINGS: tuple[RowFinding, ...] = (
 
 
 def flag_findings(index: MessageTable, streams: StreamTable, rows: Ints, *, late: bool) -> Ints:
-    """For each of `rows` the findings of the table, as bits; of what only later packets can tell, where `late`."""
-    facts = RowFacts.read(index, streams, rows)
+    """Returns for each of `rows` (n) its findings as bits (int64, n).
+
+    Those that only later packets can tell if `late`.
+    """
+    facts = RowFacts.from_rows(index, streams, rows)
     found = np.zeros(len(rows), np.int64)
     for bit, remark in enumerate(ROW_FINDINGS):
         if late or not remark.late:
@@ -132,13 +135,13 @@ def flag_findings(index: MessageTable, streams: StreamTable, rows: Ints, *, late
 
 
 LEFT = sum(1 << bit for bit, remark in enumerate(ROW_FINDINGS) if remark.finding.text == _LEFT)
-"""The bit of requests whose sender did not wait for the answer, which may be usual; see Dissector.held."""
+"""Bit of requests whose sender did not wait for the answer, which may be usual; see Dissector.held."""
 
 ALONE = sum(1 << bit for bit, remark in enumerate(ROW_FINDINGS) if remark.alone)
-"""The bits of what keeps a row from being written together with others."""
+"""Bits of findings that keep a row from being written together with others."""
 
 
 @lru_cache(maxsize=256)
 def decode_findings(bits: int) -> tuple[Finding, ...]:
-    """The findings that remarks() gave as bits."""
+    """Returns the findings of bits from flag_findings()."""
     return tuple(remark.finding for bit, remark in enumerate(ROW_FINDINGS) if bits >> bit & 1)

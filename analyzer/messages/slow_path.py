@@ -1,12 +1,12 @@
-"""One TCP connection, packet by packet: the plain road from packets to rows.
+"""The slow path: one TCP connection, packet by packet, from packets to rows.
 
-Theory. This is the definition of what the engine does with packets of one connection: two half-streams put them in
-order, assembler.py makes rows of what they hand on. analyzer.messages.fast_path does the same for many connections at
-once while nothing unusual happens, and leaves this state as this code would have.
+Theory. This is the reference implementation of what the engine does with the packets of one connection: two
+half-streams put them in order, and assembler.py makes rows of the result. analyzer.messages.fast_path does the same for
+many connections at once while nothing unusual happens, and leaves the same state.
 
-A capture may swap packets of the two directions. Whoever acknowledges a byte has read it; so what acknowledges bytes
-that the capture has not shown yet is early, and waits for them as it would wait for its own direction, and no longer.
-Where a capture has one direction only, nothing waits for the other one any more after the first time.
+A capture may swap packets of the two directions. Whoever acknowledges a byte has read it. So a piece whose packet
+acknowledges bytes that have not come is early: it waits for them, as long as it would wait for its own direction. If a
+capture has one direction only, nothing waits for the other one after the first time.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from dissectors.registry import Ports
 
 
 class SlowPath:
-    """Drives connections packet by packet. `serial` numbers the messages of the whole input as they are cut out."""
+    """Drives connections packet by packet. `serial` numbers the messages of the whole input as they are cut."""
 
     def __init__(self, reader: ByteReader, known: Ports, serial: Callable[[], int]) -> None:
         self._maker = MessageAssembler(reader, known, serial)
 
     def process_packet(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
-        """Takes the next packet; returns the rows that it closes."""
+        """Takes the next packet of a connection; returns the rows that it closes."""
         rows: list[PendingRow] = []
         if connection.fin != NO_FIN and connection.is_finished:
-            return rows  # the engine forgets it at the end of the block; the rows may not depend on where that is
+            return rows  # the engine drops it at the end of the block, on which the rows must not depend
         side, other, seq = packet.side, 1 - packet.side, packet.seq
         half = connection.halves[side]
         if not connection.heard[side]:
@@ -65,12 +65,12 @@ class SlowPath:
         return rows
 
     def _open(self, connection: Connection, packet: ConnectionPacket) -> None:
-        """A SYN opens its side."""
+        """Opens a side by its SYN."""
         half = connection.halves[packet.side]
         if half.base is None:
             half.open(packet.seq)
         if connection.framers is not None and connection.dissector is not None:
-            # the other side's SYN brought enough to know the protocol
+            # the other side's SYN had enough data to recognise the protocol
             for framer, each in zip(connection.framers, connection.halves, strict=True):
                 if each.by_syn and not each.next and not framer.synced:
                     framer.begin(connection.dissector)
@@ -78,7 +78,7 @@ class SlowPath:
             connection.client = 1 - packet.side if packet.flags & ACK else packet.side
 
     def _note_need(self, connection: Connection, packet: ConnectionPacket) -> None:
-        """Remembers what a packet with payload acknowledges, if that is not there yet."""
+        """Notes what a packet with payload acknowledges, if that has not come yet."""
         other = connection.halves[1 - packet.side]
         if packet.flags & ACK and other.base is not None and not connection.alone:
             ahead = (packet.ack - other.base - other.next + HALF & 0xFFFFFFFF) - HALF
@@ -88,7 +88,7 @@ class SlowPath:
                 connection.needs[packet.number] = needed
 
     def _open_by_ack(self, connection: Connection, packet: ConnectionPacket) -> None:
-        """What a side acknowledges between its SYN and its first byte is the other side's SYN."""
+        """Opens the other side by the number that a side acknowledges between its SYN and its first byte."""
         half, other = connection.halves[packet.side], connection.halves[1 - packet.side]
         if half.by_syn and not half.next and not half.waiting and not other.unopened:
             other.open(packet.ack - 1 & 0xFFFFFFFF)
@@ -96,42 +96,42 @@ class SlowPath:
     def _hand_on(
         self, connection: Connection, side: int, ready: list[Piece], packet: ConnectionPacket
     ) -> list[PendingRow]:
-        """Takes what is ready, up to the first piece that is early."""
+        """Hands on pieces up to the first one that is early."""
         early = connection.early[side]
         if not early and not connection.needs:
             return self._maker.add_pieces(connection, side, ready, packet.number)
         for count, piece in enumerate(ready):
-            needed = _need(connection, piece)
+            needed = _take_need(connection, piece)
             if early or not connection.has_reached(1 - side, needed):
                 early.append(EarlyPiece(needed, piece, packet.time, connection.ticks))
                 early += [
-                    EarlyPiece(_need(connection, each), each, packet.time, connection.ticks)
+                    EarlyPiece(_take_need(connection, each), each, packet.time, connection.ticks)
                     for each in ready[count + 1 :]
                 ]
                 return self._maker.add_pieces(connection, side, ready[:count], packet.number)
         return self._maker.add_pieces(connection, side, ready, packet.number)
 
     def _release(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
-        """Takes what is early no longer, or has waited long enough.
+        """Hands on pieces that are not early any more, or have waited long enough.
 
-        What has waited long enough goes piece by piece, and only where nothing is reached: each may be what the other
-        side has waited for. The rest of a message that it acknowledged is lost then.
+        A piece that has waited long enough goes alone, and only if no other can go, because it may be what the other
+        side waits for. The rest of a message that it acknowledged is lost then.
         """
         rows: list[PendingRow] = []
         connection.ticks += 1
         while (side := self._next_early(connection, packet)) is not None:
-            if lost := _lost_rest(connection, 1 - side, connection.early[side][0]):
+            if lost := _lose_rest(connection, 1 - side, connection.early[side][0]):
                 rows += self._hand_on(connection, 1 - side, lost, packet)
                 continue
             rows += self._maker.add_pieces(connection, side, [connection.early[side].popleft().piece], packet.number)
         if not (
             connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting
         ):
-            connection.needs.clear()  # of packets that brought nothing new
+            connection.needs.clear()  # the rest belongs to packets without new bytes
         return rows
 
     def _next_early(self, connection: Connection, packet: ConnectionPacket) -> int | None:
-        """The side whose first early piece is to be taken now; None while all have to wait."""
+        """Returns the side whose first early piece goes now, or None if all must wait."""
         impatient = None
         for side in (0, 1):
             early = connection.early[side]
@@ -143,25 +143,28 @@ class SlowPath:
             if packet.time - time > HOLE_AGE_NS or connection.ticks - tick > HOLE_AGE_PACKETS:
                 impatient = side if impatient is None else impatient
                 connection.alone = not connection.heard[1 - side]
-        if impatient is None and self._deadlocked(connection):
+        if impatient is None and self._is_deadlocked(connection):
             return connection.client
         return impatient
 
-    def _deadlocked(self, connection: Connection) -> bool:
-        """Both sides wait for each other, since a segment sent again may acknowledge more: then requests go first."""
+    def _is_deadlocked(self, connection: Connection) -> bool:
+        """Returns whether both sides wait for each other, since a retransmission may acknowledge more.
+
+        Then requests go first.
+        """
         first, second = connection.early
         if not first or not second or connection.client < 0:
             return False
         return all(connection.halves[1 - side].next >= early[0].needed for side, early in enumerate(connection.early))
 
     def end(self, connection: Connection, closed: int = AT_END) -> list[PendingRow]:
-        """RST or the end of the capture: everything that is held back becomes rows."""
+        """Returns rows of everything that is held back, at RST or at the end of the capture."""
         rows: list[PendingRow] = []
-        left = [_arrivals(connection, side) for side in (0, 1)]
+        left = [_list_arrivals(connection, side) for side in (0, 1)]
         while left[0] or left[1]:
-            side = _next_left(connection, left)
+            side = _choose_next_side(connection, left)
             if not left[1 - side]:
-                lost = _lost_rest(connection, 1 - side, left[side][0])
+                lost = _lose_rest(connection, 1 - side, left[side][0])
                 rows += self._maker.add_pieces(connection, 1 - side, lost, closed)
                 if connection.is_hunting_before(1 - side, left[side][0].needed):
                     rows += self._maker.flush(connection, 1 - side, closed)
@@ -183,15 +186,15 @@ class SlowPath:
 
 
 class _Arrival(NamedTuple):
-    """A piece that is left at the end; by packet `latest` it and all before it had come."""
+    """Holds a piece that is left at the end; it and all before had come by packet `latest`."""
 
     latest: int
     needed: int
     piece: Piece
 
 
-def _next_left(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
-    """The side that goes on at the end: that of the earlier packet, unless it waits for bytes that the other has."""
+def _choose_next_side(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
+    """Returns the side that goes on at the end: that of the earlier packet, unless it waits for bytes of the other."""
     first, second = left
     if not first or not second:
         return 0 if first else 1
@@ -201,26 +204,26 @@ def _next_left(connection: Connection, left: Sequence[deque[_Arrival]]) -> int:
     return 1 - side if waits and own.piece.offset >= other.needed else side
 
 
-def _lost_rest(connection: Connection, side: int, answer: EarlyPiece | _Arrival) -> list[Piece]:
-    """What a side lost of a message that has begun, where `answer` acknowledges it, and what came behind it."""
+def _lose_rest(connection: Connection, side: int, answer: EarlyPiece | _Arrival) -> list[Piece]:
+    """Gives up the rest of a message that `answer` acknowledges; returns the gap and the pieces behind it."""
     framer = None if connection.framers is None or connection.dissector is None else connection.framers[side]
     if framer is None or not framer.synced or not framer.pieces or connection.early[side]:
         return []
-    fin = connection.fin[side]  # which is acknowledged, too, and is no byte
+    fin = connection.fin[side]  # an acknowledged FIN is no byte
     end = answer.needed if fin is None else min(answer.needed, fin)
     return connection.halves[side].lose(end, answer.piece.packet, answer.piece.time)
 
 
-def _need(connection: Connection, piece: Piece) -> int:
-    """Up to where the packet of a piece acknowledged what had not come, once; a gap has come in no packet."""
+def _take_need(connection: Connection, piece: Piece) -> int:
+    """Returns up to where the packet of a piece acknowledged bytes that had not come, once; 0 for a gap."""
     return 0 if piece.at == GAP else connection.needs.pop(piece.packet, 0)
 
 
-def _arrivals(connection: Connection, side: int) -> deque[_Arrival]:
-    """What one side still holds, in order, with its gaps."""
+def _list_arrivals(connection: Connection, side: int) -> deque[_Arrival]:
+    """Returns what one side still holds, in order, with its gaps."""
     half, early, fin = connection.halves[side], connection.early[side], connection.fin[side]
     pieces = [(each.piece, each.needed) for each in early]
-    pieces += [(piece, _need(connection, piece)) for piece in half.end()]
+    pieces += [(piece, _take_need(connection, piece)) for piece in half.end()]
     if fin is not None:
         pieces += [(piece, 0) for piece in half.lose_until(fin, *connection.fin_seen[side])]
     early.clear()

@@ -1,8 +1,8 @@
-"""Findings about streams rather than messages: gaps, conflicting retransmissions, bytes passed over, foreign protocols.
+"""Findings about streams: gaps, conflicting retransmissions, skipped bytes, foreign protocols.
 
-Theory. There is one for each occurrence, and a capture of a broken network has millions. So they are kept as columns,
-and become sentences when somebody reads: people the first MOST of each kind in the order of packets, wherever blocks
-were cut, and how many more there are; programs all of them (`said`), in words that do not depend on what numbers
+Theory. Each occurrence is one finding, and a capture of a broken network has millions. So they are kept as columns and
+become sentences on demand. People see the first MOST of each kind in order of packets, however the input was divided
+into blocks, and the number of the others. Programs get all of them (describe()), in words without the numbers that
 packets and streams have in this reading.
 """
 
@@ -15,7 +15,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import ColumnTable, Ints
+from analyzer.columns.arrays import Ints
+from analyzer.columns.tables import ColumnTable
 from analyzer.messages import defects
 from analyzer.messages.connection import Connection, PendingRow
 from analyzer.messages.framing import ByteReader
@@ -31,15 +32,15 @@ _BEGINNING = 64
 """Bytes of a raw run that may tell what it is."""
 
 _OF_STREAM = 200
-"""Bytes of an entry that counts, about."""
+"""Approximate bytes of an entry of `stream_counts`."""
 
 
 LocatedFinding = tuple[Finding, int | None]
-"""A finding without a row, and the stream that it is about; None where it is about none, or about several."""
+"""A finding without a row, and its stream; None if it is about no stream, or about several."""
 
 
 class _Kind(NamedTuple):
-    """A sentence with places for numbers: `told` is for people, `said` has no number of a packet."""
+    """Holds sentences with placeholders: `told` for people, `said` for programs, without the number of a packet."""
 
     code: str
     severity: Severity
@@ -62,31 +63,31 @@ CONFLICT = _Kind(
 )
 
 
-def _kind(code: str, severity: Severity, text: str) -> _Kind:
+def _make_kind(code: str, severity: Severity, text: str) -> _Kind:
     return _Kind(code, severity, text, text)
 
 
-SKIPPED = _kind(
+SKIPPED = _make_kind(
     "bytes-skipped",
     Severity.WARNING,
     "{length} bytes at offset {offset} were passed over: no message begins in them",
 )
 
 
-def _refused(what: str) -> _Kind:
+def _make_refused_kind(what: str) -> _Kind:
     text = f"{{length}} bytes at offset {{offset}} were passed over: they begin with {_plain(what)}"
-    return _kind("oversized-frame", Severity.WARNING, text)
+    return _make_kind("oversized-frame", Severity.WARNING, text)
 
 
-def _foreign(connection: Connection, other: Foreign, expected: str) -> _Kind:
-    """What came instead of a protocol of ours, of bytes of which only those of the other side tell it."""
+def _make_foreign_kind(connection: Connection, other: Foreign, expected: str) -> _Kind:
+    """Returns the kind for a foreign protocol, where only the other side's bytes show it."""
     where = f"on port {connection.ports[1 - connection.client]}, which usually is that of {expected}"
     text = f"{{length}} bytes at offset {{offset}} are not read, {where}: {_plain(other.elsewhere)}; {other.advice}"
-    return _kind("wrong-protocol", Severity.NOTE, text)
+    return _make_kind("wrong-protocol", Severity.NOTE, text)
 
 
 class _Remarks(ColumnTable):
-    """`kind` is a number of the kinds met; `sender` 0 for the client; `other` a packet that is named, too."""
+    """Holds the findings. `kind` numbers the kinds so far; `sender` is 0 for the client; `other` another packet."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
         "packet": np.int64,
@@ -102,7 +103,7 @@ class _Remarks(ColumnTable):
 
 
 class StreamFindings:
-    """Collects findings and retransmissions as connections are walked."""
+    """Collects findings and retransmissions of connections."""
 
     def __init__(self, reader: ByteReader, repeats: RetransmissionTable) -> None:
         self._reader, self._repeats = reader, repeats
@@ -110,18 +111,18 @@ class StreamFindings:
         self._kinds: dict[_Kind, int] = {}
         self._left: Counter[str] = Counter()
         self.stream_counts: Counter[tuple[str, int]] = Counter()
-        """How many there are of each code in each stream, of those that have not left."""
+        """Number of findings of each code in each stream, of those that are not evicted."""
 
     def __len__(self) -> int:
         return len(self._kept)
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that they take."""
+        """Bytes of memory that the findings take."""
         return self._kept.memory_bytes + len(self.stream_counts) * _OF_STREAM
 
     def evict(self, packet: int) -> None:
-        """Those about what was before a packet leave; how many there were is still told."""
+        """Evicts findings about packets before one; their number is still reported."""
         here = self._kept.column("packet")[self._kept.first :] >= packet
         before = self._kept.first + (int(here.argmax()) if here.any() else len(here))
         kinds = [kind.code for kind in self._kinds]
@@ -135,12 +136,12 @@ class StreamFindings:
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found, and one line for each kind of which there was more."""
+        """The findings, and one line for each kind that has more."""
         return [finding for finding, _ in self.located]
 
     @property
     def located(self) -> list[LocatedFinding]:
-        """The same with the stream of each."""
+        """The findings with their streams."""
         kinds = list(self._kinds)
         names = [kind.code for kind in kinds]
         codes = np.array([names.index(name) for name in names], np.int64)[self._kept.column("kind")[self._kept.first :]]
@@ -160,7 +161,7 @@ class StreamFindings:
         return [*((self._finding(kinds, row, people=True), stream) for row, stream in every), *more]
 
     def _in_order(self, kinds: list[_Kind]) -> Ints:
-        """All of them as they are told; 0 is the first that has not left."""
+        """Returns the order in which findings are listed; 0 is the first that is not evicted."""
         rank = np.empty(len(kinds), np.int64)
         rank[sorted(range(len(kinds)), key=kinds.__getitem__)] = np.arange(len(kinds))
         first = self._kept.first
@@ -168,7 +169,7 @@ class StreamFindings:
         return np.lexsort([rank[self._kept.column("kind")[first:]], *keys])
 
     def describe(self, places: Ints) -> tuple[Ints, list[Finding]]:
-        """Those at some places from 0 to len(self), as they came: their streams, and what is to be said of each."""
+        """Returns streams and findings at places from 0 to len(self), in the order of their coming, for programs."""
         kinds = list(self._kinds)
         stream = self._kept.column("stream")[places].astype(np.int64)
         return stream, [self._finding(kinds, row, people=False) for row in places.tolist()]
@@ -181,42 +182,42 @@ class StreamFindings:
         return Finding(kind.severity, kind.code, f"{whose}: {text.format_map(cell)}")
 
     def collect(self, connection: Connection, rows: list[PendingRow]) -> None:
-        """Takes what a connection's walk left behind; its rows tell of raw runs."""
+        """Collects the findings that the packets of a connection have left; its rows tell of raw runs."""
         if connection.framers is None:
-            return  # whose bytes these are, and of which protocol, is not decided yet
+            return  # the client and the protocol are not decided yet
         for side, half in enumerate(connection.halves):
             for gap in half.gaps:
-                self._gap(connection, side, gap)
+                self._add_gap(connection, side, gap)
             for repeat in half.retransmissions:
-                self._repeat(connection, side, repeat)
+                self._add_repeat(connection, side, repeat)
             half.gaps.clear()
             half.retransmissions.clear()
         ours = connection.dissector is not None
         if rows and ours and connection.decision is not None and connection.decision.expected is not None:
-            self._unexpected(connection, rows[0], connection.decision.expected)
+            self._add_unexpected(connection, rows[0], connection.decision.expected)
             connection.decision = connection.decision._replace(expected=None)
         if rows and connection.decision is not None and connection.decision.against is not None:
-            self._forced(connection, rows[0], connection.decision.against)
+            self._add_forced(connection, rows[0], connection.decision.against)
             connection.decision = connection.decision._replace(against=None)
         for row in rows:
             if row.frame.raw:
-                self._raw(connection, row)
+                self._add_raw(connection, row)
 
-    def _unexpected(self, connection: Connection, row: PendingRow, expected: str) -> None:
+    def _add_unexpected(self, connection: Connection, row: PendingRow, expected: str) -> None:
         assert connection.dissector is not None
         port = connection.ports[1 - connection.client]
         text = f"{connection.dissector.name} is spoken on port {port}, which usually is that of {expected}"
-        self._add_row(_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
+        self._add_row(_make_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
 
-    def _forced(self, connection: Connection, row: PendingRow, against: str) -> None:
+    def _add_forced(self, connection: Connection, row: PendingRow, against: str) -> None:
         assert connection.dissector is not None
         text = f"read as {connection.dissector.name}, as was asked for; its first bytes are {against}"
-        self._add_row(_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
+        self._add_row(_make_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
 
-    def _gap(self, connection: Connection, side: int, gap: Piece) -> None:
+    def _add_gap(self, connection: Connection, side: int, gap: Piece) -> None:
         self._add(GAP, connection, side, gap)
 
-    def _repeat(self, connection: Connection, side: int, repeat: Retransmission) -> None:
+    def _add_repeat(self, connection: Connection, side: int, repeat: Retransmission) -> None:
         new, old = repeat
         self._repeats.append(
             1,
@@ -235,21 +236,21 @@ class StreamFindings:
         if self._reader.read_bytes(new.at, length) != self._reader.read_bytes(old.at, length):
             self._add(CONFLICT, connection, side, new, old.packet)
 
-    def _raw(self, connection: Connection, row: PendingRow) -> None:
+    def _add_raw(self, connection: Connection, row: PendingRow) -> None:
         beginning, decision = self._beginning(row), connection.decision
         if foreign(beginning) is not None:
-            return  # the row says so itself: see analyzer.decode.raw
+            return  # the row itself shows it (analyzer.decode.raw)
         if decision is not None and decision.other is not None:
             if decision.expected is not None:
-                self._add_row(_foreign(connection, decision.other, decision.expected), connection, row)
+                self._add_row(_make_foreign_kind(connection, decision.other, decision.expected), connection, row)
         elif connection.dissector is not None:
             refused, from_client = connection.dissector.refused, row.side == connection.client
             what = None if refused is None else defects.call_or_default(partial(refused, beginning, from_client), None)
-            kind = SKIPPED if what is None else _refused(what)
+            kind = SKIPPED if what is None else _make_refused_kind(what)
             self._add_row(kind, connection, row)
 
     def _beginning(self, row: PendingRow) -> bytes:
-        """The first bytes of a raw run."""
+        """Returns the first bytes of a raw run."""
         found = b""
         for piece in row.frame.pieces:
             if piece.lost or len(found) >= _BEGINNING:
@@ -278,7 +279,7 @@ class StreamFindings:
 
 
 class _Place(NamedTuple):
-    """Where bytes are, as a Piece says it."""
+    """Locates bytes, like a Piece."""
 
     offset: int
     length: int
@@ -286,5 +287,5 @@ class _Place(NamedTuple):
 
 
 def _plain(text: str) -> str:
-    """A text that has no places for numbers."""
+    """Returns a text with escaped braces, which has no placeholders."""
     return text.replace("{", "{{").replace("}", "}}")

@@ -13,7 +13,7 @@ from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.columns.values import CellColumn, ConcatenatedColumn, FlagColumn, IntegerColumn, ScopedColumn, TextColumn
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.table_schemas import build_schema
-from dissectors.wire.bulk import distinct
+from dissectors.wire.fast_path import distinct
 
 NOTES = "notes"
 """The table of what is said about files (`note`: JSON); it is not written."""

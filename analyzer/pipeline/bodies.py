@@ -27,7 +27,7 @@ from analyzer.decode.template_decoder import Group, Said, Shapes, TemplateDecode
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrow_columns import escape_surrogates, slice_texts
 from dissectors.api import Body, Context, Dissector
-from dissectors.holes import Written
+from dissectors.symbolic import Written
 
 TEXTS = ("info", "fields")
 """Slots that differ from row to row; of the others there are few different ones."""

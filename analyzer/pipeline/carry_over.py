@@ -144,7 +144,7 @@ class ConnectionCarrier:
         index, streams = self.session.rows, self.session.engine.streams
         live = np.ones(len(streams), bool)
         live[self.list_ended_streams()] = False
-        facts = RowFacts.read(index, streams, np.arange(len(index)))
+        facts = RowFacts.from_rows(index, streams, np.arange(len(index)))
         new = np.ones(len(index), bool)
         new[self._written] = False
         going_on = np.array([self.session.engine.connection(each) is not None for each in range(len(streams))], bool)

@@ -2,7 +2,7 @@
 
 Theory. Nothing that was named or found may be missing without a word. So each file that looks like a capture has a row:
 it was read, it was read as far as its damage, it was passed over because it is no capture after all, or it is in
-quarantine; with the reason. Tasks tell of their part of a file in notes among their rows (notes.py). What does not
+quarantine; with the reason. Tasks tell of their part of a file in notes among their rows (file_notes.py). What does not
 begin like a capture is told by those who look for sources.
 """
 
@@ -30,7 +30,7 @@ NO_DAY = 0
 class FileNote:
     """What is known of one file. first, last: the lowest and highest time of its packets, ns; None where there is none.
 
-    reason: why it is not whole in the tables. findings: severity, code and text of each. end: see notes.SplitNote.
+    reason: why it is not whole in the tables. findings: severity, code and text of each. end: see SplitNote.
     """
 
     path: str
@@ -112,7 +112,7 @@ class SplitNote:
 
     file: path. begin: records before it. packets: in it, TCP or not; first, last: the lowest and highest of their times
     (ns). bytes: of the file. early: whether packets end before the file does. end: where reading has come to, if it can
-    be gone on with (records.Standing). findings: severity, code and text of each. error: why the file could not be
+    be gone on with (analyzer.capture.records.ScanState). findings: severity, code and text of each. error: why the file could not be
     read, or not to its end. passed_over: the same of a file of a folder that is no capture.
     """
 

@@ -33,7 +33,7 @@ from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
 from analyzer.tcp.reassembly import GAP, Piece
 from analyzer.tcp.streams import FlowMemory, StreamTable
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 
 class PacketRegistry(Protocol):

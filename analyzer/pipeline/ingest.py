@@ -56,7 +56,7 @@ class PacketPointers:
 
     @property
     def place(self) -> Ints:
-        """See pointers.COLUMNS."""
+        """See pointers.POINTER_COLUMNS."""
         found: Ints = self.packets["time"] + self.packets["late"]
         return found
 

@@ -15,7 +15,7 @@ from analyzer.pipeline.origins import PacketOrigins
 from analyzer.pipeline.table_schemas import ERROR, FINDING
 from analyzer.query.response_errors import errors
 from analyzer.session import Analysis
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 MESSAGE_COLUMNS = (
     *("id", "stream_id", "partner_id", "source", "destination", "from_client", "role", "operation", "code", "version"),

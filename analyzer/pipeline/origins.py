@@ -13,7 +13,7 @@ from analyzer.capture.store import SHIFT
 from analyzer.columns.arrays import Ints
 from analyzer.session import Analysis
 from dissectors.api import Role
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 
 class PacketOrigins(Protocol):

@@ -3,7 +3,7 @@
 Theory. Pointers come sorted by connection and then by time, so once the next connection begins all of the last one is
 there. They are read in parts: connections of one capture, as many as make a part worth its while. A part is one
 Analysis from its first block to its end. Connections end with it, as with a capture that ends there, unless they go on
-(carrier.py): in the next batch of a ring capture, or, if one alone is more than a part should hold, in the next part.
+(carry_over.py): in the next batch of a ring capture, or, if one alone is more than a part should hold, in the next part.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from analyzer.capture.feed import SPOOL_LIMIT, SpoolingFeed, recognise_compression
+from analyzer.capture.feed import SPOOL_LIMIT, SpoolFeeder, recognise_compression
 from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.records import CaptureInfo
 from analyzer.capture.sources import MappedFile, Spool
@@ -94,7 +94,7 @@ def _open_source(path: str) -> MappedFile:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     if not recognise_compression(os.pread(descriptor, 6, 0)):
         return MappedFile(descriptor)
-    inflow = SpoolingFeed(descriptor, CaptureInfo(path), [], threading.Event(), SPOOL_LIMIT)
+    inflow = SpoolFeeder(descriptor, CaptureInfo(path), [], threading.Event(), SPOOL_LIMIT)
     compression = recognise_compression(inflow.peek())
     assert compression is not None
     inflow.unpack(compression)
@@ -289,7 +289,7 @@ class CarriedPart(PartitionPart):
         return block
 
     def find_flow(self, connection: bytes, lower: bool) -> int:
-        """See suspending.Depot."""
+        """See PacketRegistry."""
         ends = np.array(encode_ends(connection, self.flows), np.uint64)
         source, destination = ends if lower else ends[::-1]
         flow, _ = self.flows.number_flows(np.array([source]), np.array([destination]))
@@ -301,12 +301,12 @@ class CarriedPart(PartitionPart):
         return first <= second
 
     def number_packets(self, names: Sequence[str], file: Ints, record: Ints, *, today: bool) -> int:
-        """See suspending.Depot."""
+        """See PacketRegistry."""
         numbers = np.array([self._known.number_file(name, today=today) for name in names], np.int64)
         self._origins.add(numbers[file], record)
         before, self._count = self._count, self._count + len(file)
         return before
 
     def store_bytes(self, data: bytes) -> int:
-        """See suspending.Depot."""
+        """See PacketRegistry."""
         return self._append(memoryview(data))

@@ -1,10 +1,10 @@
 """What Spark carries of packets: which connection, which place in time, and where their payload lies.
 
 Theory. Four columns are all that Spark has to know: it groups by `connection` and sorts by `place` and `origin`;
-`packet` is a bundle (bundles.py) that only the two ends look into: the packets of one connection out of one piece of
+`packet` is a bundle (pointers.py) that only the two ends look into: the packets of one connection out of one piece of
 a file, in the order of the file. `place` and `origin` are those of its first packet, and no other packet of the
 bundle comes before that; so bundles of one file follow one another, and those of several files are merged where they
-arrive (merging.py). Payload that lies in no file (reassembled IP fragments), or in one that the other end may not be
+arrive (ingest.py). Payload that lies in no file (reassembled IP fragments), or in one that the other end may not be
 able to open, follows the records. A row without a connection is no bundle but a note (JSON) about a file; notes take
 the same road, so that they come exactly once.
 
@@ -172,7 +172,7 @@ def build_note(file: int, what: dict[str, Any]) -> pa.RecordBatch:
 
 
 def count_packets(batch: pa.RecordBatch) -> Ints:
-    """How many packets each row has: none where it is a note, or the state of a connection (states.py)."""
+    """How many packets each row has: none where it is a note, or the state of a connection (state_file.py)."""
     bundles = (np.diff(read_offsets(batch.column(0))) > 0) & (batch.column(2).to_numpy() >= 0)
     return np.where(bundles, count_records(batch.column(3)), 0)
 

@@ -1,10 +1,10 @@
-"""Where messages have records of logs: the fields of many of them, found by one walk along their layout.
+"""Finds the records fields of many messages with one walk along their layout.
 
-Theory. A protocol's bulk twin says of a kind of message which fields hold records, and which ones around them their
-topic and partition (dissectors.wire.bulk.Logs). All messages of a kind are walked (analyzer.query.projection), which
-gives the places of these fields and reads hardly more than their lengths. Since a topic stands before the records in
-it, the last one before them is theirs. What does not fit its layout from begin to end is for its own decoder. Then the
-bytes of some messages at a time are put one behind the other, for their records to be read.
+Theory. A protocol's fast path says which fields of a message hold records, and which earlier fields hold their topic
+and partition (dissectors.wire.fast_path.Logs). All messages of a kind are walked together (analyzer.query.projection).
+The walk gives the places of these fields and reads little more than their lengths. A topic stands before its records,
+so the last topic before a records field is that field's topic. The message's own decoder reads every message that does
+not fit its layout from beginning to end. The bytes of several messages are then joined, and their records are read.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ import pyarrow.compute as pc
 
 from analyzer.capture.sources import gather_rows
 from analyzer.capture.store import Store
-from analyzer.columns.arrays import Array, Bools, Ints, decode_null, rank_in_runs
-from analyzer.columns.group_keys import iterate_groups, make_group_keys
+from analyzer.columns.arrays import Array, Bools, Ints, decode_null, iterate_groups, make_group_keys, rank_in_runs
 from analyzer.decode.multi_segment import MultiSegmentReader, placed
 from analyzer.query.projection import number, walked
 from analyzer.session import Analysis
 from dissectors.api import Context, Role, State
-from dissectors.wire.bulk import LogFields, Logs, Twin, distinct
 from dissectors.wire.dialect import Sized
+from dissectors.wire.fast_path import FastPath, LogFields, Logs, distinct
 from dissectors.wire.plan import Leaf, Step, Tags, inside, leaves_of
 from dissectors.wire.primitive import Fixed
 
@@ -52,11 +51,11 @@ class RecordFields:
     left: Bools
 
 
-def find_record_fields(session: Analysis, twin: Twin, rows: Ints, named: Callable[[str], str]) -> RecordFields:
+def find_record_fields(session: Analysis, fast_path: FastPath, rows: Ints, named: Callable[[str], str]) -> RecordFields:
     """The fields of these rows, all of one protocol. named: the name of a topic whose id others explain."""
     table = session.rows
     numbers, keys = make_group_keys([table.column(name)[rows] for name in _KIND])
-    kinds = [_find_log_layout(twin, *kind) for kind in zip(*(column.tolist() for column in numbers), strict=True)]
+    kinds = [_find_log_layout(fast_path, *kind) for kind in zip(*(column.tolist() for column in numbers), strict=True)]
     left = np.array([kind is None for kind in kinds], bool)[keys] | (table.column("state")[rows] != State.COMPLETE)
     length = table.column("length")[rows].astype(np.int64)
     topics: dict[str, int] = {}
@@ -95,8 +94,8 @@ def read_record_fields(session: Analysis, rows: Ints, found: RecordFields, first
     return LogFields(data, message, found.at[some] + (np.cumsum(length) - length)[message], found.size[some], length)
 
 
-def _find_log_layout(twin: Twin, role: int, code: int, version: int) -> Logs | None:
-    return twin.logs(Context(Role(role), decode_null(code), decode_null(version)))
+def _find_log_layout(fast_path: FastPath, role: int, code: int, version: int) -> Logs | None:
+    return fast_path.logs(Context(Role(role), decode_null(code), decode_null(version)))
 
 
 class _FieldCollector:

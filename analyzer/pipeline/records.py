@@ -1,10 +1,10 @@
 """The table of records: one row for each record of a log, by its message.
 
-Theory. A message carries hundreds of records, and all that the table says of one stands in a few of its bytes. So where
-a protocol's bulk twin knows how (dissectors.wire.bulk.Logs), the fields with records are found for many messages at
-once (log_fields.py), the twin reads all records in them as columns, and what their messages have in common is picked
-for them. A message that has anything unusual, and each one of other protocols, is decoded by itself (record_rows.py),
-if its protocol says that such messages carry records at all. tests/analyzer/pipeline/test_records.py holds both equal.
+Theory. A message carries hundreds of records, and a row needs only a few bytes of each. Where a protocol has a fast
+path (dissectors.wire.fast_path.Logs), record_fields.py finds the records fields of many messages at once, and the fast
+path reads their records as columns. decode_records reads everything else message by message: unusual messages, and
+those of protocols without a fast path. It is the reference implementation; tests/analyzer/pipeline/test_records.py
+compares the two.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from analyzer.pipeline.record_fields import KeyHasher, RecordFields, find_record
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role, State
 from dissectors.payload import Payload, Place
-from dissectors.wire.bulk import LADEN, NULL, Logged, Twin, twin_of
+from dissectors.wire.fast_path import LADEN, NULL, FastPath, Logged, load_fast_path
 from dissectors.wire.inner import content
 
 BATCH_RECORDS = 1 << 16
@@ -69,25 +69,27 @@ def build_records(
     for number in np.unique(protocol).tolist():
         dissector = None if number == NO_PROTOCOL else session.engine.dissector(number)
         if dissector is not None:
-            twin = twin_of(dissector)
-            yield from maker.build_rows(twin, _select_carriers(session, dissector, twin, rows[protocol == number]))
+            fast_path = load_fast_path(dissector)
+            yield from maker.build_rows(
+                fast_path, _select_carriers(session, dissector, fast_path, rows[protocol == number])
+            )
 
 
-def _select_carriers(session: Analysis, dissector: Dissector, twin: Twin | None, rows: Ints) -> Ints:
-    """Those of these rows that may carry records: by operation and role, and by what their twin sees."""
+def _select_carriers(session: Analysis, dissector: Dissector, fast_path: FastPath | None, rows: Ints) -> Ints:
+    """Those of these rows that may carry records: by operation and role, and by what their fast_path sees."""
     told = defects.find_carriers(dissector)
     if told is not None:
         code, role = (session.rows.column(name)[rows].astype(np.int64) for name in ("code", "role"))
         wanted = [(NULL if number is None else number) * len(Role) + kind for number, kind in told]
         rows = rows[np.isin(code * len(Role) + role, wanted)]
-    if twin is None or not len(rows):
+    if fast_path is None or not len(rows):
         return rows
     table, pieces = session.rows, session.engine.pieces
     piece, length = table.column("pieces")[rows], table.column("length")[rows].astype(np.int64)
     whole = (table.column("state")[rows] == State.COMPLETE) & (pieces.column("length")[piece] >= LADEN)
     prefix = session.source.store.gather(pieces.column("at")[piece[whole]], LADEN)
     laden = np.ones(len(rows), bool)
-    laden[whole] = twin.laden(prefix, length[whole])
+    laden[whole] = fast_path.laden(prefix, length[whole])
     return rows[laden]
 
 
@@ -98,29 +100,31 @@ class _RecordTableBuilder:
         self._session, self._reader, self._naming, self._topics = session, Rows(session), Naming(session), topics
         self._hashes = KeyHasher()
 
-    def build_rows(self, twin: Twin | None, rows: Ints) -> Iterator[ColumnValues]:
-        """The records in rows of one protocol, whose twin this is."""
+    def build_rows(self, fast_path: FastPath | None, rows: Ints) -> Iterator[ColumnValues]:
+        """The records in rows of one protocol, whose fast_path this is."""
         for first in range(0, len(rows), BATCH_RECORDS):
             some = rows[first : first + BATCH_RECORDS]
-            found = None if twin is None else find_record_fields(self._session, twin, some, self._naming.topic)
-            if twin is None or found is None or not len(found.message):
+            found = (
+                None if fast_path is None else find_record_fields(self._session, fast_path, some, self._naming.topic)
+            )
+            if fast_path is None or found is None or not len(found.message):
                 yield from self._merge_records(some, _RecordColumns.from_rows(()), some)
             else:
-                yield from self._build_fast(twin, some, found)
+                yield from self._build_fast(fast_path, some, found)
 
-    def _build_fast(self, twin: Twin, rows: Ints, found: RecordFields) -> Iterator[ColumnValues]:
+    def _build_fast(self, fast_path: FastPath, rows: Ints, found: RecordFields) -> Iterator[ColumnValues]:
         begin = 0
         for part in chunks(self._session, rows, BATCH_RECORDS, CHUNK_BYTES):
             fields = read_record_fields(self._session, rows, found, begin, begin + len(part))
             field = int(np.searchsorted(found.message, begin))
-            for logged in twin.logged(fields):
+            for logged in fast_path.logged(fields):
                 run = slice(logged.first + begin, logged.stop + begin)
                 left = found.left[run] | logged.left
                 yield from self._merge_records(rows, self._convert_records(found, logged, field), rows[run][left])
             begin += len(part)
 
     def _convert_records(self, found: RecordFields, logged: Logged, first: int) -> _RecordColumns:
-        """What a twin has read; first: which field was its first."""
+        """What a fast_path has read; first: which field was its first."""
         field = logged.field + first
         key = logged.key_length
         return _RecordColumns(

@@ -36,7 +36,7 @@ INSPECTION_THREADS = 32
 class CaptureSources:
     """`files`: what is read, in order. `passed_over`: a sentence for each file of a folder that is not.
 
-    remote: URIs that Spark has yet to list (remote.py). pattern: what names captures, if not their folders do.
+    remote: URIs that Spark has yet to list (spark_frames.py). pattern: what names captures, if not their folders do.
     """
 
     files: tuple[CaptureFile, ...]

@@ -1,6 +1,6 @@
 """What connections leave for the next batch, in files that are only ever written from begin to end.
 
-Theory. A state is plain data (suspended.py) of a few classes of our own, pickled. Whoever reads it looks up no other
+Theory. A state is plain data (checkpoint.py) of a few classes of our own, pickled. Whoever reads it looks up no other
 class, and dissectors are named, not pickled, so a file can neither run anything nor bring an old table along. A file
 says which version of this layout it has; each state is compressed alone and found by its place, so that what has not
 changed is copied as it is, and a batch needs the files of the batch before it and no older ones.

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.capture.packets import PacketReader
-from analyzer.columns.arrays import Ints, rank_in_runs
-from analyzer.columns.group_keys import make_group_keys
+from analyzer.columns.arrays import Ints, make_group_keys, rank_in_runs
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.decode.rows import Rows
@@ -29,7 +28,7 @@ from analyzer.pipeline.origins import RowSelection
 from analyzer.session import Analysis, Session
 from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.finding import Finding
-from dissectors.wire.bulk import distinct
+from dissectors.wire.fast_path import distinct
 
 _ENDS = ("client", "server", None)
 _SIDES = (("client", FROM_CLIENT), ("server", FROM_SERVER))

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns.arrays import Array, Ints
-from analyzer.columns.group_keys import make_group_keys
+from analyzer.columns.arrays import Array, Ints, make_group_keys
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import Rows, chunks
 from analyzer.pipeline import message_tables, stream_tables, topic_names
@@ -42,7 +41,7 @@ from analyzer.pipeline.topic_columns import TopicColumns
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.wire.budget import allow
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 WINDOW, WINDOW_BYTES = 1 << 18, 128 << 20
 """Rows among which alike ones are brought together, and bytes of their messages: what stays in the page cache."""

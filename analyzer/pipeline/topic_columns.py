@@ -5,7 +5,7 @@ messages: it is walked to in many of them at once, and only what is unusual is d
 themselves, but the other half of their exchange does. Few different lists occur, so a row keeps the number of what it
 is about, four bytes, and each of these is kept once.
 
-Topics that have only an id stay ids here: who told their names may be read somewhere else (names.py, enrich.py). What
+Topics that have only an id stay ids here: who told their names may be read somewhere else (topic_names.py, finish.py). What
 a connection has counted for itself, producers and consumers, is resolved, for that is told within the connection.
 """
 
@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analyzer.columns.arrays import Ints, find_runs
-from analyzer.columns.group_keys import make_group_keys
+from analyzer.columns.arrays import Ints, find_runs, make_group_keys
 from analyzer.decode.name_resolver import Lore
 from analyzer.decode.request_fields import own_requests
 from analyzer.decode.rows import Rows
@@ -27,10 +26,10 @@ from analyzer.query.fields import FieldPath, find
 from analyzer.query.fields.bodies import Bodies
 from analyzer.query.fields.gathered import Values, listed
 from analyzer.query.fields.getting import Numbered
-from analyzer.query.fields.path import ShortField
+from analyzer.query.fields.path import AliasedField
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 ALIASES: Mapping[str, Collection[str]] = {
     "topics": ("topic",),
@@ -117,7 +116,7 @@ class TopicColumns:
     def _numbers(self, field: FieldPath, rows: Ints, pool: _ListPool) -> Ints:
         """For each row the number of its list in the pool, of what it says itself and what its session holds."""
         numbers = self._number_lists(field, rows, pool)
-        assert isinstance(field.origin, ShortField)
+        assert isinstance(field.origin, AliasedField)
         part = field.origin.short.session
         if part is None:
             return numbers
@@ -149,7 +148,7 @@ class TopicColumns:
 
     def _select_texts(self, field: FieldPath, found: Values, rows: Ints) -> Values:
         """Values as texts; what is none (of JSON, say), or stands for nothing, is left out."""
-        assert isinstance(field.origin, ShortField)
+        assert isinstance(field.origin, AliasedField)
         short, values = field.origin.short, listed(found.values)
         if short.kind is not None and any(type(value) is Numbered for value in values):
             values = [
@@ -176,14 +175,14 @@ class TopicColumns:
 
     def _list_numbered_aliases(self) -> list[Any]:
         fields = (field for fields in self._fields.values() for field in fields)
-        return [field.origin.short for field in fields if isinstance(field.origin, ShortField)]
+        return [field.origin.short for field in fields if isinstance(field.origin, AliasedField)]
 
 
 def _list_alias_fields(session: Analysis, names: Collection[str]) -> Iterator[FieldPath]:
     """The fields of these names, of all protocols that the session knows."""
     for dissector in session.engine.known.dissectors:
         catalog = dissector.catalog
-        for short in () if catalog is None else catalog.shorts():
+        for short in () if catalog is None else catalog.field_aliases():
             if short.name in names:
                 yield find(f"{dissector.name}.{short.name}")
 

@@ -38,12 +38,12 @@ def build_name_columns(session: Analysis) -> ColumnValues | None:
     time = session.rows.column("time")
     teaching = teaching[np.argsort(time[teaching], kind="stable")]
     first: dict[str, tuple[int, str, int]] = {}
-    for row, lesson in Lore(session, (TOPIC,)).lessons(teaching):
-        if lesson.kind != TOPIC or lesson.scope is not None or max(len(lesson.key), len(lesson.value)) > LONGEST:
+    for row, binding in Lore(session, (TOPIC,)).name_bindings(teaching):
+        if binding.kind != TOPIC or binding.scope is not None or max(len(binding.key), len(binding.value)) > LONGEST:
             continue
-        found, known = (int(time[row]), lesson.value, row), first.get(lesson.key)
+        found, known = (int(time[row]), binding.value, row), first.get(binding.key)
         if known is not None or len(first) < MOST:
-            first[lesson.key] = found if known is None else min(known, found)
+            first[binding.key] = found if known is None else min(known, found)
     if not first:
         return None
     times, names, rows = zip(*first.values(), strict=True)

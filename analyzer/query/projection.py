@@ -18,8 +18,8 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints, rank_in_runs
 from analyzer.columns.cells import Cells
-from dissectors.wire.bulk import Layout
 from dissectors.wire.dialect import Rest, Scanned, Sized
+from dissectors.wire.fast_path import Layout
 from dissectors.wire.plan import Array as Many
 from dissectors.wire.plan import Keyed, Leaf, Step, Struct, Tags, When, leaves_of
 from dissectors.wire.primitive import Fixed, Length

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Bools, Ints, decode_null
-from analyzer.columns.group_keys import iterate_groups, make_group_keys
+from analyzer.columns.arrays import Bools, Ints, decode_null, iterate_groups, make_group_keys
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.multi_segment import placed
 from analyzer.decode.rows import chunks
@@ -27,7 +26,7 @@ from analyzer.query.projection import Bytestore, walked
 from analyzer.session import Analysis
 from dissectors import registry
 from dissectors.api import Context, Dissector, Role, State
-from dissectors.wire.bulk import Reporting, twin_of
+from dissectors.wire.fast_path import Reporting, load_fast_path
 from dissectors.wire.plan import Leaf, Step, leaves_of
 
 
@@ -66,7 +65,7 @@ WORTH = 16
 
 _KIND = ("protocol", "role", "code", "version")
 
-PORTION = 1 << 16
+FRAGMENT = 1 << 16
 """Rows that are asked together whether they surely report none."""
 
 
@@ -93,9 +92,9 @@ Looked = Callable[[int, int], None]
 def errors(session: Analysis, rows: Ints, looked: Looked = lambda done, total: None) -> Errors:
     """The first error that each of these rows reports, as far as it reports one."""
     silent = [np.zeros(0, bool)]
-    for first in range(0, len(rows), PORTION):
+    for first in range(0, len(rows), FRAGMENT):
         looked(0, len(rows))
-        silent.append(_quiet(session, rows[first : first + PORTION]))
+        silent.append(_quiet(session, rows[first : first + FRAGMENT]))
     left = np.flatnonzero(~np.concatenate(silent))
     places: list[int] = []
     numbers: list[int] = []
@@ -154,5 +153,7 @@ def _quiet(session: Analysis, rows: Ints) -> Bools:
 
 
 def _reporting(dissector: Dissector, role: int, code: int, version: int) -> Reporting | None:
-    twin = twin_of(dissector)
-    return None if twin is None else twin.reporting(Context(Role(role), decode_null(code), decode_null(version)))
+    fast_path = load_fast_path(dissector)
+    return (
+        None if fast_path is None else fast_path.reporting(Context(Role(role), decode_null(code), decode_null(version)))
+    )

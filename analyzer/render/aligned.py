@@ -27,8 +27,8 @@ from analyzer.render.durations import duration, durations
 from analyzer.render.forms import Frame, Slot
 from analyzer.render.named import LineNames
 from dissectors.api import Body, Context, Dissector
-from dissectors.holes import BEGIN
 from dissectors.slotted import slotted
+from dissectors.symbolic import BEGIN
 
 SCREENFUL = 48
 """Rows by which widths are chosen."""

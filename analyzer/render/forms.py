@@ -21,7 +21,7 @@ from analyzer.decode.rows import Rows, chunks
 from analyzer.decode.template_decoder import Said, TemplateDecoder
 from analyzer.decode.templates import SPLICE
 from dissectors.api import Body, Context, Dissector
-from dissectors.holes import Written
+from dissectors.symbolic import Written
 
 _SPLICE = bytes([SPLICE])
 _AT_ONCE = 256

@@ -13,7 +13,7 @@ from analyzer.render.reports_text import entry_object
 
 if TYPE_CHECKING:
     from analyzer.insight.related import Known
-    from dissectors.lesson import Held, Standing
+    from dissectors.name_binding import Held, Standing
 
 MOST, MOST_PARTITIONS = 24, 16
 """Names and topics that are shown, and partitions of a topic."""

@@ -27,7 +27,7 @@ from analyzer.render.durations import duration, durations
 from analyzer.render.forms import Frame, Slot
 from analyzer.render.named import LineNames
 from dissectors.api import Body, Context, Dissector, Role
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 HEAD = ("No.", "Time", "Str", "Source", "Destination", "Protocol", "Operation", "V", "Length", "Latency", "Info")
 WIDTHS = (6, 18, 3, 21, 21, 9, 31, 2, 7, 9, 0)

@@ -1,1 +1,1 @@
-"""Packets to TCP connections, and each of their directions to bytes in order."""
+"""Assigns packets to TCP connections, and puts the bytes of each direction in order."""

@@ -1,17 +1,17 @@
-"""One direction of a TCP connection: packets in any order in, bytes in order out.
+"""Puts the bytes of one direction of a TCP connection in order.
 
-Theory (RFC 9293, section 3.4). Sequence numbers count modulo 2^32; inside a half-stream we count bytes from 0 (the
-first after the SYN) without wrapping. A segment that begins where we stand is handed on at once. One behind us is a
-retransmission: the bytes that came first stay, and differing bytes are a conflict worth telling. One ahead of us
-leaves a hole and waits. A hole is either filled, or the capture has lost it: the receiver acknowledged bytes beyond
-it and a while has passed, too much waits behind it, or the connection is reset or ends. Then the hole is handed on as
-a Gap, and the bytes behind it follow.
+Theory (RFC 9293, section 3.4). Sequence numbers count modulo 2^32. A half-stream counts bytes from 0, the first byte
+behind the SYN, without wrapping. A segment that begins at the expected offset is handed on at once. One that begins
+earlier is a retransmission: the bytes that came first stay, and differing bytes are reported as a conflict. One that
+begins later leaves a hole, and waits. The hole is filled later, or the capture has lost it: the receiver acknowledged
+bytes beyond it and some time has passed, too much data waits behind it, or the connection is reset or ends. Then a gap
+is handed on, followed by the bytes behind it.
 
-Without a SYN nobody knows where the half-stream begins, and the capture may have swapped its first packets. So a
-half-stream without SYN opens when the other side acknowledges something, or after a few packets, at the lowest number
-seen.
+Without a SYN the first offset is unknown, and the capture may have swapped the first packets. Such a half-stream opens
+at the lowest sequence number among its first packets, when the other side acknowledges something or after a few
+packets.
 
-Everything here depends on the packets of one connection in their order, never on how they were cut into blocks.
+The result depends on the order of the packets of the connection only, never on how the input was divided into blocks.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 GAP = -1
-"""Stands for a location where the capture has lost bytes."""
+"""Location of bytes that the capture has lost."""
 
 SNAPPED = -2
-"""The same where the capture kept only the beginning of a packet."""
+"""Location of bytes that the snap length of the capture cut off."""
 
 HALF = 1 << 31
 WINDOW = 1 << 30
-"""No receiver window is larger (RFC 7323, section 2.3): a segment farther ahead is noise, not data."""
+"""Largest receiver window (RFC 7323, section 2.3): a segment farther ahead is ignored."""
 
 OPEN_AFTER_PACKETS = 8
 HOLE_AGE_NS = 1_000_000_000
@@ -40,7 +40,7 @@ REMEMBERED = 16
 
 
 class Piece(NamedTuple):
-    """Bytes of a half-stream: `length` bytes at `offset`, in the Store at location `at` (or GAP, SNAPPED)."""
+    """Holds `length` bytes at stream offset `offset`, which lie at location `at` of the Store (or GAP, SNAPPED)."""
 
     offset: int
     at: int
@@ -50,22 +50,22 @@ class Piece(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Stream offset behind it."""
+        """Stream offset behind the piece."""
         return self.offset + self.length
 
     @property
     def lost(self) -> bool:
-        """Whether the capture has not got these bytes."""
+        """Whether the capture lacks these bytes."""
         return self.at < 0
 
     def cut(self, begin: int, end: int) -> Piece:
-        """The part from stream offset `begin` to `end`."""
+        """Returns the part from stream offset `begin` to `end`."""
         at = self.at if self.at < 0 else self.at + begin - self.offset
         return Piece(begin, at, end - begin, self.packet, self.time)
 
 
 class Retransmission(NamedTuple):
-    """Bytes that had been seen before: `new` arrived again in place of `old` (None when too long ago to compare)."""
+    """Holds bytes that arrived again: `new`, in place of `old` (None if they came too long ago to compare)."""
 
     new: Piece
     old: Piece | None
@@ -73,7 +73,10 @@ class Retransmission(NamedTuple):
 
 @dataclass(slots=True)
 class HalfStream:
-    """Carried from block to block. `next` is the offset of the byte that is expected next, `base` the origin."""
+    """Holds the state of one direction between two packets.
+
+    `next` is the offset of the byte that is expected next, `base` the sequence number of offset 0.
+    """
 
     base: int | None = None
     by_syn: bool = False
@@ -91,7 +94,7 @@ class HalfStream:
 
     @property
     def in_order(self) -> bool:
-        """Open, and nothing waits behind a hole."""
+        """Whether the half-stream is open and nothing waits behind a hole."""
         return self.base is not None and not self.waiting
 
     @property
@@ -100,18 +103,18 @@ class HalfStream:
         return bool(self.waiting or self.unopened)
 
     def open(self, seq: int) -> None:
-        """A SYN with this sequence number: offset 0 is the byte after it."""
+        """Opens the half-stream by a SYN with sequence number `seq`: offset 0 is the byte behind it."""
         self.base = seq + 1 & 0xFFFFFFFF
         self.by_syn = True
 
     def accept(self, seq: int, at: int, length: int, captured: int, packet: int, time: int) -> list[Piece]:
-        """Takes the payload of one packet; returns what can be handed on now, in order."""
+        """Takes the payload of one packet; returns the pieces that are in order now."""
         if self.base is None:
             self.unopened.append((seq, at, length, captured, packet, time))
             return []
         ahead = (seq - self.base - self.next + HALF & 0xFFFFFFFF) - HALF
         if ahead > WINDOW or (ahead == -1 and length == 1):
-            return []  # noise, or a keep-alive, whose one byte is no data (RFC 9293, section 3.8.4)
+            return []  # noise, or a keep-alive (RFC 9293, section 3.8.4)
         offset = self.next + ahead
         piece = Piece(offset, at, captured, packet, time)
         rest = Piece(offset + captured, SNAPPED, length - captured, packet, time)
@@ -119,7 +122,10 @@ class HalfStream:
         return ready + self._place(rest) if rest.length else ready
 
     def acknowledge(self, ack: int) -> list[Piece]:
-        """The other side has everything before sequence number `ack`; may open a half-stream without SYN."""
+        """Notes that the other side has all bytes before sequence number `ack`.
+
+        This may open a half-stream without SYN; returns what can be handed on then.
+        """
         if self.base is None:
             return self._open_without_syn() if self.unopened else []
         ahead = (ack - self.base - self.next + HALF & 0xFFFFFFFF) - HALF
@@ -128,7 +134,7 @@ class HalfStream:
         return []
 
     def tick(self, time: int) -> list[Piece]:
-        """Called for each packet of the connection, in either direction: what waited long enough is handed on."""
+        """Returns the pieces that have waited long enough. Called for each packet, in either direction."""
         if self.base is None:
             self.unopened_packets += bool(self.unopened)
             return self._open_without_syn() if self.unopened_packets > OPEN_AFTER_PACKETS else []
@@ -142,14 +148,17 @@ class HalfStream:
         return []
 
     def end(self) -> list[Piece]:
-        """No more packets will come (RST, end of the capture): everything that waits, with its gaps."""
+        """Returns all pieces that wait, with their gaps, because no more packets will come."""
         ready = self._open_without_syn() if self.base is None and self.unopened else []
         while self.waiting:
             ready += self._give_up()
         return ready
 
     def lose(self, end: int, packet: int, time: int) -> list[Piece]:
-        """All before offset `end` that has not come is lost, as `packet` says; what waits behind it follows."""
+        """Gives up the missing bytes before offset `end`, which `packet` shows to be lost.
+
+        Returns the gaps and the pieces behind them.
+        """
         ready: list[Piece] = []
         while self.next < end:
             hidden = self.waiting and self.waiting[0].offset <= end
@@ -157,7 +166,7 @@ class HalfStream:
         return ready
 
     def lose_until(self, end: int, packet: int, time: int) -> list[Piece]:
-        """The gap before offset `end`, which `packet` tells of, if there is one; nothing waits."""
+        """Returns the gap before offset `end`, if there is one, when no piece waits; `packet` shows that it is lost."""
         gap = Piece(self.next, GAP, end - self.next, packet, time)
         if gap.length <= 0:
             return []
@@ -185,7 +194,7 @@ class HalfStream:
         return self._drain()
 
     def _wait(self, piece: Piece) -> None:
-        """Keeps the parts of `piece` that no waiting piece covers yet."""
+        """Keeps the parts of `piece` that no waiting piece covers."""
         if not self.waiting:
             self.hole_packets, self.hole_time = 0, piece.time
         begin = piece.offset
@@ -226,7 +235,7 @@ class HalfStream:
         return [gap, *self._drain()]
 
     def note_retransmission(self, new: Piece, known: deque[Piece] | tuple[Piece, ...]) -> None:
-        """Notes bytes that came again, beside those of `known` that came first."""
+        """Notes bytes that came again, beside those among `known` that came first."""
         begin = new.offset
         for old in known:
             end = min(new.end, old.end)

@@ -1,10 +1,10 @@
-"""TCP connections: which packets belong together.
+"""Assigns packets to TCP connections.
 
-Theory. A flow is an unordered pair of addresses and ports; a stream is one connection of it. A flow begins a new
-stream with a SYN whose sequence number the current one has not seen, or after an hour of silence. A SYN right before
-the first byte that was seen belongs to it: captures swap packets.
-Streams are numbered by their first packet. Who opened it is the sender of the SYN; without one it stays unknown here,
-and recognise.py asks the bytes.
+Theory. A flow is an unordered pair of addresses and ports; a stream is one connection of a flow. A SYN begins a new
+stream if the current one has not seen its sequence number; so does any packet after an hour of silence. A SYN whose
+number is one below the first byte that was seen belongs to the current stream, because captures swap packets. Streams
+are numbered by their first packet. The sender of the SYN opened the stream. Without a SYN the client is unknown here,
+and recognise.py decides by the bytes.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from analyzer.capture.packets import PacketBlock
-from analyzer.columns.arrays import Array, ColumnTable, Ints, argsort_stable, find_runs
+from analyzer.columns.arrays import Array, Ints, argsort_stable, find_runs
+from analyzer.columns.tables import ColumnTable
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 SILENCE_NS = 3600 * 10**9
 UNKNOWN_SIDE = -1
 
 SPARSE = 1 << 14
-"""Bytes from which on a column has pages of its own, where streams in the midst of others may go."""
+"""Size in bytes from which on a column has pages of its own, so that single streams can be given back."""
 
 
 class StreamTable(ColumnTable):
-    """One row a stream. `client` is the flow's side that opened it; `reuse` counts earlier streams of the same flow.
+    """Holds one row for each stream.
 
-    `closer` is the side that sent the first FIN or RST, UNKNOWN_SIDE while there is none. `sides` has a bit for each
-    side that sent a packet.
-
-    `protocol` is a number of the engine's dissectors (NO_PROTOCOL while nothing is known); times in ns.
+    `client` is the flow's side that opened it; `reuse` counts earlier streams of the flow. `closer` is the side that
+    sent the first FIN or RST, UNKNOWN_SIDE while there is none. `sides` has a bit for each side that sent a packet.
+    `protocol` is a number of the engine's dissectors, NO_PROTOCOL while none is known. Times are in ns.
     """
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
@@ -54,7 +54,7 @@ class StreamTable(ColumnTable):
 
 
 class StreamStart(NamedTuple):
-    """A stream that begins in this block, at `position` of the packets sorted by flow."""
+    """Marks a stream that begins in this block, at `position` of the packets sorted by flow."""
 
     packet: int
     position: int
@@ -62,7 +62,10 @@ class StreamStart(NamedTuple):
 
 
 class FlowMemory(NamedTuple):
-    """What is remembered of one flow; see _FlowMemory. By side: SYN numbers, first numbers, whether it was seen."""
+    """Holds what the next packets of one flow are compared with.
+
+    By side: number of the SYN, number of the first packet, whether the side was seen.
+    """
 
     last: int
     uses: int
@@ -72,33 +75,33 @@ class FlowMemory(NamedTuple):
 
 
 class StreamAssigner:
-    """Gives each packet its stream. Carries from block to block what the next SYN of each flow is compared with."""
+    """Assigns a stream to each packet, and carries what the next SYN of each flow is compared with."""
 
     def __init__(self, streams: StreamTable) -> None:
         self._streams = streams
         self._flows = _FlowStates()
         self.superseded: list[int] = []
-        """Streams behind which others have begun on the same addresses, since the last call of assign()."""
+        """Streams of flows on which another stream has begun, since the last call of assign()."""
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that are carried."""
+        """Bytes of memory that the carried state takes."""
         return self._flows.memory_bytes
 
     def current(self, flow: int) -> int:
-        """The number of a flow's current stream."""
+        """Returns the number of a flow's current stream."""
         return int(self._flows.current[flow])
 
     def currents(self, flows: Ints) -> Ints:
-        """The same of many flows."""
+        """Returns the current streams (int64, n) of n flows."""
         return self._flows.current[flows].astype(np.int64)
 
     def close(self, flow: int) -> None:
-        """Whatever comes next on a flow begins another stream."""
+        """Ends the current stream of a flow: its next packet begins another one."""
         self._flows.current[flow] = -1
 
     def close_silent(self, before: int, but: Ints) -> None:
-        """The same of all flows of which nothing came since a time (ns), but those whose current stream is named."""
+        """Ends the streams of all flows without a packet since a time (ns), except the streams in `but`."""
         flows = self._flows
         silent = (flows.last < before) & (flows.current >= 0)
         silent &= ~np.isin(flows.current, but)
@@ -110,7 +113,7 @@ class StreamAssigner:
         return self._flows.current[self._flows.current >= 0].astype(np.int64)
 
     def memory(self, flow: int) -> FlowMemory:
-        """What is remembered of a flow."""
+        """Returns what is remembered of a flow."""
         flows = self._flows
         syn, first, seen = (tuple(each[flow].tolist()) for each in (flows.syn, flows.first, flows.seen))
         return FlowMemory(int(flows.last[flow]), int(flows.uses[flow]), syn, first, seen)
@@ -118,7 +121,7 @@ class StreamAssigner:
     def resume(self, flow: int, memory: FlowMemory, cells: Mapping[str, int] | None) -> int:
         """Goes on with a flow of which no packet has come here yet; returns the number of its current stream.
 
-        cells: of that stream, by Streams.TYPES; None where it is closed: then the next packet begins another.
+        cells: of that stream, by StreamTable.TYPES; None where it has ended, so that the next packet begins another.
         """
         flows = self._flows
         flows.grow(flow + 1)
@@ -129,7 +132,10 @@ class StreamAssigner:
         return self.current(flow)
 
     def assign(self, block: PacketBlock) -> tuple[Array, Ints]:
-        """For a block of n packets: `stream` (int32, n), and `order` (int64, n) that sorts them by stream and time."""
+        """Assigns the n packets of a block to streams.
+
+        Returns `stream` (int32, n) and the positions (int64, n) that sort the packets by stream and time.
+        """
         self.superseded = []
         by_flow = argsort_stable(block.flow)
         flow = block.flow[by_flow]
@@ -146,7 +152,7 @@ class StreamAssigner:
         return back, by_flow[np.argsort(stream, kind="stable")]
 
     def _splits(self, block: PacketBlock, by_flow: Ints, begin: Ints, end: Ints) -> list[StreamStart]:
-        """Where streams begin: at the first packet of a new flow, at SYNs, after silences."""
+        """Returns the starts of streams: at the first packet of a new flow, at SYNs, after silences."""
         time, flags = block.time[by_flow], block.flags[by_flow]
         silent = np.zeros(len(time), bool)
         silent[1:] = time[1:] - time[:-1] > SILENCE_NS
@@ -199,7 +205,7 @@ class StreamAssigner:
         return splits
 
     def _create(self, block: PacketBlock, by_flow: Ints, splits: list[StreamStart], stream: Ints, end: Ints) -> None:
-        """Numbers new streams by first packet and writes them into `stream` (sorted by flow)."""
+        """Numbers new streams by first packet and writes the numbers into `stream` (sorted by flow)."""
         splits.sort()
         positions = np.array([split.position for split in splits], np.int64)
         ordered = np.append(np.sort(positions), len(stream))
@@ -216,7 +222,7 @@ class StreamAssigner:
             self._streams.append(len(rows), dict(zip(StreamTable.TYPES, columns, strict=True)))
 
     def _row(self, block: PacketBlock, packet: int, flow: int) -> tuple[int, ...]:
-        """The cells of Streams.TYPES."""
+        """Returns the cells of a new stream, in the order of StreamTable.TYPES."""
         flags, side = int(block.flags[packet]), int(block.direction[packet])
         client = UNKNOWN_SIDE
         if flags & SYN:
@@ -240,9 +246,9 @@ class StreamAssigner:
 
 
 class _FlowStates:
-    """For each flow: its current stream, SYN numbers and sides seen in it, the last packet's time, its uses.
+    """Holds the current stream, SYN numbers, sides seen, last packet time and number of uses of each flow.
 
-    `first`: the sequence number of a side's first packet in the current stream, where its SYN was not seen.
+    `first`: sequence number of a side's first packet in the current stream, if its SYN was not seen.
     """
 
     def __init__(self) -> None:
@@ -255,7 +261,7 @@ class _FlowStates:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of all of them."""
+        """Bytes of memory that all columns take."""
         return sum(each.nbytes for each in (self.current, self.last, self.uses, self.syn, self.first, self.seen))
 
     def grow(self, flows: int) -> None:
@@ -271,7 +277,7 @@ class _FlowStates:
         self.seen = np.concatenate((self.seen, np.zeros((more, 2), bool)))
 
     def remember(self, block: PacketBlock, by_flow: Ints, begin: Ints, end: Ints, flow: Array, stream: Ints) -> None:
-        """At the end of a block; only the last stream of each flow counts from now on."""
+        """Notes the end of a block; only the last stream of each flow matters from now on."""
         if not len(begin):
             return
         self.last[flow[begin]] = block.time[by_flow[end - 1]]

@@ -13,14 +13,14 @@ from dissectors.api import Body, Context, Role
 from dissectors.errors import DecodeError
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.delicate import is_delicate
-from dissectors.kafka.embedded.fields import unfold_bytes
-from dissectors.kafka.embedded.values import unfolding
+from dissectors.kafka.expert_info import find_expert_info
 from dissectors.kafka.header import BODY_START, has_client
 from dissectors.kafka.labels import error_name
-from dissectors.kafka.notices import notices
+from dissectors.kafka.nested.fields import unfold_bytes
+from dissectors.kafka.nested.values import make_unfolding_decoder
 from dissectors.kafka.reading import API_VERSIONS, Extra, Reading, body_plan, extra_key, has_variants, reading_of
-from dissectors.kafka.schemas import header_version, named_schema
+from dissectors.kafka.schemas import header_version, load_named_schema
+from dissectors.kafka.sensitive import is_sensitive_message
 from dissectors.slotted import replace
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import first_nonzero, values_decoder
@@ -43,13 +43,13 @@ _SASL_AUTHENTICATE = 36
 @lru_cache(maxsize=1024)
 def _recipe(plan: Plan, key: int, version: int, response: bool, extra: Extra, *, guessed: bool = False) -> Recipe:
     start = BODY_START[response, header_version(key, version, response)]
-    decode = unfolding(values_decoder(plan), plan, key, response, dict(extra or ()))
-    notice = None if guessed else notices(key, version, response)
-    return Recipe(INT32, start, decode, first_nonzero(plan, "error"), error_name, read, notice)
+    decode = make_unfolding_decoder(values_decoder(plan), plan, key, response, dict(extra or ()))
+    expert_info = None if guessed else find_expert_info(key, version, response)
+    return Recipe(INT32, start, decode, first_nonzero(plan, "error"), error_name, decode_tree, expert_info)
 
 
 @lru_cache(maxsize=1024)
-def usual(key: int | None, version: int | None, response: bool, extra: Extra) -> Recipe | None:
+def find_usual_recipe(key: int | None, version: int | None, response: bool, extra: Extra) -> Recipe | None:
     """The recipe of a body in the version that was asked for; None where there is none."""
     if key is None or version is None:
         return None
@@ -59,12 +59,12 @@ def usual(key: int | None, version: int | None, response: bool, extra: Extra) ->
     return _recipe(plan, key, version, response, extra)
 
 
-def decode(message: bytes, context: Context) -> Body:
+def decode_values(message: bytes, context: Context) -> Body:
     """The values of a frame's body, its first error, and what there is to say."""
     role, key, version = context.role, context.code, context.version
     response = role is Role.RESPONSE
     extra = extra_key(context.extra)
-    recipe = None if role is Role.RAW else usual(key, version, response, extra)
+    recipe = None if role is Role.RAW else find_usual_recipe(key, version, response, extra)
     if recipe is not None and not (response and key == API_VERSIONS):
         body = values_by(recipe, message, context)
         assert key is not None
@@ -72,21 +72,21 @@ def decode(message: bytes, context: Context) -> Body:
         if not body.findings:
             return body
         if not has_variants(key, version, response):
-            return _guarded(body, message, context) if is_delicate(key, response) else body
+            return _hide_unread_bytes(body, message, context) if is_sensitive_message(key, response) else body
     reading = reading_of(message, context)
     if reading.plan is None or reading.key is None or reading.version is None:
         return folded(_tree(message, context, reading), error_name)
     recipe = _recipe(reading.plan, reading.key, reading.version, response, extra, guessed=key is None)
     body = values_by(recipe, message, context, reading.doubts)
-    return _guarded(body, message, context) if is_delicate(reading.key, response) else body
+    return _hide_unread_bytes(body, message, context) if is_sensitive_message(reading.key, response) else body
 
 
-def _guarded(body: Body, message: bytes, context: Context) -> Body:
+def _hide_unread_bytes(body: Body, message: bytes, context: Context) -> Body:
     """The body of a delicate message; with bytes behind it, what its tree shows of it (delicate.py)."""
-    return folded(read(message, context), error_name) if REST.name in body.values else body
+    return folded(decode_tree(message, context), error_name) if REST.name in body.values else body
 
 
-def read(message: bytes, context: Context) -> Tree:
+def decode_tree(message: bytes, context: Context) -> Tree:
     """The annotated tree of a frame: `length`, `header`, `body`, and what is left."""
     return _tree(message, context, reading_of(message, context))
 
@@ -99,29 +99,29 @@ def _tree(message: bytes, context: Context, reading: Reading) -> Tree:
         response, hints = context.role is Role.RESPONSE, context.extra or {}
         unfold_bytes(tree, budget, body, reading.plan.name, reading.key, response, hints)
         if reading.newer and int.from_bytes(message[:4]) + 4 <= len(message):
-            _excuse(tree, reading.plan)
+            _soften_unsupported_version(tree, reading.plan)
     if context.role is Role.RAW or context.code == _SASL_AUTHENTICATE:
-        from dissectors.kafka.sasl.nodes import unfold_token  # few messages have one
+        from dissectors.kafka.sasl.tokens import unfold_token  # few messages have one
 
         unfold_token(tree, context)
-    if reading.secret or is_delicate(reading.key, context.role is Role.RESPONSE):
+    if reading.secret or is_sensitive_message(reading.key, context.role is Role.RESPONSE):
         hide_broken(tree, body, message, newer=reading.newer)
     if reading.plan is not None:
-        tree.findings.extend(_noticed(tree, context))
+        tree.findings.extend(_find_expert_info(tree, context))
     return tree
 
 
-def _noticed(tree: Tree, context: Context) -> tuple[Finding, ...]:
+def _find_expert_info(tree: Tree, context: Context) -> tuple[Finding, ...]:
     """What the values of a whole body say of themselves; of one that breaks, that is what there is to say."""
     if context.code is None or context.version is None:
         return ()
     if any(finding.code == DecodeError.code for finding in tree.findings):
         return ()
-    check = notices(context.code, context.version, context.role is Role.RESPONSE)
+    check = find_expert_info(context.code, context.version, context.role is Role.RESPONSE)
     return () if check is None else check(members(tree.fields))
 
 
-def _excuse(tree: Tree, plan: Plan) -> None:
+def _soften_unsupported_version(tree: Tree, plan: Plan) -> None:
     """A version that no table describes and that goes on otherwise than the known one breaks no layout."""
     for index, finding in enumerate(tree.findings):
         if finding.code == DecodeError.code and finding.source == 0:
@@ -157,5 +157,5 @@ def _header(reader: Reader, context: Context, reading: Reading) -> None:
     elif not response and has_client(reader.data):
         kind = 1
     reader.enter(_HEADER)
-    read_members(reader, resolve(named_schema("ResponseHeader" if response else "RequestHeader"), kind).steps)
+    read_members(reader, resolve(load_named_schema("ResponseHeader" if response else "RequestHeader"), kind).steps)
     reader.leave()

@@ -19,12 +19,13 @@ from dataclasses import dataclass, field, replace
 from struct import unpack_from
 
 from dissectors.api import Context, Conversation, MessageHeader, Outcome, Role, State, with_request
-from dissectors.kafka.dissector import Kafka
-from dissectors.kafka.embedded.enveloped import DEEPEST, SEPARATOR
-from dissectors.kafka.embedded.rules import GROUP_KIND, INNER_KEY, INNER_VERSION
-from dissectors.kafka.header import ENVELOPE, body_offset
+from dissectors.kafka.body import decode_values
+from dissectors.kafka.header import ENVELOPE, body_offset, request_header, response_header
+from dissectors.kafka.nested.envelope import DEEPEST, SEPARATOR
+from dissectors.kafka.nested.rules import GROUP_KIND, INNER_KEY, INNER_VERSION
+from dissectors.kafka.probe import plausible_request
 from dissectors.kafka.reading import body_plan
-from dissectors.kafka.sasl.memory import Sasl
+from dissectors.kafka.sasl.exchange import Sasl
 from dissectors.pairing import MOST_WAITING, Waiting
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, projection
@@ -59,7 +60,7 @@ class KafkaConversation(Conversation):
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
         """A request joins the queue, a response takes its place; tokens have a queue of their own."""
-        header = KAFKA.header(prefix, from_client)
+        header = request_header(prefix) if from_client else response_header(prefix)
         outcome = self._from_client(handle, prefix, header) if from_client else self._from_broker(prefix, header)
         self.begun = True
         return outcome
@@ -68,7 +69,7 @@ class KafkaConversation(Conversation):
         if not self.begun and prefix[4:5] == bytes([GSSAPI_TOKEN]):
             self.tokens = True
             self.sasl.ask(GSSAPI)
-        if self.tokens and not (header.role is Role.REQUEST and KAFKA.plausible(prefix, True)):
+        if self.tokens and not (header.role is Role.REQUEST and plausible_request(prefix)):
             self.waiting_tokens.append(handle)
             if len(self.waiting_tokens) > MOST_WAITING:
                 self.waiting_tokens.popleft()
@@ -100,7 +101,7 @@ class KafkaConversation(Conversation):
     def _note_sasl(self, header: MessageHeader, prefix: bytes) -> Mapping[str, str] | None:
         """What reading a token needs; a handshake has none, and says which mechanism it will be."""
         context = Context(header.role, header.code, header.version)
-        body = KAFKA.values(prefix, context)
+        body = decode_values(prefix, context)
         if header.role is Role.RESPONSE:
             if header.code == SASL_AUTHENTICATE:
                 return self.sasl.answer(body.error is not None, len(body.values.get("authBytes", b"?")) == 0)
@@ -116,7 +117,7 @@ class KafkaConversation(Conversation):
         """A response has the correlation id of a request; a token has none."""
         if from_client or not self.waiting or self.tokens:
             return False
-        return not self.asked[KAFKA.header(prefix, False).correlation]
+        return not self.asked[response_header(prefix).correlation]
 
     def handles(self) -> Iterable[int]:
         """See Conversation.handles."""
@@ -165,7 +166,7 @@ class KafkaConversation(Conversation):
         if version is None:
             inner = self.envelopes.pop(int.from_bytes(prefix[4:8], signed=True), None)
             return None if inner is None else {INNER_KEY: inner[0], INNER_VERSION: inner[1]}
-        inner = enveloped(prefix, version)
+        inner = read_enveloped_requests(prefix, version)
         if inner is not None:
             if len(self.envelopes) == MOST_ENVELOPES:
                 del self.envelopes[next(iter(self.envelopes))]
@@ -186,11 +187,11 @@ def protocol_type(prefix: bytes, version: int) -> str | None:
             kind: str | None = values["protocolType"]
             return kind
     # Cut, broken, or of a version without layout: the careful way tells what can be told.
-    found = KAFKA.values(prefix, Context(Role.REQUEST, JOIN_GROUP, version)).values.get("protocolType")
+    found = decode_values(prefix, Context(Role.REQUEST, JOIN_GROUP, version)).values.get("protocolType")
     return found if isinstance(found, str) else None
 
 
-def enveloped(prefix: bytes, version: int) -> tuple[str, str] | None:
+def read_enveloped_requests(prefix: bytes, version: int) -> tuple[str, str] | None:
     """Key and version of the request in an Envelope, and behind them those of a request in that, if it is one, too.
 
     None where it, or what is here of it, is too short for them.
@@ -210,6 +211,3 @@ def enveloped(prefix: bytes, version: int) -> tuple[str, str] | None:
         versions.append(str(version))
         prefix = prefix[at - 4 :]  # as a frame, which has its size in front
     return (SEPARATOR.join(keys), SEPARATOR.join(versions)) if keys else None
-
-
-KAFKA = Kafka()

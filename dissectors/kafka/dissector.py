@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Role, lazy
 from dissectors.field import Tree
-from dissectors.kafka.body import decode, read
+from dissectors.kafka.body import decode_tree, decode_values
 from dissectors.kafka.header import MAXIMUM, request_header, response_header
 from dissectors.kafka.info import info_line
 from dissectors.kafka.probe import plausible_request, plausible_response, request_evidence, response_evidence
@@ -24,13 +24,13 @@ class Kafka(Dissector):
     framing = LengthPrefixed(4, 0, MAXIMUM)
     columns = ("role", "operation", "version", "correlation", "client", "latency", "kafka.topic", "kafka.group")
     color = "blue"
-    bulk = "dissectors.kafka.bulk"
-    projection = lazy("dissectors.kafka.picks:picker")
-    template = lazy("dissectors.kafka.stencil:stencil")
+    fast_path = "dissectors.kafka.fast_path"
+    projection = lazy("dissectors.kafka.projection:picker")
+    template = lazy("dissectors.kafka.template:template")
     catalog = lazy("dissectors.kafka.catalog:CATALOG")
     operations = lazy("dissectors.kafka.schemas:apis")
-    guide = lazy("dissectors.kafka.describe:GUIDE")
-    names = lazy("dissectors.kafka.lessons:NAMES")
+    guide = lazy("dissectors.kafka.guide:GUIDE")
+    names = lazy("dissectors.kafka.name_bindings:NAMES")
     sessions = lazy("dissectors.kafka.fetch_sessions:SESSIONS")
     payloads = lazy("dissectors.kafka.payloads:PAYLOADS")
     checks = lazy("dissectors.kafka.checks:checks")
@@ -57,18 +57,18 @@ class Kafka(Dissector):
 
     def values(self, message: bytes, context: Context) -> Body:
         """The body's fields by the schema's names."""
-        return decode(message, context)
+        return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and body with their places."""
-        return read(message, context)
+        return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
         """Topics, groups, members and errors, briefly; of a guess, that it is one."""
         if context.role is Role.RESPONSE and context.code is None:
-            from dissectors.kafka.guessing.guess import guessed_line  # hardly a capture has many
+            from dissectors.kafka.guessing.guess import format_guess  # hardly a capture has many
 
-            return guessed_line(body)
+            return format_guess(body)
         return info_line(body, context)
 
     # What messages say of one another; decoding one has no use for it.

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 from dissectors.api import Context, Values
-from dissectors.lesson import Exchange, Held, Standing
+from dissectors.name_binding import Exchange, Held, Standing
 from dissectors.session_state import Partition, SessionChange, SessionKind, Sessions
 
 FETCH, SHARE_FETCH = 1, 78
@@ -40,14 +40,14 @@ def standing(exchanges: Iterable[Exchange]) -> Standing | None:
         if earlier is None:
             continue
         number = earlier.get("sessionEpoch")
-        if number == 0 and _opened(exchange.answer()) == session:
+        if number == 0 and _find_opened_session(exchange.answer()) == session:
             changes.append(earlier)
             since = exchange.number
             break
         if earlier.get("sessionId") == session:
             if number in (0, -1):
                 break  # this session ended here, and another one has the same id
-            if not _failed(exchange.answer()):
+            if not _has_failed(exchange.answer()):
                 changes.append(earlier)
     held: dict[Partition, int | None] = {}
     for change in reversed(changes):
@@ -56,11 +56,11 @@ def standing(exchanges: Iterable[Exchange]) -> Standing | None:
     return Standing(session, epoch, tuple(found), since)
 
 
-def _opened(answer: Values | None) -> object:
+def _find_opened_session(answer: Values | None) -> object:
     return None if answer is None or answer.get("errorCode") else answer.get("sessionId")
 
 
-def _failed(answer: Values | None) -> bool:
+def _has_failed(answer: Values | None) -> bool:
     return answer is not None and bool(answer.get("errorCode"))
 
 
@@ -105,13 +105,13 @@ def _numbers(request: Values, name: str, number: str | None = None) -> Iterator[
 
 def _session_of(key: tuple[Hashable, ...], answer: Values | None) -> tuple[Hashable, ...] | None:
     """The session that the answer to a Fetch names."""
-    session = _opened(answer)
+    session = _find_opened_session(answer)
     return (session,) if session else None
 
 
 def _share_session_of(key: tuple[Hashable, ...], answer: Values | None) -> tuple[Hashable, ...] | None:
     """The session of a ShareFetch, which its request names."""
-    return None if _failed(answer) else key
+    return None if _has_failed(answer) else key
 
 
 def _paths(*names: str) -> frozenset[tuple[str, ...]]:
@@ -134,7 +134,7 @@ _KINDS = (
         _change,
         _paths("errorCode", "sessionId"),
         _session_of,
-        _failed,
+        _has_failed,
     ),
     SessionKind(
         SHARE_FETCH,
@@ -151,7 +151,7 @@ _KINDS = (
         _share_change,
         _paths("errorCode"),
         _share_session_of,
-        _failed,
+        _has_failed,
     ),
 )
 

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from dissectors.api import Body, Context, Role
-from dissectors.kafka.schemas import operation
+from dissectors.kafka.labels import find_operation_name
+from dissectors.kafka.summaries import SUMMARIES
 from dissectors.kafka.tables import table
-from dissectors.kafka.verbs import SUMMARIES
 from dissectors.wire.summary import Say
 
 _SASL = frozenset({17, 36})
@@ -26,7 +26,7 @@ def info_line(body: Body, context: Context) -> str:
     values: dict[str, Any] = body.values
     parts = []
     if _speaks_sasl(context):
-        from dissectors.kafka.sasl.words import sasl_words  # few messages are part of an exchange of tokens
+        from dissectors.kafka.sasl.tokens import sasl_words  # few messages are part of an exchange of tokens
 
         error = [] if body.error is None else [body.error[1]]
         return ", ".join([*error, *sasl_words(values, context)])
@@ -47,7 +47,7 @@ def _speaks_sasl(context: Context) -> bool:
 def _line(code: int | None, version: int | None, response: bool, raw: bool) -> tuple[Say, ...]:
     """The phrases of a message's line, in order."""
     content = table("info")
-    name = None if code is None or raw else operation(code)
+    name = None if code is None or raw else find_operation_name(code)
     if name is None:
         return tuple(map(SUMMARIES.phrase, content["unknown"]))
     direction = "response" if response else "request"

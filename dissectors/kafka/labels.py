@@ -58,7 +58,7 @@ def _utf8(data: Any) -> str | None:
         return None
 
 
-def authorized_operations(bits: int) -> str | None:
+def format_authorized_operations(bits: int) -> str | None:
     """The operations that a set of bits allows, by name; a broker that was not asked says the least int32.
 
     Bit n is the ACL operation n. One without a name keeps its number.
@@ -88,15 +88,19 @@ def is_sensitive(key: object) -> bool:
     return isinstance(key, str) and _sensitive().search(key) is not None
 
 
-def _api(key: Any) -> str | None:
-    from dissectors.kafka.schemas import operation  # the schemas are made with these labels
+@cache
+def _operations() -> Mapping[int, str]:
+    return {row["key"]: row["name"] for row in table("messages")["messages"]}
 
-    return operation(key)
+
+def find_operation_name(key: int) -> str | None:
+    """Returns the name of an API key, None for a key that no release knows."""
+    return _operations().get(key)
 
 
 _MADE: Mapping[str, Label] = {
-    "api": _api,
-    "authorizedOperations": authorized_operations,
+    "api": find_operation_name,
+    "authorizedOperations": format_authorized_operations,
     "error": error_name,
     "utf8": _utf8,
 }

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 from dissectors.api import Role
-from dissectors.kafka.embedded.rules import RECORDS
 from dissectors.kafka.header import ENVELOPE
+from dissectors.kafka.nested.rules import RECORDS
 from dissectors.message import Values
 from dissectors.payload import Asked, Carriers, Payload, Payloads, Place, Record, number
 from dissectors.wire.embedded import Embedded
@@ -31,19 +31,19 @@ _Around = tuple[str | None, int | None]
 
 
 @cache
-def carriers() -> Carriers:
+def list_carriers() -> Carriers:
     """See Payloads.carriers: records by API, an Envelope around any message, an answer that is only guessed at."""
     sites = (*RECORDS, (ENVELOPE, False), (ENVELOPE, True))
     named = {(key, role) for key, response in sites for role in _ROLES[response]}
     return frozenset({*named, (None, Role.RESPONSE)})
 
 
-def payloads(values: Values, asked: Asked) -> Iterator[Payload]:
+def iterate_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
     """Of a decoded body, in its order."""
-    yield from _found(values, (), (None, None))
+    yield from _walk_structures(values, (), (None, None))
 
 
-def _found(value: Any, place: Place, around: _Around) -> Iterator[Payload]:
+def _walk_structures(value: Any, place: Place, around: _Around) -> Iterator[Payload]:
     """Walks structures; bodies are as deep as their layouts, or as an envelope with one in it."""
     if isinstance(value, Embedded):
         value = value.value
@@ -55,12 +55,12 @@ def _found(value: Any, place: Place, around: _Around) -> Iterator[Payload]:
             if name in _RECORDS and isinstance(each, Sequence) and not is_plain(each):
                 yield from _batches(each, (*place, name), around)
             elif not is_plain(each):
-                yield from _found(each, (*place, name), around)
+                yield from _walk_structures(each, (*place, name), around)
     elif isinstance(value, list):
         for number, each in enumerate(value):
             if is_plain(each):
                 return
-            yield from _found(each, (*place, number), around)
+            yield from _walk_structures(each, (*place, number), around)
 
 
 def _batches(batches: Sequence[Any], place: Place, around: _Around) -> Iterator[Payload]:
@@ -85,4 +85,4 @@ def _record(record: Any, place: Place, around: _Around) -> Iterator[Payload]:
             yield Payload((*place, kind), kind, data, name, told)
 
 
-PAYLOADS = Payloads(payloads, carriers)
+PAYLOADS = Payloads(iterate_payloads, list_carriers)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from struct import Struct
 
 from dissectors.api import Context, Role
-from dissectors.kafka.body import decode
+from dissectors.kafka.body import decode_values
 from dissectors.kafka.header import MAXIMUM, NEWER
 from dissectors.kafka.schemas import apis, body_schema, header_version
 from dissectors.wire.plan import resolve
@@ -87,7 +87,7 @@ def _produce(prefix: bytes, size: int, version: int) -> int:
 
     One that is cut before them is weak evidence if its client has a name.
     """
-    body = decode(prefix[: size + 4], Context(Role.REQUEST, 0, version))
+    body = decode_values(prefix[: size + 4], Context(Role.REQUEST, 0, version))
     if version in apis()[0].versions and not any(finding.code in _UNFIT for finding in body.findings):
         return REQUEST
     topics = body.values.get("topicData")

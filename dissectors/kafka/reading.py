@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from dissectors.api import Context, Role
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.delicate import may_hide
 from dissectors.kafka.header import NEWER, body_offset
-from dissectors.kafka.schemas import apis, body_schema, variants
+from dissectors.kafka.schemas import apis, body_schema, list_variants
+from dissectors.kafka.sensitive import may_hide
 from dissectors.kafka.tables import table
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, values_decoder
@@ -109,12 +109,12 @@ def _is_exact(plan: Plan, message: bytes, at: int) -> bool:
 def has_variants(key: int, version: int, response: bool) -> bool:
     """Whether a release wrote this version otherwise."""
     plan = body_plan(key, version, response)
-    return plan is not None and bool(variants(plan.name, plan.version))
+    return plan is not None and bool(list_variants(plan.name, plan.version))
 
 
 def _variant(message: bytes, plan: Plan, key: int, response: bool) -> Reading | None:
     """The other layout of this version that takes all of a whole frame, where the usual one does not."""
-    others = variants(plan.name, plan.version)
+    others = list_variants(plan.name, plan.version)
     if not others or int.from_bytes(message[:4]) + 4 != len(message):
         return None
     try:

@@ -39,12 +39,6 @@ def apis() -> Mapping[int, Api]:
     return found
 
 
-def operation(key: int) -> str | None:
-    """The name of an API key."""
-    api = apis().get(key)
-    return None if api is None else api.name
-
-
 @cache
 def _rows() -> Mapping[int, Mapping[str, Any]]:
     return {row["key"]: row for row in table("messages")["messages"]}
@@ -59,15 +53,15 @@ def body_schema(key: int, response: bool) -> Schema:
 
 
 @cache
-def _named() -> Mapping[str, Mapping[str, Any]]:
+def _list_named_rows() -> Mapping[str, Mapping[str, Any]]:
     messages = table("messages")
     return {row["name"]: row for part in (messages["headers"], messages["data"]) for row in part}
 
 
 @lru_cache(maxsize=64)
-def named_schema(name: str) -> Schema:
+def load_named_schema(name: str) -> Schema:
     """A header or an embedded structure by its name, `RequestHeader`, `ConsumerProtocolSubscription`."""
-    return Schema.parse(name, _named()[name], KAFKA)
+    return Schema.parse(name, _list_named_rows()[name], KAFKA)
 
 
 @slotted(eq=False)
@@ -79,7 +73,7 @@ class Variant:
 
 
 @lru_cache(maxsize=1024)
-def variants(name: str, version: int) -> tuple[Variant, ...]:
+def list_variants(name: str, version: int) -> tuple[Variant, ...]:
     """The layouts beside the usual one that releases wrote under this version of a message or structure."""
     return tuple(
         Variant(resolve(Schema.parse(name, row, KAFKA), version), row["releases"])

@@ -11,8 +11,8 @@ from binascii import b2a_base64
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-from dissectors.holes import Extent, Shape
 from dissectors.kafka.labels import is_sensitive, labels
+from dissectors.symbolic import Extent, Shape
 from dissectors.wire.budget import Budget
 from dissectors.wire.dialect import Dialect, Sized
 from dissectors.wire.nonfinite import float_value
@@ -58,10 +58,10 @@ def _unfold_records(reader: Reader, stop: int) -> None:
     unfold_records(reader, stop)
 
 
-def _stencil_records(shape: Shape, extent: Extent) -> object:
-    from dissectors.kafka.records.stencil import stencil_records
+def _template_records(shape: Shape, extent: Extent) -> object:
+    from dissectors.kafka.records.template import template_records
 
-    return stencil_records(shape, extent)
+    return template_records(shape, extent)
 
 
 def _may_swell(data: bytes, at: int, size: int) -> bool:
@@ -75,7 +75,7 @@ def _glance() -> Callable[[bytes, int, int], bool]:
     return may_inflate
 
 
-def _sized(name: str, flexible: bool, nullable: bool) -> Sized:
+def _make_sized(name: str, flexible: bool, nullable: bool) -> Sized:
     full = f"{'compact_' if flexible else ''}{'nullable_' if nullable and name != 'records' else ''}{name}"
     if name == "string":
         return Sized(full, _UVARINT if flexible else _INT16, nullable, bytes.decode)
@@ -88,13 +88,13 @@ def _sized(name: str, flexible: bool, nullable: bool) -> Sized:
         nullable,
         nested=_record_values,
         unfold=_unfold_records,
-        stencil=_stencil_records,
+        template=_template_records,
         swells=_may_swell,
     )
 
 
 _SIZED = {
-    (name, flexible, nullable): _sized(name, flexible, nullable)
+    (name, flexible, nullable): _make_sized(name, flexible, nullable)
     for name in ("string", "bytes", "records")
     for flexible in (False, True)
     for nullable in (False, True)

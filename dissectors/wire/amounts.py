@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.holes import length, made
+from dissectors.symbolic import length, made
 
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
 _SIZES = ("KiB", "MiB", "GiB")

@@ -2,8 +2,8 @@
 
 Theory. A condition is a row of clauses, all of which must hold, or several such rows with `or` between them. It becomes
 Python source once, because it is asked of every message. Fields may be missing in a body that breaks, so a comparison
-with what is not there, or is of another type, does not hold. Values may be symbolic (dissectors.holes): these are only
-compared, which notes the outcome.
+with what is not there, or is of another type, does not hold. Values may be symbolic (dissectors.symbolic): these are
+only compared, which notes the outcome.
 
     path                  is there, and not false, 0 or empty
     not path              the opposite
@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-from dissectors.holes import below, derived
+from dissectors.symbolic import below, derived
 from dissectors.wire.embedded import Embedded
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]

@@ -16,7 +16,7 @@ from dissectors.wire.primitive import Fixed, Length
 
 if TYPE_CHECKING:
     from dissectors.field import Label
-    from dissectors.holes import Extent, Shape
+    from dissectors.symbolic import Extent, Shape
     from dissectors.wire.budget import Budget
     from dissectors.wire.reader import Reader
 
@@ -27,9 +27,10 @@ class Sized:
 
     `convert` makes the plain value of the bytes (None: they are the value). It may raise UnicodeDecodeError, then the
     bytes are the value. A type with an inner structure has `nested` (bytes and budget to plain value, may raise
-    DecodeError) and `unfold`, its twin in the field decoder: it reads the content into the node that is open, as far as
-    the offset it is given. `stencil` is the third: the extent in a shape to a value with holes (wire/stencil.py).
-    `swells` says of content (source, offset, size) that is passed over whether it may be far more than its bytes.
+    DecodeError) and `unfold`, its fast path in the field decoder: it reads the content into the node that is open, as
+    far as the offset it is given. `template` is the third: the extent in a shape to a value with holes
+    (wire/template.py). `swells` says of content (source, offset, size) that is passed over whether it may be far more
+    than its bytes.
     """
 
     type: str
@@ -38,7 +39,7 @@ class Sized:
     convert: Callable[[bytes], object] | None = None
     nested: Callable[[bytes, Budget], object] | None = None
     unfold: Callable[[Reader, int], None] | None = None
-    stencil: Callable[[Shape, Extent], object] | None = None
+    template: Callable[[Shape, Extent], object] | None = None
     swells: Callable[[bytes, int, int], bool] | None = None
 
     @property

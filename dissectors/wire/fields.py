@@ -1,8 +1,8 @@
 """The field decoder: the steps of a plan, walked with a cursor that keeps where every value lies.
 
-Theory. It is the twin of what emit.py writes out, made from the same plan: slower, since it asks at every step what
-that step is, but it can stop anywhere and tell where and why. So the fast decoder never explains itself: what it
-cannot read is read again here. tests/dissectors/wire hold the two equal.
+Theory. It is the reference implementation of what emit.py writes out, made from the same plan: slower, since it asks at
+every step what that step is, but it can stop anywhere and tell where and why. So the fast decoder never explains
+itself: what it cannot read is read again here. tests/dissectors/wire hold the two equal.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from dissectors.slotted import slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import FAILURES, Decode, First
-from dissectors.wire.notice import Notices
+from dissectors.wire.expert_info import ExpertInfoTable
 from dissectors.wire.primitive import Fixed
 from dissectors.wire.reader import Read, Reader, trailing
 from dissectors.wire.specs import REST, Wrapping, members
@@ -101,8 +101,8 @@ class Recipe:
 
     length: of the prefix; None where there is none in front. start: where the body begins; may raise one of FAILURES.
     read: the plan's emitted decoder.
-    first_error: the first error code in values, or 0, and error_name its name. tree: the annotated way. notices: what
-    values say of themselves beside; the tree finds the same.
+    first_error: the first error code in values, or 0, and error_name its name. tree: the annotated way. expert info:
+    what values say of themselves beside; the tree finds the same.
     """
 
     length: Fixed | None
@@ -111,7 +111,7 @@ class Recipe:
     first_error: First
     error_name: ErrorName
     tree: Callable[[bytes, Context], Tree]
-    notices: Notices | None = None
+    expert_info: ExpertInfoTable | None = None
 
 
 def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[Finding, ...] = ()) -> Body:
@@ -134,7 +134,7 @@ def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[
     if stop < end:
         values[REST.name] = message[stop:]
         findings += (trailing(end - stop, "behind the body", 0, stop),)
-    if recipe.notices is not None:
-        findings += recipe.notices(values)
+    if recipe.expert_info is not None:
+        findings += recipe.expert_info(values)
     code = recipe.first_error(values)
     return Body(values, error_of(code, recipe.error_name) if code else None, findings)

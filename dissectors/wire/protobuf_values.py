@@ -1,8 +1,9 @@
-"""Protocol Buffers to plain values: the fast twin of protobuf_fields.py.
+"""Protocol Buffers to plain values: the fast fast path of protobuf_fields.py.
 
 Theory. A field that no row knows, or that comes in another wire type than its row's, keeps its number and bytes. Of a
 field that may come once the last one counts. On what is out of the ordinary (a required field missing, text that is not
-UTF-8, bytes that end too early) one of emit.FAILURES is raised, at any place and without a reason: the twin tells it.
+UTF-8, bytes that end too early) one of emit.FAILURES is raised, at any place and without a reason: the fast path tells
+it.
 """
 
 from __future__ import annotations

@@ -10,24 +10,24 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, partial
 
-from dissectors.api import Body, Context, Dissector, Measure, Path, Pick, Role, VarintPrefixed
-from dissectors.catalog import Catalog, Layout, Member, Short
+from dissectors.api import Body, Context, Dissector, Framer, Path, Pick, Role, VarintPrefixed
+from dissectors.catalog import Catalog, FieldAlias, Layout, Member
 from dissectors.errors import Truncated
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.guide import Page
-from dissectors.wire.describe.entry import Entry, entry_data
-from dissectors.wire.describe.shelf import Shelf
-from dissectors.wire.describe.text import enum_text, overview
 from dissectors.wire.emit import first_nonzero, values_decoder
+from dissectors.wire.field_aliases import Row, load_field_aliases
 from dissectors.wire.fields import read_members
+from dissectors.wire.guide.entry import Entry, entry_data
+from dissectors.wire.guide.shelf import Shelf
+from dissectors.wire.guide.text import enum_text, overview
 from dissectors.wire.members import of_schema
 from dissectors.wire.message import Recipe, folded, unframed, values_by
-from dissectors.wire.pick import pick
 from dissectors.wire.plan import Plan, bits_type, resolve
+from dissectors.wire.projection import pick
 from dissectors.wire.reader import Reader
 from dissectors.wire.schema import FieldSchema, Schema, Versions
-from dissectors.wire.shorts import Row, shorts_of
 from dissectors.wire.summary import Say, Summaries
 
 _UNKNOWN = FieldSpec("message", "undecoded")
@@ -44,8 +44,8 @@ class SchemaDissector(Dissector):
 
     framer: how messages are cut out. schemas: of the whole message, also of what stands in front of its body. enums:
     names of numbers; those of ERROR are the errors that messages report. lines: the phrases of an operation's line
-    (wire.summary), joined by commas. shortcuts: names for what people ask of any message (wire.shorts). version: of
-    messages whose Context has none.
+    (wire.summary), joined by commas. shortcuts: names for what people ask of any message (wire.field_aliases). version:
+    of messages whose Context has none.
     """
 
     framer: VarintPrefixed
@@ -70,7 +70,7 @@ class SchemaDissector(Dissector):
             return None
         return resolve(schema, self.version if context.version is None else context.version)
 
-    def measure(self, from_client: bool, opening: bool) -> Measure | None:
+    def make_framer(self, from_client: bool, opening: bool) -> Framer | None:
         """By the varint in front, where that is the framing."""
         return self.framer
 
@@ -131,13 +131,13 @@ def _undecoded(reader: Reader) -> None:
 class _SchemaCatalog(Catalog):
     def __init__(self, schemas: Mapping[int, Schema], shortcuts: Sequence[Row], errors: Collection[str]) -> None:
         self._schemas, self._errors = schemas, errors
-        self._shorts = shorts_of(shortcuts, self._named_members)
+        self._field_aliases = load_field_aliases(shortcuts, self._named_members)
 
     def layouts(self) -> Sequence[Layout]:
         return [Layout(each.name, None, partial(self._members, code)) for code, each in self._schemas.items()]
 
-    def shorts(self) -> Sequence[Short]:
-        return self._shorts
+    def field_aliases(self) -> Sequence[FieldAlias]:
+        return self._field_aliases
 
     def errors(self) -> Collection[str]:
         return self._errors

@@ -1,4 +1,4 @@
-"""A message of sections, each behind its own size, read as plain values or as symbolic ones (dissectors.holes).
+"""A message of sections, each behind its own size, read as plain values or as symbolic ones (dissectors.symbolic).
 
 Theory. Some frames are Protocol Buffers messages behind sizes of four bytes, one after the other, a checksum of what
 follows it, and a rest that has no size of its own. What stands where is a protocol's function over one of the two
@@ -14,12 +14,22 @@ from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 from dissectors.api import Body, Context
-from dissectors.holes import UVARINT, Checksum, Extent, Integer, ReadMany, Shape, Shapeless, Stencil, Term
+from dissectors.symbolic import (
+    UVARINT,
+    Checksum,
+    Extent,
+    Integer,
+    MessageTemplate,
+    NotTemplatable,
+    ReadMany,
+    Shape,
+    Term,
+)
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf import DEPTH, MessageType
-from dissectors.wire.protobuf_stencil import Stenciler
+from dissectors.wire.protobuf_template import ProtobufTemplater
 from dissectors.wire.protobuf_values import decode
 from dissectors.wire.varint import Unfit, uvarint
 
@@ -39,7 +49,7 @@ Read: TypeAlias = Callable[[bytes, tuple[int, ...], Budget], Any]
 
 
 class Sections(Protocol):
-    """What reads a message from `begin` to `end` of `data`. All methods raise one of emit.FAILURES, or Shapeless."""
+    """Reads a message from `begin` to `end` of `data`. All methods raise one of emit.FAILURES or NotTemplatable."""
 
     data: bytes
     begin: int
@@ -112,7 +122,7 @@ class SymbolicSections:
     def __init__(self, shape: Shape, begin: int, end: int) -> None:
         self.data, self.begin, self.end = shape.data, begin, end
         self.size: Any = shape.encloses(Term(begin, _WORD, "I"), 0, begin + _WORD, end)
-        self._shape, self._reader = shape, Stenciler(shape)
+        self._shape, self._reader = shape, ProtobufTemplater(shape)
         self._sizes: list[Term] = []
 
     def inner(self, begin: int, at: int, end: int, message: MessageType) -> dict[str, Any]:
@@ -126,7 +136,7 @@ class SymbolicSections:
     def section(self, begin: int, end: int, message: MessageType) -> dict[str, Any]:
         """See Sections."""
         if end > self.end:
-            raise Shapeless
+            raise NotTemplatable
         term = Term(begin - _WORD, _WORD, "I")
         found = self._reader.part(term, begin, end, message)
         self._sizes.append(term)
@@ -145,16 +155,16 @@ class SymbolicSections:
     def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
         """See Sections."""
         if at == self.end or not all(type(each) is Integer for each in asked):
-            raise Shapeless
+            raise NotTemplatable
         read_many = _together(read)
         (value,) = read_many([self.data[at : self.end]], [tuple(each.value for each in asked)])
         if value is None:
-            raise Shapeless
+            raise NotTemplatable
         return self._shape.nested(self._extent(at), read_many, value, asked)
 
     def embedded(self, at: int, message: MessageType) -> Any:
         """See Sections; few messages have one, so each stands for itself."""
-        raise Shapeless
+        raise NotTemplatable
 
     def _extent(self, at: int) -> Extent:
         """What is left from a place on: the message's size, less those of its sections and of what has none."""
@@ -199,7 +209,7 @@ def symbolic(
     message: bytes,
     context: Context,
     request: tuple[bytes, Context] | None,
-) -> Stencil | None:
+) -> MessageTemplate | None:
     """What Dissector.template gives: `read` reads a message, and `body` makes a Body of its values.
 
     None for a message that stands for itself, as one does that there is a finding about.
@@ -211,6 +221,6 @@ def symbolic(
         beside = None if request is None else SymbolicSections(shape, len(message), len(shape.data))
         asked = None if beside is None else read(beside)
         made = body(values, sections, context)
-    except (Shapeless, *FAILURES):
+    except (NotTemplatable, *FAILURES):
         return None
-    return None if made.findings else Stencil(shape, made._replace(request=asked))
+    return None if made.findings else MessageTemplate(shape, made._replace(request=asked))

@@ -5,7 +5,7 @@ partitions, an error by name. So each operation's line is a row of a table, and 
 function, once. A place that says nothing (null, an empty text, -1) silences the phrase around it, so few phrases need
 conditions; what stands in parentheses may be silent by itself. Of phrases with `|` between them the first that says
 something counts. A backslash makes a parenthesis a character. Fields may be missing, in a body that breaks, and may be
-holes (dissectors.holes), which note what they are asked: a phrase asks as little as it can, and prints the rest.
+holes (dissectors.symbolic), which note what they are asked: a phrase asks as little as it can, and prints the rest.
 
 A place is a path, or several with `|` between them for the first that says something (the last may be a 'text'), and
 what is made of its value:
@@ -30,8 +30,8 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from dissectors.field import Label
-from dissectors.holes import Nested, made, plain
 from dissectors.slotted import field, slotted
+from dissectors.symbolic import Nested, made, plain
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.condition import Condition, condition, number_of, walk
 from dissectors.wire.cut import length_of as all_of
@@ -46,7 +46,7 @@ Say: TypeAlias = Callable[[Any, list[int]], str | None]
 
 Get: TypeAlias = Callable[[Any], Any]
 
-Verb: TypeAlias = Callable[[Any, str], str | None]
+Formatter: TypeAlias = Callable[[Any, str], str | None]
 """From a value, which is not null, and the words behind the verb's name."""
 
 _Value = TypeVar("_Value")
@@ -66,16 +66,16 @@ def _no_labels(enum: str) -> Label | None:
 class Summaries:
     """What the phrases of one protocol may name.
 
-    labels: the label function of an enum, by its name. error_name: of an error code. verbs: the protocol's own.
+    labels: the label function of an enum, by its name. error_name: of an error code. formatters: the protocol's own.
     numbers: those of them that make a text of a number, which are given plain numbers. phrases: those that are phrases
-    about a struct. nulls: verbs about a list that is null: what that means, and whether the same is meant by an empty
-    one. several: verbs that say several things, with commas between them. nothing: by field, a value that stands for
-    none. counts: what is counted or chosen in a list, by the name behind a `/`.
+    about a struct. nulls: formatters about a list that is null: what that means, and whether the same is meant by an
+    empty one. several: formatters that say several things, with commas between them. nothing: by field, a value that
+    stands for none. counts: what is counted or chosen in a list, by the name behind a `/`.
     """
 
     labels: Callable[[str], Label | None] = _no_labels
     error_name: Callable[[int], str | None] = str
-    verbs: Mapping[str, Verb] = field(default_factory=dict)
+    formatters: Mapping[str, Formatter] = field(default_factory=dict)
     nulls: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
     several: frozenset[str] = frozenset()
     nothing: Mapping[str, object] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class Summaries:
             return _of_null(path, f"{self.nulls[word][0]} {noun}".rstrip(), self.nulls[word][1])
         if word in self.numbers:
             return _numbered(get, self.numbers[word])
-        return _measured(get, self.verbs.get(word) or VERBS[word], noun)
+        return _measured(get, self.formatters.get(word) or FORMATTERS[word], noun)
 
     def _getter(self, path: str, nothing: tuple[object, ...]) -> Get:
         """The function from a struct to what a path leads to; None where there is nothing."""
@@ -351,7 +351,7 @@ def _chosen(get: Get, words: str) -> Say:
     return say
 
 
-def _measured(get: Get, verb: Verb, words: str) -> Say:
+def _measured(get: Get, verb: Formatter, words: str) -> Say:
     def say(struct: Any, _: list[int]) -> str | None:
         value = get(struct)
         return None if value is None else verb(value, words)
@@ -387,7 +387,7 @@ _KINDS: dict[str, Callable[[Get, str], Say]] = {
 }
 
 
-# ---- what verbs are made of
+# ---- what formatters are made of
 
 
 def text_of(function: Callable[[int], str], number: Any) -> str:
@@ -395,7 +395,7 @@ def text_of(function: Callable[[int], str], number: Any) -> str:
     return made(function, number)
 
 
-def of_plain(kind: type[_Value], function: Callable[[_Value], str | None]) -> Verb:
+def of_plain(kind: type[_Value], function: Callable[[_Value], str | None]) -> Formatter:
     """A verb that looks into a value of a type: only messages in which that is the same are alike."""
     return lambda value, _: function(plain(value)) if isinstance(value, kind) else None
 
@@ -418,7 +418,7 @@ def wire_size(function: Callable[[Any], int], value: Any) -> Any:
     return value.size if type(value) is Nested else function(value)
 
 
-# ---- verbs
+# ---- formatters
 
 
 def _duration(value: Any, _: str) -> str | None:
@@ -448,7 +448,7 @@ def _texts(value: Any, _: str) -> str | None:
     return (f"{text}, {len(value) - SHOWN} more" if len(value) > SHOWN else text) or None
 
 
-VERBS: Mapping[str, Verb] = {
+FORMATTERS: Mapping[str, Formatter] = {
     "length": length_of,
     "many": _many,
     "ms": _duration,

@@ -13,15 +13,15 @@ from dissectors.wire.message import folded, unframed
 from dissectors.wire.plan import Plan
 
 
-def decode(plan: Plan, message: bytes) -> Body:
+def decode_values(plan: Plan, message: bytes) -> Body:
     """The values of a record that is a message of its own."""
     try:
         values, stop = values_decoder(plan)(message, 0, Budget())
     except FAILURES:
         stop = -1
-    return Body(values, None) if stop == len(message) else folded(read(plan, message))
+    return Body(values, None) if stop == len(message) else folded(decode_tree(plan, message))
 
 
-def read(plan: Plan, message: bytes) -> Tree:
+def decode_tree(plan: Plan, message: bytes) -> Tree:
     """The same annotated."""
     return unframed(message, partial(read_members, steps=plan.steps))

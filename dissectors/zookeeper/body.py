@@ -18,16 +18,16 @@ from dissectors.wire.message import Recipe, folded, framed, values_by
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Layout, Wrapping
-from dissectors.zookeeper import notices, words
-from dissectors.zookeeper.connects import add_notices, connect_plan
-from dissectors.zookeeper.forms import Form, form
+from dissectors.zookeeper import expert_info, four_letter_commands
+from dissectors.zookeeper.connects import add_expert_info, connect_plan
+from dissectors.zookeeper.forms import RecordForm, find_form
 from dissectors.zookeeper.guessing import NOTHING, Guess
 from dissectors.zookeeper.header import has_absurd_error, lacks_path
-from dissectors.zookeeper.inside import OPENED, RECONFIG
-from dissectors.zookeeper.inside.hidden import hide_framed, is_delicate, resembles_connect
-from dissectors.zookeeper.inside.opened import open_tree, open_values
 from dissectors.zookeeper.jute import INT, LONG
 from dissectors.zookeeper.labels import error_name, transaction
+from dissectors.zookeeper.nested import OPENED, RECONFIG
+from dissectors.zookeeper.nested.hidden import hide_framed, is_sensitive_message, resembles_connect
+from dissectors.zookeeper.nested.opened import open_tree, open_values
 from dissectors.zookeeper.recipes import (
     EVENT,
     connect_recipe,
@@ -48,41 +48,41 @@ _PAYLOAD = FieldSpec("payload", "bytes")
 _SECRET_PAYLOAD = FieldSpec("payload", "bytes", secret=True)
 
 
-def decode(message: bytes, context: Context) -> Body:
+def decode_values(message: bytes, context: Context) -> Body:
     """The values of a message, the first error that it reports, and what there is to say."""
-    if _is_wordy(message, context):
-        body = words.decode(message)
-        return body._replace(findings=(*body.findings, *notices.of_word(message)))
+    if _is_command_text(message, context):
+        body = four_letter_commands.decode_values(message)
+        return body._replace(findings=(*body.findings, *expert_info.of_word(message)))
     found = _guess(message, context)
     recipe = _recipe_of(message, context, found.opcode)
     if recipe is None:
-        return folded(read(message, context), error_name)
+        return folded(decode_tree(message, context), error_name)
     body = values_by(recipe, message, context, tuple(_doubts(message, context, found)))
     code = context.code if found.opcode is None else found.opcode
     if code in OPENED:
         open_values(body.values, answers_reconfig=code == RECONFIG)
-    if body.findings and "_rest" in body.values and _is_delicate(message, context):
-        return folded(read(message, context), error_name)
+    if body.findings and "_rest" in body.values and _is_sensitive(message, context):
+        return folded(decode_tree(message, context), error_name)
     return body
 
 
-def read(message: bytes, context: Context) -> Tree:
+def decode_tree(message: bytes, context: Context) -> Tree:
     """The annotated tree of a message."""
-    if _is_wordy(message, context):
-        tree = words.read(message)
-        tree.findings.extend(notices.of_word(message))
+    if _is_command_text(message, context):
+        tree = four_letter_commands.decode_tree(message)
+        tree.findings.extend(expert_info.of_word(message))
         return tree
     found = _guess(message, context)
     tree = framed(message, INT, partial(_content, context=context, guess=found), _doubts(message, context, found))
-    add_notices(tree, context)
-    if _is_delicate(message, context):
+    add_expert_info(tree, context)
+    if _is_sensitive(message, context):
         body = next((node for node in tree.fields if node.spec is _BODY), None)
         hide_framed(tree, body, message, misread=context.role is Role.REQUEST and lacks_path(message))
     return open_tree(tree, answers_reconfig=RECONFIG in (context.code, found.opcode))
 
 
-def _is_delicate(message: bytes, context: Context) -> bool:
-    return is_delicate(message, context.code, connect_plan(message, context) is not None)
+def _is_sensitive(message: bytes, context: Context) -> bool:
+    return is_sensitive_message(message, context.code, connect_plan(message, context) is not None)
 
 
 def _guess(message: bytes, context: Context) -> Guess:
@@ -94,17 +94,17 @@ def _guess(message: bytes, context: Context) -> Guess:
     return guess(message) if is_orphan(message, context) else NOTHING
 
 
-def _is_wordy(message: bytes, context: Context) -> bool:
+def _is_command_text(message: bytes, context: Context) -> bool:
     if context.code is not None:
         return False
     if context.role is Role.REQUEST:
-        return words.word_of(message) is not None
-    return context.role is Role.RESPONSE and words.is_text(message)
+        return four_letter_commands.word_of(message) is not None
+    return context.role is Role.RESPONSE and four_letter_commands.is_text(message)
 
 
 def _doubts(message: bytes, context: Context, guess: Guess) -> Iterator[Finding]:
     """What there is to say before a message is read."""
-    yield from notices.of_size(message, context)
+    yield from expert_info.of_size(message, context)
     if guess.finding is not None:
         yield guess.finding
     if context.code is not None and context.code not in operations():
@@ -116,13 +116,13 @@ def _recipe_of(message: bytes, context: Context, guessed: int | None) -> Recipe 
     if context.role is Role.RESPONSE and context.code is not None and has_absurd_error(message):
         return None
     if guessed is not None:
-        return reply_recipe(guessed, message, read)
+        return reply_recipe(guessed, message, decode_tree)
     if context.code is None:
         plan = connect_plan(message, context)
-        return None if plan is None else connect_recipe(plan, read)
+        return None if plan is None else connect_recipe(plan, decode_tree)
     if context.role is Role.REQUEST:
-        return request_recipe(context.code, read)
-    return reply_recipe(context.code, message, read)
+        return request_recipe(context.code, decode_tree)
+    return reply_recipe(context.code, message, decode_tree)
 
 
 def _content(reader: Reader, context: Context, guess: Guess) -> None:
@@ -152,7 +152,7 @@ def _request(reader: Reader, code: int | None) -> None:
     if known is None:
         _payload(reader)
     elif known.request is not None:
-        _body(reader, form(known.request))
+        _body(reader, find_form(known.request))
 
 
 def _reply(reader: Reader, code: int | None, secret: bool) -> None:
@@ -172,10 +172,10 @@ def _reply(reader: Reader, code: int | None, secret: bool) -> None:
     assert code is not None
     record = response_record(code, error, reader.at < reader.end)
     if record is not None:
-        _body(reader, form(record))
+        _body(reader, find_form(record))
 
 
-def _body(reader: Reader, form: Form) -> None:
+def _body(reader: Reader, form: RecordForm) -> None:
     reader.enter(_BODY)
     form.unfold(reader)
     reader.leave()

@@ -10,7 +10,7 @@ from dissectors.api import Context, Role
 from dissectors.field import Tree
 from dissectors.wire.plan import Plan
 from dissectors.wire.specs import members
-from dissectors.zookeeper import notices
+from dissectors.zookeeper import expert_info
 from dissectors.zookeeper.header import CUT_CONNECT, PASSWORD_AT, password_of
 from dissectors.zookeeper.schemas import plan_by_size
 
@@ -31,7 +31,7 @@ def connect_plan(message: bytes, context: Context) -> Plan | None:
     return plan_by_size("ConnectRequest" if asks else ANSWER, size - max(password, 0))
 
 
-def add_notices(tree: Tree, context: Context) -> None:
+def add_expert_info(tree: Tree, context: Context) -> None:
     """Adds what there is to say of an answer, if the tree is one."""
     if context.code is None and context.role is Role.RESPONSE:
-        tree.findings.extend(notices.notices("connected")(members(tree.fields)))
+        tree.findings.extend(expert_info.find_expert_info("connected")(members(tree.fields)))

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from dissectors.api import HEADLESS, Conversation, MessageHeader, Outcome, Role, State
 from dissectors.pairing import Key, Unanswered, Waiting
-from dissectors.zookeeper import words
+from dissectors.zookeeper import four_letter_commands
 from dissectors.zookeeper.header import (
     CONNECT,
     CUT_CONNECT,
@@ -81,7 +81,7 @@ class ZooKeeperConversation(Unanswered, Conversation):
             self.begun = True, server
             return self._from_client(handle, prefix, not client)
         self.begun = client, True
-        if self.worded or (not server and words.is_text(prefix)):
+        if self.worded or (not server and four_letter_commands.is_text(prefix)):
             return self._text(prefix)
         return self._from_server(prefix)
 
@@ -109,7 +109,7 @@ class ZooKeeperConversation(Unanswered, Conversation):
     def _from_client(self, handle: int, prefix: bytes, first: bool) -> Outcome:
         if self.worded:
             return Outcome(HEADLESS)  # nobody reads what comes behind a word
-        word = words.request(prefix) if first else None
+        word = four_letter_commands.request(prefix) if first else None
         if word is not None:
             self.worded = True
             self.remember(OPENING, Waiting(handle, word))
@@ -134,8 +134,8 @@ class ZooKeeperConversation(Unanswered, Conversation):
     def _text(self, prefix: bytes) -> Outcome:
         word = self.claim(OPENING) if self.worded else None
         if word is None:
-            return Outcome(words.answer(prefix, None))
-        return Outcome(words.answer(prefix, word.header.operation), word.handle)
+            return Outcome(four_letter_commands.answer(prefix, None))
+        return Outcome(four_letter_commands.answer(prefix, word.header.operation), word.handle)
 
     def _answers_connect(self, prefix: bytes) -> bool | None:
         """Whether a frame is a ConnectResponse; what waits decides where its own bytes leave a doubt."""
@@ -162,7 +162,7 @@ class ZooKeeperConversation(Unanswered, Conversation):
         header = reply_header(prefix, self.client)
         if header.correlation is None or header.correlation == EVENT:
             return Outcome(header)
-        request = self._answered(header.correlation)
+        request = self._claim_answered(header.correlation)
         if request is None:
             return Outcome(header)
         asked = request.header
@@ -172,7 +172,7 @@ class ZooKeeperConversation(Unanswered, Conversation):
         found = MessageHeader(Role.RESPONSE, asked.operation, asked.code, None, header.correlation, self.client, state)
         return Outcome(found, request.handle)
 
-    def _answered(self, xid: int) -> Waiting | None:
+    def _claim_answered(self, xid: int) -> Waiting | None:
         """The request that a reply with this xid answers; where the xid was used again, the first that may be it."""
         key = (True, None, xid)
         request = self.claim(key)

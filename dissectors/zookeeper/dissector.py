@@ -7,13 +7,13 @@ probe.py read the first bytes, body.py everything; the layouts are records of ju
 
 from __future__ import annotations
 
-from dissectors.api import WEAK, Body, Context, Conversation, Dissector, LengthPrefixed, Measure, MessageHeader, lazy
+from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer, LengthPrefixed, MessageHeader, lazy
 from dissectors.field import Tree
-from dissectors.zookeeper.body import decode, read
+from dissectors.zookeeper.body import decode_tree, decode_values
+from dissectors.zookeeper.four_letter_commands import ClientOpening, ServerOpening, is_alone
 from dissectors.zookeeper.header import MAXIMUM, client_header, server_header
-from dissectors.zookeeper.info import info_line, recalled
+from dissectors.zookeeper.info import info_line, list_request_fields
 from dissectors.zookeeper.probe import REPLY_EVIDENCE, reply_evidence, request_evidence
-from dissectors.zookeeper.words import ClientOpening, ServerOpening, is_alone
 
 
 class ZooKeeper(Dissector):
@@ -24,16 +24,16 @@ class ZooKeeper(Dissector):
     framing = LengthPrefixed(4, 0, MAXIMUM)
     columns = ("role", "operation", "correlation", "client", "latency", "zookeeper.path")
     color = "green"
-    bulk = "dissectors.zookeeper.bulk"
+    fast_path = "dissectors.zookeeper.fast_path"
     opens = staticmethod(is_alone)
     projection = lazy("dissectors.zookeeper.layouts:picker")
     template = lazy("dissectors.zookeeper.layouts:TEMPLATE")
-    request_fields = staticmethod(recalled)
+    request_fields = staticmethod(list_request_fields)
     catalog = lazy("dissectors.zookeeper.catalog:CATALOG")
     operations = lazy("dissectors.zookeeper.schemas:operations")
-    guide = lazy("dissectors.zookeeper.describe:CLIENTS")
+    guide = lazy("dissectors.zookeeper.guide:CLIENTS")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks.clients:checks")
+    checks = lazy("dissectors.zookeeper.checks.clients:list_client_checks")
     payloads = lazy("dissectors.zookeeper.payloads:PAYLOADS")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -46,7 +46,7 @@ class ZooKeeper(Dissector):
         """Strict where there is a path or an error to be strict about."""
         return request_evidence(prefix) >= WEAK if from_client else reply_evidence(prefix) >= REPLY_EVIDENCE
 
-    def measure(self, from_client: bool, opening: bool) -> Measure | None:
+    def make_framer(self, from_client: bool, opening: bool) -> Framer | None:
         """A connection may open with a word and its answer, which have no length."""
         if not opening:
             return None
@@ -64,11 +64,11 @@ class ZooKeeper(Dissector):
 
     def values(self, message: bytes, context: Context) -> Body:
         """The record's fields by jute's names, and zxid and err of a reply."""
-        return decode(message, context)
+        return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and record with their places."""
-        return read(message, context)
+        return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
         """Errors, paths, sizes, versions, briefly."""

@@ -22,8 +22,8 @@ from dissectors.wire.plan import Plan, Step
 from dissectors.wire.reader import Read, Reader
 from dissectors.wire.specs import Layout, Many, element
 from dissectors.wire.varint import Unfit
-from dissectors.zookeeper.jute import BOOLEAN, INT, named_int
-from dissectors.zookeeper.labels import error_name, names, numbers
+from dissectors.zookeeper.jute import BOOLEAN, INT, make_named_int
+from dissectors.zookeeper.labels import error_name, load_names, load_numbers
 from dissectors.zookeeper.schemas import plan_of
 from dissectors.zookeeper.tables import table
 
@@ -41,7 +41,7 @@ MULTIS = {"Multi": _REQUEST, "MultiResponse": "multiResponse"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class RecordForm:
     """`read`: to values, from the head on. `unfold`: to fields, behind it. `first_error`: in the values, or 0."""
 
     read: Decode
@@ -50,35 +50,37 @@ class Form:
 
 
 @lru_cache(maxsize=256)
-def form(name: str | None, head: tuple[Step, ...] = ()) -> Form:
+def find_form(name: str | None, head: tuple[Step, ...] = ()) -> RecordForm:
     """The form of a record, of a multi, or (None) of nothing, behind the members of a head."""
     if name in MULTIS:
         return _multi(MULTIS[name], head)
-    return form_of(() if name is None else plan_of(name).steps, head)
+    return make_form(() if name is None else plan_of(name).steps, head)
 
 
-def form_of(steps: tuple[Step, ...], head: tuple[Step, ...] = ()) -> Form:
+def make_form(steps: tuple[Step, ...], head: tuple[Step, ...] = ()) -> RecordForm:
     """The form of a plan's steps."""
     whole = Plan("form", 0, (*head, *steps))
-    return Form(values_decoder(whole), partial(read_members, steps=steps), first_nonzero(whole, "error"))
+    return RecordForm(values_decoder(whole), partial(read_members, steps=steps), first_nonzero(whole, "error"))
 
 
-def _multi(kind: str, head: tuple[Step, ...]) -> Form:
+def _multi(kind: str, head: tuple[Step, ...]) -> RecordForm:
     before = Plan("head", 0, head)
     read = partial(_multi_values, kind=kind, head=values_decoder(before))
-    return Form(read, partial(_multi_fields, kind=kind), partial(_first_error, head=first_nonzero(before, "error")))
+    return RecordForm(
+        read, partial(_multi_fields, kind=kind), partial(_first_error, head=first_nonzero(before, "error"))
+    )
 
 
 @cache
 def _types(kind: str) -> Mapping[int, Plan | None]:
     """The record of each type of item; None for none."""
     rows = table("operations")[kind].items()
-    return {numbers("operation")[name]: None if record is None else plan_of(record) for name, record in rows}
+    return {load_numbers("operation")[name]: None if record is None else plan_of(record) for name, record in rows}
 
 
 @cache
 def _readers(kind: str) -> Mapping[int, tuple[str, Decode | None]]:
-    known = names("operation")
+    known = load_names("operation")
     return {code: (known[code], None if plan is None else values_decoder(plan)) for code, plan in _types(kind).items()}
 
 
@@ -118,7 +120,7 @@ def _multi_fields(reader: Reader, kind: str) -> None:
         reader.enter(_END if done else element(index, "struct"))
         at = reader.at
         code = INT.layout.unpack_from(reader.data, at)[0]
-        reader.take(_TYPE, named_int("operation"))
+        reader.take(_TYPE, make_named_int("operation"))
         reader.take(_DONE, BOOLEAN)
         reports = not done and kind != _REQUEST and code != _ERROR  # an error's own record says it again
         reader.take(_REPORTED_ERR if reports else _ERR, INT)

@@ -19,8 +19,8 @@ from struct import Struct
 from types import MappingProxyType
 
 from dissectors.api import HEADLESS, MessageHeader, Role, State
-from dissectors.zookeeper import words
-from dissectors.zookeeper.labels import names, session
+from dissectors.zookeeper import four_letter_commands
+from dissectors.zookeeper.labels import load_names, session
 from dissectors.zookeeper.schemas import begins_with_path, operations
 
 MAXIMUM = 64 << 20
@@ -148,7 +148,7 @@ def session_of(prefix: bytes, request: bool) -> str | None:
 
 def client_header(prefix: bytes) -> MessageHeader:
     """What a client's first bytes tell: a word, a connect, or a request."""
-    header = words.request(prefix)
+    header = four_letter_commands.request(prefix)
     if header is not None:
         return header
     if is_connect_request(prefix):
@@ -178,8 +178,8 @@ def has_absurd_error(message: bytes) -> bool:
 
 def server_header(prefix: bytes) -> MessageHeader:
     """What a server's first bytes tell: an answer to a word, to a connect, an event, or a reply to something."""
-    if words.is_text(prefix):
-        return words.answer(prefix, None)
+    if four_letter_commands.is_text(prefix):
+        return four_letter_commands.answer(prefix, None)
     if is_connect_response(prefix):
         return MessageHeader(Role.RESPONSE, CONNECT, client=session_of(prefix, False))
     return reply_header(prefix, None)
@@ -193,5 +193,5 @@ def reply_header(prefix: bytes, client: str | None) -> MessageHeader:
     if size < REPLY_SIZE:
         return HEADLESS
     if xid == EVENT:
-        return MessageHeader(Role.PUSH, names("xid")[EVENT], 0, None, xid, client)
+        return MessageHeader(Role.PUSH, load_names("xid")[EVENT], 0, None, xid, client)
     return MessageHeader(Role.RESPONSE, None, None, None, xid, client, State.GUESSED)

@@ -1,7 +1,7 @@
 """One line for people about a message: what went wrong, of what, how much of it.
 
 Theory. An answer says the least of an exchange, so its line begins with what was asked: the fields of the request that
-`recalled` names. tables/lines.json has the phrases; what a multi did is said item by item here.
+`recalled` names. tables/summaries.json has the phrases; what a multi did is said item by item here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dissectors.wire.summary import SHOWN
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.labels import error_name
 from dissectors.zookeeper.schemas import operations, record
-from dissectors.zookeeper.verbs import named, say
+from dissectors.zookeeper.summaries import format_name, say
 
 _OF_CONNECT = ("sessionId", "timeOut")
 _OF_SUCCESS = frozenset({"path", "prefixPath", "mode", "type", "scheme", "auth"})
@@ -34,13 +34,13 @@ _MULTI, _ERROR = "operations", "error"
 _ALL_IS_WELL, _NOT_TRIED = 0, -2
 
 
-def recalled(context: Context) -> frozenset[Path]:
+def list_request_fields(context: Context) -> frozenset[Path]:
     """The fields of a request that the line of its answer is made of."""
-    return _recalled(context.code) if context.role is Role.RESPONSE else frozenset()
+    return _list_request_fields(context.code) if context.role is Role.RESPONSE else frozenset()
 
 
 @lru_cache(maxsize=128)
-def _recalled(code: int | None) -> frozenset[Path]:
+def _list_request_fields(code: int | None) -> frozenset[Path]:
     if code is None:
         return frozenset((name,) for name in _OF_CONNECT)
     known = operations().get(code)
@@ -55,14 +55,16 @@ def _recalled(code: int | None) -> frozenset[Path]:
 def info_line(body: Body, context: Context) -> str:
     """The line for a decoded message; empty for one that says nothing but its name."""
     if context.role is Role.RESPONSE and context.code is None:
-        from dissectors.zookeeper.guessing.guess import Guessed  # hardly a capture has many
+        from dissectors.zookeeper.guessing.guess import ZooKeeperGuessFinding  # hardly a capture has many
 
-        guessed = next((finding for finding in body.findings if isinstance(finding, Guessed)), None)
+        guessed = next((finding for finding in body.findings if isinstance(finding, ZooKeeperGuessFinding)), None)
         if guessed is not None:
             line = _line(body, _NOTHING)
             return f"perhaps {guessed.names}: {line}" if line else f"perhaps {guessed.names}"
     asked = body.request or _NOTHING
-    return _line(body, {name: asked[name] for (name,) in recalled(context) if name in asked} if asked else _NOTHING)
+    return _line(
+        body, {name: asked[name] for (name,) in list_request_fields(context) if name in asked} if asked else _NOTHING
+    )
 
 
 def _line(body: Body, asked: Values) -> str:
@@ -75,14 +77,14 @@ def _line(body: Body, asked: Values) -> str:
         line = ", ".join(_multi(items, asked.get(_MULTI)))
         return f"nothing done: {line}" if _is_undone(items) else line
     if body.error is not None:
-        about = _repeated(asked, _OF_FAILURE)
+        about = _format_request_fields(asked, _OF_FAILURE)
         return ", ".join([" ".join([body.error[1], *about[:1]]), *about[1:], *say("record", struct)])
-    subject = [] if values.keys() & {"path", "prefixPath"} else _repeated(asked, _OF_SUCCESS)
+    subject = [] if values.keys() & {"path", "prefixPath"} else _format_request_fields(asked, _OF_SUCCESS)
     accepted = ["accepted"] if "auth" in asked else []
     return ", ".join([*subject, *accepted, *say("record", struct)])
 
 
-def _repeated(asked: Values, names: frozenset[str]) -> list[str]:
+def _format_request_fields(asked: Values, names: frozenset[str]) -> list[str]:
     """What the line of an answer says again of its request."""
     return say("record", {"asked": _NOTHING, **{name: asked[name] for name in asked if name in names}})
 
@@ -105,7 +107,7 @@ def _multi(items: Any, asked: Any) -> Iterator[str]:
 
     Of many items the first ones are said, and the first that failed, wherever they stand.
     """
-    failed = [place for place, item in enumerate(items) if _failed(item)]
+    failed = [place for place, item in enumerate(items) if _is_failed_item(item)]
     said = sorted({*range(min(SHOWN, len(items))), *failed[:SHOWN]})
     same = isinstance(asked, list) and len(asked) == len(items)
     after = 0
@@ -118,25 +120,25 @@ def _multi(items: Any, asked: Any) -> Iterator[str]:
         yield f"{len(items) - after} more"
 
 
-def _failed(item: Values) -> bool:
+def _is_failed_item(item: Values) -> bool:
     """Whether a multi failed for this item, and not for one before or behind it."""
     return item.get("type") == _ERROR and item.get("err") not in (None, _ALL_IS_WELL, _NOT_TRIED)
 
 
 def _is_undone(items: Any) -> bool:
     """Whether one failed, and with it all others. Reads fail one by one, and the others are answered."""
-    return any(map(_failed, items)) and any(
+    return any(map(_is_failed_item, items)) and any(
         item.get("type") == _ERROR and item.get("err") in (_ALL_IS_WELL, _NOT_TRIED) for item in items
     )
 
 
 def _item(item: Values, asked: Values, otherwise: str) -> Iterator[str]:
     request = " ".join(f"{asked[name]}" for name in ("type", "path") if asked.get(name))
-    if _failed(item):
+    if _is_failed_item(item):
         yield f"{request or otherwise}: {error_name(item['err'])}"
     elif item.get("type") == _ERROR:
         yield from (request,) if request else ()
     elif item.get("path") and item["path"] != asked.get("path", item["path"]):
-        yield f"{request} {named(asked.get('flags', 0), _KIND) or ''} -> {item['path']}"
+        yield f"{request} {format_name(asked.get('flags', 0), _KIND) or ''} -> {item['path']}"
     elif request or item.get("type"):
         yield request or " ".join(f"{item[name]}" for name in ("type", "path") if item.get(name))

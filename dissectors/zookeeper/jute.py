@@ -10,8 +10,8 @@ from functools import cache
 
 from dissectors.wire.dialect import Dialect, Sized
 from dissectors.wire.primitive import Fixed, Length
-from dissectors.zookeeper.inside.credentials import SECRET_SCHEMES
-from dissectors.zookeeper.labels import labels, names
+from dissectors.zookeeper.labels import labels, load_names
+from dissectors.zookeeper.nested.credentials import SECRET_SCHEMES
 
 LENGTH = Length("int", "i")
 INT, LONG, BOOLEAN = Fixed("int", "i"), Fixed("long", "q"), Fixed("boolean", "?")
@@ -22,14 +22,14 @@ TYPES = {each.type: each for each in (INT, LONG, BOOLEAN, USTRING, BUFFER)}
 
 
 @cache
-def named_int(enum: str) -> Fixed:
+def make_named_int(enum: str) -> Fixed:
     """An int that is given by its name where it has one."""
-    found = names(enum)
+    found = load_names(enum)
     return Fixed("int", "i", lambda number: found.get(number, number))
 
 
 JUTE = Dialect(
-    primitive=lambda name, flexible, nullable: TYPES.get(name) or named_int(name),
+    primitive=lambda name, flexible, nullable: TYPES.get(name) or make_named_int(name),
     count=lambda flexible: LENGTH,
     presence=lambda tagged: LENGTH,
     array=lambda flexible, nullable: "array",

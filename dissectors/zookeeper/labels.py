@@ -16,7 +16,7 @@ _TTL_MASK = (1 << 40) - 1
 
 
 @cache
-def names(enum: str) -> Mapping[int, str]:
+def load_names(enum: str) -> Mapping[int, str]:
     """The names of an enum in the tables, by number."""
     if enum == "operation":
         return {row["code"]: row["name"] for row in table("operations")["operations"]}
@@ -26,14 +26,14 @@ def names(enum: str) -> Mapping[int, str]:
 
 
 @cache
-def numbers(enum: str) -> Mapping[str, int]:
+def load_numbers(enum: str) -> Mapping[str, int]:
     """The same the other way round."""
-    return {name: number for number, name in names(enum).items()}
+    return {name: number for number, name in load_names(enum).items()}
 
 
 def error_name(code: int) -> str:
     """The name of an error code; one that no release knows keeps its number."""
-    return names("error").get(code) or f"UNKNOWN_{code}"
+    return load_names("error").get(code) or f"UNKNOWN_{code}"
 
 
 def session(value: int) -> str:
@@ -70,7 +70,7 @@ def owner(value: int) -> str | None:
 
 def permissions(value: int) -> str | None:
     """The rights that an ACL entry gives, as zkCli.sh shows them: `cdrwa` is all."""
-    rights = names("perms")
+    rights = load_names("perms")
     letters = "".join(name[0].lower() for bit, name in rights.items() if value & bit)
     unknown = value & ~sum(rights)
     return " and ".join(filter(None, (letters, hex(unknown & 0xFFFF_FFFF) if unknown else ""))) or "none"
@@ -96,4 +96,4 @@ _MADE: Mapping[str, Callable[[Any], str | None]] = {
 @lru_cache(maxsize=64)
 def labels(enum: str) -> Label | None:
     """The label function of an enum; a number without a name has none."""
-    return _MADE.get(enum) or names(enum).get
+    return _MADE.get(enum) or load_names(enum).get

@@ -13,18 +13,18 @@ from typing import Any
 
 from dissectors.api import Context, Pick, Role
 from dissectors.message import Path
-from dissectors.wire.pick import pick
 from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, When
 from dissectors.wire.primitive import Fixed
+from dissectors.wire.projection import pick
 from dissectors.wire.specs import Layout
-from dissectors.wire.stencil import MessageLayout, template
+from dissectors.wire.template import MessageLayout, template
+from dissectors.zookeeper.expert_info import NEAR
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.header import has_absurd_error
-from dissectors.zookeeper.inside import OPENED
-from dissectors.zookeeper.inside.hidden import is_delicate
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
-from dissectors.zookeeper.notices import NEAR
+from dissectors.zookeeper.nested import OPENED
+from dissectors.zookeeper.nested.hidden import is_sensitive_message
 from dissectors.zookeeper.recipes import EVENT, reply_steps
 from dissectors.zookeeper.schemas import operations, plan_of
 
@@ -86,10 +86,10 @@ def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
         return None
     read, answers = pick(layout.plan, paths, lambda _: _BEHIND_XID), context.role is Role.RESPONSE
 
-    def picked(message: bytes) -> dict[str, Any] | None:
+    def read_plain_fields(message: bytes) -> dict[str, Any] | None:
         # Of a message with a secret in it more may have to be hidden where it breaks, which may be behind what is read.
-        if is_delicate(message, None, connects=False) or (answers and message[16:20] != _NO_ERROR):
+        if is_sensitive_message(message, None, connects=False) or (answers and message[16:20] != _NO_ERROR):
             return None
         return read(message)
 
-    return picked
+    return read_plain_fields

@@ -12,14 +12,14 @@ from typing import Any
 from dissectors.wire.amounts import count_text
 
 
-def metrics(answer: Mapping[str, Any], _: str) -> str | None:
+def format_metrics(answer: Mapping[str, Any], _: str) -> str | None:
     """`3.9.5, leader, zxid 0x3, 7 nodes, 2 connections`, or the first line."""
     found = answer.get("values")
     known = found if isinstance(found, Mapping) else {}
     values = ((say, next((known[name] for name in names if name in known), None)) for names, say in _METRICS)
     parts = [text for say, value in values if value is not None and (text := say(value))]
     first = str(answer["text"]).strip().partition("\n")[0].replace("\t", " ")
-    return ", ".join(parts) or _OF_LITTLE.get(first, first)
+    return ", ".join(parts) or _EMPTY_ANSWERS.get(first, first)
 
 
 def _release(value: Any) -> str:
@@ -31,7 +31,7 @@ def _count(number: int, noun: str) -> str:
     return count_text(number, f",{noun}")
 
 
-def _counted(noun: str) -> Callable[[Any], str]:
+def _make_counter(noun: str) -> Callable[[Any], str]:
     return lambda value: _count(value, noun) if isinstance(value, int) else ""
 
 
@@ -53,7 +53,7 @@ def _connections(value: Any) -> str:
     return _count(len(clients), "connection") if clients and all("interest" in each for each in clients) else ""
 
 
-def _within(member: str, noun: str) -> Callable[[Any], str]:
+def _make_inner_counter(member: str, noun: str) -> Callable[[Any], str]:
     """How many there are in the lists that elements hold."""
 
     def say(value: Any) -> str:
@@ -68,7 +68,7 @@ def _inside(element: Mapping[str, Any], member: str) -> Sequence[Any]:
     return found if isinstance(found, list) else ()
 
 
-def _watched(value: Any) -> str:
+def _format_watches(value: Any) -> str:
     """By session (wchc), or by path (wchp)."""
     found = _elements(value)
     if not found:
@@ -81,16 +81,16 @@ _METRICS: tuple[tuple[tuple[str, ...], Callable[[Any], str]], ...] = (
     (("zk_server_state", "Mode"), str),
     (("java.version",), "Java {}".format),
     (("Zxid",), "zxid {}".format),
-    (("zk_znode_count", "Node count"), _counted("node")),
+    (("zk_znode_count", "Node count"), _make_counter("node")),
     (("zk_num_alive_connections", "Connections", "connections"), _connections),
-    (("paths",), _counted("path")),
-    (("Total watches",), _counted("watch/watches")),
+    (("paths",), _make_counter("path")),
+    (("Total watches",), _make_counter("watch/watches")),
     (("zk_outstanding_requests", "Outstanding"), _outstanding),
-    (("sessions",), _within("ids", "session")),
-    (("ephemerals",), _within("paths", "ephemeral node")),
-    (("watches",), _watched),
+    (("sessions",), _make_inner_counter("ids", "session")),
+    (("ephemerals",), _make_inner_counter("paths", "ephemeral node")),
+    (("watches",), _format_watches),
 )
 """By the names that the words have for it."""
 
-_OF_LITTLE = {"": "nothing", "SessionTracker dump:": "no sessions"}
+_EMPTY_ANSWERS = {"": "nothing", "SessionTracker dump:": "no sessions"}
 """What is said of answers that have nothing under their title, or nothing at all."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 from struct import Struct
 
 from dissectors.api import Context, Role
-from dissectors.zookeeper import words
-from dissectors.zookeeper.body import decode
+from dissectors.zookeeper import four_letter_commands
+from dissectors.zookeeper.body import decode_values
 from dissectors.zookeeper.header import (
     AUTH,
     EVENT,
@@ -27,7 +27,7 @@ from dissectors.zookeeper.header import (
     SET_WATCHES,
     password_of,
 )
-from dissectors.zookeeper.labels import names
+from dissectors.zookeeper.labels import load_names
 from dissectors.zookeeper.schemas import begins_with_path, operations
 
 CONNECT, ODD_CONNECT, CONNECT_BEGUN = 96, 60, 30
@@ -64,8 +64,8 @@ _PATHED = frozenset({"path", "prefixPath"})
 
 def request_evidence(prefix: bytes) -> int:
     """How sure the first bytes of a client make us."""
-    if words.word_of(prefix) is not None:
-        return ALONE if words.is_alone(prefix) else WITH_MORE
+    if four_letter_commands.word_of(prefix) is not None:
+        return ALONE if four_letter_commands.is_alone(prefix) else WITH_MORE
     connect = _connect_evidence(prefix, True)
     if connect:
         return connect
@@ -80,8 +80,8 @@ def request_evidence(prefix: bytes) -> int:
     if operation.request is None:
         return NO_BODY if size == REQUEST.size - 4 else 0
     if len(prefix) >= size + 4:
-        return _whole(prefix[: size + 4], code)
-    return _begun(prefix, size)
+        return _judge_whole_request(prefix[: size + 4], code)
+    return _judge_partial_request(prefix, size)
 
 
 def _connect_evidence(prefix: bytes, request: bool) -> int:
@@ -95,9 +95,9 @@ def _connect_evidence(prefix: bytes, request: bool) -> int:
     return CONNECT_BEGUN if begun and size - before in _REST_OF_CONNECT else 0
 
 
-def _whole(message: bytes, code: int) -> int:
+def _judge_whole_request(message: bytes, code: int) -> int:
     """A request with all its bytes: it fits, and its paths look like some."""
-    body = decode(message, Context(Role.REQUEST, code))
+    body = decode_values(message, Context(Role.REQUEST, code))
     if body.findings:
         return 0
     paths = [body.values[name] for name in _PATHED & body.values.keys()]
@@ -106,7 +106,7 @@ def _whole(message: bytes, code: int) -> int:
     return WHOLE if all(isinstance(path, str) and path.startswith("/") for path in paths) else 0
 
 
-def _begun(prefix: bytes, size: int) -> int:
+def _judge_partial_request(prefix: bytes, size: int) -> int:
     """A request that goes on behind the prefix: a path fits, or a small one of those that have none."""
     if len(prefix) <= _PATH_AT and begins_with_path(int.from_bytes(prefix[8:12], signed=True)):
         return SHORT
@@ -120,7 +120,7 @@ def _begun(prefix: bytes, size: int) -> int:
 
 def reply_evidence(prefix: bytes) -> int:
     """How sure the first bytes of a server make us; never much, but for what no other protocol would say so."""
-    if words.is_text(prefix):
+    if four_letter_commands.is_text(prefix):
         return TEXT
     connect = _connect_evidence(prefix, False)
     if connect:
@@ -128,7 +128,7 @@ def reply_evidence(prefix: bytes) -> int:
     if len(prefix) < _JUDGED:
         return 0
     size, xid, zxid, err = REPLY.unpack_from(prefix[: len(prefix) // 4 * 4].ljust(REPLY.size, b"\0"))
-    if not REPLY_SIZE <= size <= MAXIMUM or zxid < -1 or (err and err not in names("error")):
+    if not REPLY_SIZE <= size <= MAXIMUM or zxid < -1 or (err and err not in load_names("error")):
         return 0
     if xid == EVENT:
         return _event_evidence(prefix, size) if err == 0 else 0
@@ -143,5 +143,5 @@ def _event_evidence(prefix: bytes, size: int) -> int:
     if len(prefix) < _EVENT_HEAD.size:
         return REPLY_EVIDENCE
     kind, state, path = _EVENT_HEAD.unpack_from(prefix)
-    known = kind in names("watchEventType") and state in names("keeperState")
+    known = kind in load_names("watchEventType") and state in load_names("keeperState")
     return EVENT_OR_PING if known and size == _EVENT_HEAD.size - 4 + max(path, 0) else 0

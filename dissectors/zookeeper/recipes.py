@@ -17,9 +17,9 @@ from dissectors.slotted import replace
 from dissectors.wire.emit import projection
 from dissectors.wire.message import Recipe
 from dissectors.wire.plan import Plan
-from dissectors.zookeeper import notices
+from dissectors.zookeeper import expert_info
 from dissectors.zookeeper.connects import ANSWER
-from dissectors.zookeeper.forms import Form, form, form_of
+from dissectors.zookeeper.forms import RecordForm, find_form, make_form
 from dissectors.zookeeper.header import REPLY
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
@@ -36,15 +36,15 @@ Annotated = Callable[[bytes, Context], Tree]
 @lru_cache(maxsize=4)
 def connect_recipe(plan: Plan, read: Annotated) -> Recipe:
     """Of a connect frame."""
-    recipe = _recipe(form_of(plan.steps), _BEHIND_SIZE, read)
-    return replace(recipe, notices=notices.notices("connected")) if plan.name == ANSWER else recipe
+    recipe = _recipe(make_form(plan.steps), _BEHIND_SIZE, read)
+    return replace(recipe, expert_info=expert_info.find_expert_info("connected")) if plan.name == ANSWER else recipe
 
 
 @lru_cache(maxsize=128)
 def request_recipe(code: int, read: Annotated) -> Recipe | None:
     """Of a request; None for an unknown opcode."""
     known = operations().get(code)
-    return None if known is None else _recipe(form(known.request), _BEHIND_REQUEST_HEADER, read)
+    return None if known is None else _recipe(find_form(known.request), _BEHIND_REQUEST_HEADER, read)
 
 
 def reply_recipe(code: int, message: bytes, read: Annotated) -> Recipe | None:
@@ -60,10 +60,10 @@ def _reply_recipe(code: int, error: bool, more: bool, read: Annotated) -> Recipe
     if code == EVENT:
         whole = Plan("event", 0, (*reply_steps(), *plan_of("WatcherEvent").steps))
         return Recipe(INT, lambda _: _BEHIND_XID, projection(whole, _EVENT_FIELDS), lambda _: 0, error_name, read)
-    return _recipe(form(response_record(code, error, more), reply_steps()), _BEHIND_XID, read)
+    return _recipe(find_form(response_record(code, error, more), reply_steps()), _BEHIND_XID, read)
 
 
-def _recipe(form: Form, start: int, read: Annotated) -> Recipe:
+def _recipe(form: RecordForm, start: int, read: Annotated) -> Recipe:
     return Recipe(INT, lambda _: start, form.read, form.first_error, error_name, read)
 
 

@@ -13,8 +13,8 @@ from dissectors.api import Body, MessageHeader, Role, Window
 from dissectors.field import Tree
 from dissectors.wire.message import folded
 from dissectors.zookeeper import bare
-from dissectors.zookeeper.inside.hidden import hide_unframed
-from dissectors.zookeeper.inside.opened import open_tree, open_values
+from dissectors.zookeeper.nested.hidden import hide_unframed
+from dissectors.zookeeper.nested.opened import open_tree, open_values
 from dissectors.zookeeper.schemas import plan_of
 from dissectors.zookeeper.tables import table
 
@@ -35,18 +35,18 @@ def is_packet(prefix: bytes) -> bool:
     return prefix.startswith(magic())
 
 
-def decode(message: bytes) -> Body:
+def decode_values(message: bytes) -> Body:
     """Its values, and what the token says."""
-    body = bare.decode(plan_of(NAME), message)
+    body = bare.decode_values(plan_of(NAME), message)
     if body.findings:
-        return folded(read(message))
+        return folded(decode_tree(message))
     open_values(body.values)
     return body
 
 
-def read(message: bytes) -> Tree:
+def decode_tree(message: bytes) -> Tree:
     """The same annotated."""
-    tree = bare.read(plan_of(NAME), message)
+    tree = bare.decode_tree(plan_of(NAME), message)
     hide_unframed(tree.fields)
     return open_tree(tree)
 

@@ -19,7 +19,7 @@ from dissectors.zookeeper.tables import table
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ZooKeeperOperation:
     """An opcode: its name, the records of request and response, and those that its transaction may have.
 
     response_on_error: whether a response may stand behind an error too.
@@ -35,10 +35,10 @@ class Operation:
 
 
 @cache
-def operations() -> Mapping[int, Operation]:
+def operations() -> Mapping[int, ZooKeeperOperation]:
     """All opcodes."""
     return {
-        row["code"]: Operation(
+        row["code"]: ZooKeeperOperation(
             row["code"],
             row["name"],
             row.get("request"),

@@ -48,8 +48,8 @@ class Taken:
         self.rows = 0
         groups = TemplateDecoder.groups
 
-        def counted(stencils: TemplateDecoder, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> list[Group]:
-            found = groups(stencils, rows)
+        def counted(templates: TemplateDecoder, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> list[Group]:
+            found = groups(templates, rows)
             self.rows += sum(len(group.places) for group in found)
             return found
 

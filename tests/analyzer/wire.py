@@ -236,7 +236,7 @@ Row = dict[str, Any]
 
 def talks(path: Path) -> list[Talk]:
     """Each connection of a capture as what its ends wrote, a message at a time. Those with lost bytes are left out."""
-    with Session([path], use_bulk=False).load() as session:
+    with Session([path], use_fast_path=False).load() as session:
         found: dict[int, list[tuple[int, bytes]]] = {}
         for row in range(len(session.rows)):
             side = session.rows.cell("side", row)

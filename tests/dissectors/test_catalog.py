@@ -19,9 +19,9 @@ from dissectors import registry
 from dissectors.api import Context, Role
 from dissectors.catalog import Catalog, Layout, Member
 from dissectors.wire.embedded import Embedded
+from dissectors.wire.field_aliases import leads
 from dissectors.wire.flat import Table
 from dissectors.wire.secret import Secret
-from dissectors.wire.shorts import leads
 
 ROOT = Path(__file__).parents[2]
 CAPTURES = [*sorted((ROOT / "captures").glob("*.pcap*")), *sorted((ROOT / "tests" / "golden").glob("*/*.pcap.zst"))]
@@ -128,9 +128,9 @@ def test_the_same_of_captures_that_are_not_ours() -> None:
 
 
 def nowhere(protocol: str, context: Context, layouts: list[Layout]) -> Iterator[str]:
-    """The places of shorts and aliases that are in none of the layouts."""
+    """The places of field aliases and aliases that are in none of the layouts."""
     catalog = catalog_of(protocol)
-    asked = [*catalog.shorts(), *(each for each in catalog.aliases().values() if each.paths is not None)]
+    asked = [*catalog.field_aliases(), *(each for each in catalog.aliases().values() if each.paths is not None)]
     for each in asked:
         for path in each.paths(context) if each.paths is not None else ():
             if not any(leads(path, layout.members()) for layout in layouts):
@@ -160,15 +160,15 @@ def test_catalogs_are_finite_and_say_each_name_once(protocol: str) -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_names_mean_one_thing(protocol: str) -> None:
     catalog = catalog_of(protocol)
-    shorts = catalog.shorts()
-    assert len({each.name for each in shorts}) == len(shorts)
-    assert not {f"{protocol}.{each.name}" for each in shorts} & set(catalog.aliases())
+    field_aliases = catalog.field_aliases()
+    assert len({each.name for each in field_aliases}) == len(field_aliases)
+    assert not {f"{protocol}.{each.name}" for each in field_aliases} & set(catalog.aliases())
     known = {each.operation for each in catalog.layouts()}
-    assert not known & {each.name for each in shorts}, "an operation would hide it"
+    assert not known & {each.name for each in field_aliases}, "an operation would hide it"
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_shorts_are_nothing_for_what_is_unknown(protocol: str) -> None:
-    for short in catalog_of(protocol).shorts():
+    for short in catalog_of(protocol).field_aliases():
         for code in (-7, 32_000):
             assert short.paths(Context(Role.REQUEST, code, 3)) == (), short.name

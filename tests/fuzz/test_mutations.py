@@ -204,7 +204,7 @@ def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def read(path: Path, random: Random) -> None:
     """Everything that a front end shows of a capture; nothing may escape, and nothing may act on a terminal."""
-    with Session([path], use_bulk=random.random() < 0.5, block=random.choice((1, 7, 32_768))).load() as session:
+    with Session([path], use_fast_path=random.random() < 0.5, block=random.choice((1, 7, 32_768))).load() as session:
         numbers = np.arange(len(session.rows))
         for form in (NdjsonForm(KEYS, Limits()), TableForm(TABLE_KEYS, Limits())):
             printed = b"".join(form.plain(Rows(session), numbers))

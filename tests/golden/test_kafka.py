@@ -22,10 +22,10 @@ DECODE_AS: dict[str, dict[int, str]] = {
 }
 
 
-@pytest.mark.parametrize("use_bulk", [True, False], ids=["bulk", "plain"])
+@pytest.mark.parametrize("use_fast_path", [True, False], ids=["fast path", "slow path"])
 @pytest.mark.parametrize("path", captures("kafka"), ids=name_of)
-def test_a_capture(path: Path, use_bulk: bool) -> None:
+def test_a_capture(path: Path, use_fast_path: bool) -> None:
     name = path.name.removesuffix(".pcap.zst")
-    found = differences(path, use_bulk=use_bulk, decode_as=DECODE_AS.get(name))
+    found = differences(path, use_fast_path=use_fast_path, decode_as=DECODE_AS.get(name))
     print(path.name, found.report())
     assert found.causes == KNOWN.get(name, {}), found.report()

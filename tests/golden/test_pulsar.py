@@ -16,11 +16,11 @@ KNOWN: dict[str, dict[str, int]] = {
 """How often a capture differs by which cause; the reasons are those of the output contract."""
 
 
-@pytest.mark.parametrize("use_bulk", [True, False], ids=["bulk", "plain"])
+@pytest.mark.parametrize("use_fast_path", [True, False], ids=["fast path", "slow path"])
 @pytest.mark.parametrize("path", captures("pulsar"), ids=name_of)
-def test_a_capture(path: Path, use_bulk: bool) -> None:
+def test_a_capture(path: Path, use_fast_path: bool) -> None:
     name = path.name.removesuffix(".pcap.zst")
-    found = differences(path, use_bulk=use_bulk)
+    found = differences(path, use_fast_path=use_fast_path)
     print(path.name, found.report())
     assert found.causes == KNOWN.get(name, {}), found.report()
 

@@ -10,10 +10,10 @@ from tests.analyzer.wire import by_id, rows
 from tests.golden.truth import captures, differences, name_of, read_ndjson
 
 
-@pytest.mark.parametrize("use_bulk", [True, False], ids=["bulk", "plain"])
+@pytest.mark.parametrize("use_fast_path", [True, False], ids=["fast path", "slow path"])
 @pytest.mark.parametrize("path", captures("rocketmq"), ids=name_of)
-def test_a_capture(path: Path, use_bulk: bool) -> None:
-    found = differences(path, use_bulk=use_bulk)
+def test_a_capture(path: Path, use_fast_path: bool) -> None:
+    found = differences(path, use_fast_path=use_fast_path)
     assert not found.causes, found.report()
 
 

@@ -42,10 +42,10 @@ def name_of(path: Path) -> str:
     return f"{'golden' if GOLDEN in path.parents else 'shared'}-{path.name.removesuffix('.pcap.zst')}"
 
 
-def differences(path: Path, *, use_bulk: bool = True, decode_as: Mapping[int, str] | None = None) -> Difference:
+def differences(path: Path, *, use_fast_path: bool = True, decode_as: Mapping[int, str] | None = None) -> Difference:
     """How our rows of a capture differ from the truth that lies beside it."""
     truth = read_ndjson(path.with_name(f"{path.name.removesuffix('.pcap.zst')}.expected.ndjson.zst"))
-    found = rows(path, (*ROW_KEYS, "fields"), use_bulk=use_bulk, decode_as=decode_as)
+    found = rows(path, (*ROW_KEYS, "fields"), use_fast_path=use_fast_path, decode_as=decode_as)
     result = compare([json.loads(COMPLETE.line(row)) for row in found], truth)
     assert result.compared == len(truth) > 0
     return result

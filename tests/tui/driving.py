@@ -21,10 +21,10 @@ from analyzer.config.model import Config
 from analyzer.decode.jsonable import Limits
 from analyzer.query.filter import Filter
 from analyzer.session import Session
-from tui.app import Window
+from tui.app import TuiApp
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
-from tui.remembered import Remembered
+from tui.saved_state import SavedState
 from tui.screens.main import MainScreen
 
 KAFKA = Path(__file__).parent.parent.parent / "captures" / "kafka.pcap"
@@ -36,7 +36,7 @@ Driven = Callable[["Drive"], Coroutine[Any, Any, None]]
 class Drive:
     """A window under a pilot."""
 
-    def __init__(self, window: Window, pilot: Pilot[Exception]) -> None:
+    def __init__(self, window: TuiApp, pilot: Pilot[Exception]) -> None:
         self.window, self.pilot = window, pilot
         self.expects_defects = False
 
@@ -69,8 +69,8 @@ class Drive:
         while calm < 3:
             await self.pilot.pause(0)
             calm = 0 if self._is_busy() else calm + 1
-        if self.window.met and not self.expects_defects:
-            raise self.window.met[0]
+        if self.window.shown_defects and not self.expects_defects:
+            raise self.window.shown_defects[0]
 
     def _is_busy(self) -> bool:
         """Whether somebody has a message to deal with, or what is on top something to lay out or to paint."""
@@ -90,15 +90,15 @@ class Drive:
         raise AssertionError("it never happened")
 
     async def loaded(self) -> None:
-        await self.until(lambda: not self.main.ingest.reading and self.main.names.is_complete)
-        await self.until(lambda: self.main.timeline.said.colouring is not None)
+        await self.until(lambda: not self.main.ingest.is_reading and self.main.names.is_complete)
+        await self.until(lambda: self.main.timeline.row_lines.colour_rules is not None)
         await self.filtered()
 
     async def filtered(self) -> None:
         """Until the filter in force has asked all rows, and what it keeps is on the screen."""
         main = self.main
         await self.until(lambda: main.filter.in_force is None or main.filter.in_force.percent is None)
-        await self.until(lambda: main.timeline.timeline.kept is main.filter.worker.kept)
+        await self.until(lambda: main.timeline.timeline.matches is main.filter.worker.matches)
         await self.settle()
 
     async def filter(self, text: str) -> None:
@@ -115,7 +115,7 @@ class Drive:
 
     def rows(self) -> list[int]:
         """The rows that are shown."""
-        return self.main.timeline.timeline.shown.tolist()
+        return self.main.timeline.timeline.visible_rows.tolist()
 
     def lines(self, widget: Widget | None = None) -> list[str]:
         """The text on the screen, or on a widget's part of it."""
@@ -147,7 +147,7 @@ async def driving(
     wait: bool = True,
     wanted: Filter | None = None,
     named: Mapping[str, str] | None = None,
-    remembered: Remembered | None = None,
+    saved_state: SavedState | None = None,
     config: Config | None = None,
     colours: str = "dark",
     live: Callable[[Session], LiveCapture] | None = None,
@@ -157,7 +157,7 @@ async def driving(
         config = replace(config or Config(), filters=named or {})
         opened = StartOptions("test", limits or Limits(), colours, following, wanted, config)
         captured = None if live is None else live(session)
-        window = Window(session, opened, remembered=remembered, loader=Loader(session, memory), live=captured)
+        window = TuiApp(session, opened, saved_state=saved_state, loader=Loader(session, memory), live=captured)
         try:
             async with window.run_test(size=size) as pilot:
                 drive = Drive(window, pilot)

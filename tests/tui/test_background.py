@@ -7,63 +7,63 @@ from collections.abc import Callable
 
 import pytest
 
-from tui.background import UNDER_WAY, Background, Call, UnderWay
+from tui.background import PENDING_TASKS, BackgroundWorker, Call, PendingTasks
 
 PATIENCE = 30.0
 
 
 def test_only_what_began_before_is_waited_for() -> None:
-    under_way = UnderWay()
-    assert under_way.all_since(0)
-    first, second = under_way.begin(), under_way.begin()
-    now = under_way.now
-    third = under_way.begin()
-    assert [under_way.all_since(number) for number in (first, second, now)] == [True, False, False]
-    under_way.end(first)
-    assert not under_way.all_since(now)
-    under_way.end(second)
-    assert under_way.all_since(now)
-    under_way.end(third)
-    under_way.end(third)
-    assert under_way.all_since(under_way.now)
+    under_way = PendingTasks()
+    assert under_way.is_done_before(0)
+    first, second = under_way.begin_task(), under_way.begin_task()
+    now = under_way.next_number
+    third = under_way.begin_task()
+    assert [under_way.is_done_before(number) for number in (first, second, now)] == [True, False, False]
+    under_way.end_task(first)
+    assert not under_way.is_done_before(now)
+    under_way.end_task(second)
+    assert under_way.is_done_before(now)
+    under_way.end_task(third)
+    under_way.end_task(third)
+    assert under_way.is_done_before(under_way.next_number)
 
 
-def replaced(worker: Background) -> None:
-    worker.ask("kind", bool, str)
+def replaced(worker: BackgroundWorker) -> None:
+    worker.submit("kind", bool, str)
 
 
-def forgotten(worker: Background) -> None:
-    worker.forget("kind")
+def forgotten(worker: BackgroundWorker) -> None:
+    worker.cancel("kind")
 
 
-def stopped(worker: Background) -> None:
+def stopped(worker: BackgroundWorker) -> None:
     worker.stop()
 
 
-def done(worker: Background) -> None:
+def done(worker: BackgroundWorker) -> None:
     worker.start()
 
 
 @pytest.mark.parametrize("end", [replaced, forgotten, stopped, done])
-def test_a_wish_ends_in_any_way(end: Callable[[Background], None]) -> None:
+def test_a_wish_ends_in_any_way(end: Callable[[BackgroundWorker], None]) -> None:
     posted = threading.Event()
 
     def post(_: Call) -> None:
         posted.set()
 
-    worker = Background(post)
-    worker.ask("kind", fails if end is done else bool, str)
-    now = UNDER_WAY.now
-    assert not UNDER_WAY.all_since(now)
+    worker = BackgroundWorker(post)
+    worker.submit("kind", fails if end is done else bool, str)
+    now = PENDING_TASKS.next_number
+    assert not PENDING_TASKS.is_done_before(now)
     end(worker)
     if end is done:
         assert posted.wait(PATIENCE)
         worker.stop()
         worker.join(PATIENCE)
-    assert UNDER_WAY.all_since(now)
+    assert PENDING_TASKS.is_done_before(now)
     worker.stop()
-    worker.ask("kind", bool, str)  # nobody does it any more
-    assert UNDER_WAY.all_since(UNDER_WAY.now)
+    worker.submit("kind", bool, str)  # nobody does it any more
+    assert PENDING_TASKS.is_done_before(PENDING_TASKS.next_number)
 
 
 def fails() -> bool:

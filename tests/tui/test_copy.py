@@ -25,7 +25,7 @@ from dissectors.field import Field
 from dissectors.wire.secret import Secret
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tui.commands import copying
-from tui.model.copies import KINDS, Subject, fitting
+from tui.model.copies import COPY_FORMATS, CopySubject, list_copy_formats
 from tui.model.detail import read_detail
 from tui.screens.chooser import Chooser
 
@@ -39,7 +39,7 @@ def copied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "wireanalyze" / "copied.txt"
 
 
-def subject(session: Session, row: int, *names: str, limits: Limits | None = None) -> Subject:
+def subject(session: Session, row: int, *names: str, limits: Limits | None = None) -> CopySubject:
     """A row, and a field of it by the names on the way."""
     limits = limits or Limits()
     detail = read_detail(session, row, limits)
@@ -48,11 +48,11 @@ def subject(session: Session, row: int, *names: str, limits: Limits | None = Non
     for name in names:
         path.append(next(node for node in nodes if node.spec.name == name))
         nodes = path[-1].children
-    return Subject(session, limits, detail, path)
+    return CopySubject(session, limits, detail, path)
 
 
-def made(found: Subject) -> dict[str, str | None]:
-    return {name: KINDS[name].make(found) for name in fitting(found)}
+def made(found: CopySubject) -> dict[str, str | None]:
+    return {name: COPY_FORMATS[name].make(found) for name in list_copy_formats(found)}
 
 
 def test_of_a_field() -> None:
@@ -71,7 +71,7 @@ def test_of_a_field() -> None:
         topic = made(subject(session, FETCH - 1, "header", "requestApiKey"))
         assert (topic["value"], topic["name"], topic["filter"]) == ("1", "Fetch", "kafka.Fetch")
         whole = subject(session, FETCH - 1, "body")
-        assert "value" not in fitting(whole)
+        assert "value" not in list_copy_formats(whole)
         assert "  [0]  struct" in (made(whole)["field"] or "")
 
 
@@ -95,14 +95,14 @@ def test_the_command_decodes_to_the_same_tree(row: int) -> None:
 
     with Session([KAFKA]).load() as session:
         found = subject(session, row)
-        text = KINDS["command"].make(found) or ""
+        text = COPY_FORMATS["command"].make(found) or ""
         program, name, *arguments = text.split()
         assert (program, name) == ("wireanalyze", "decode")
         said = CliRunner().invoke(command, arguments, standalone_mode=False).stdout
         names = [node.spec.name for node in found.detail.tree.fields]
         assert all(re.search(rf"^\d+\+\d+ +{name}\b", said, re.MULTILINE) for name in names)
         assert "undecoded" not in said
-        assert KINDS["message"].make(found) == read_message(session, row).hex()
+        assert COPY_FORMATS["message"].make(found) == read_message(session, row).hex()
 
 
 def forms(secret: bytes) -> list[str]:
@@ -138,9 +138,9 @@ def test_no_secret_is_in_any_kind(name: str) -> None:
                 detail = read_detail(session, row, limits)
                 hidden = [form for secret in secrets(detail.tree.fields) for form in forms(secret)]
                 for path in paths_of(detail.tree.fields):
-                    found = Subject(session, limits, detail, path)
-                    for kind in fitting(found):
-                        text = (KINDS[kind].make(found) or "").replace("\n", "")
+                    found = CopySubject(session, limits, detail, path)
+                    for kind in list_copy_formats(found):
+                        text = (COPY_FORMATS[kind].make(found) or "").replace("\n", "")
                         leaked = [form for form in hidden if form in text]
                         assert limits.show_secrets or not leaked, (kind, [node.spec.name for node in path])
                         shown += bool(leaked)
@@ -151,15 +151,15 @@ def test_masked_bytes_keep_their_places() -> None:
     with Session([SASL]).load() as session:
         row = next(row for row in range(len(session.rows)) if read_detail(session, row, Limits()).masks)
         found = subject(session, row)
-        whole = KINDS["message"].make(found) or ""
+        whole = COPY_FORMATS["message"].make(found) or ""
         assert len(whole) == 2 * len(read_message(session, row))
         assert "2a2a2a" in whole
-        assert "**" in (KINDS["hex"].make(found) or "")
+        assert "**" in (COPY_FORMATS["hex"].make(found) or "")
 
 
 async def choose(found: Drive, *words: str) -> None:
     """Copies by the words of a kind."""
-    found.main.say("")  # what was said of the copy before
+    found.main.show_message("")  # what was said of the copy before
     await found.press("y")
     assert isinstance(found.window.screen, Chooser)
     await found.press(*" ".join(words), "enter")
@@ -233,7 +233,7 @@ def test_without_a_file_the_clipboard_still_has_it(monkeypatch: pytest.MonkeyPat
 @driven(size=(200, 40))
 async def test_what_is_no_text_is_said(found: Drive, copied: Path) -> None:
     for text, size, said in (("a\x1b[31mb\x9bc", 10, "2 control characters as they are"), ("\ud800!", 7, "")):
-        copying.put_text(found.main, "it", lambda text=text: text)  # type: ignore[misc]
+        copying.copy_text(found.main, "it", lambda text=text: text)  # type: ignore[misc]
         await found.until(lambda size=size: f"copied it, {size} bytes" in found.status())
         assert said in found.status()
     assert copied.read_bytes() == b"\\ud800!"

@@ -17,15 +17,15 @@ from dissectors.field import FieldSpec
 from dissectors.kafka.dissector import Kafka
 from tests.tui.driving import Drive, drive, driven
 from tui import __path__, app
-from tui.commands import going
-from tui.crash_guard import TOO_MANY, Fenced, Often
+from tui.commands import navigation
+from tui.crash_guard import TOO_MANY, CrashGuard, DefectCounter
 from tui.screens.bug import BugScreen
 from tui.screens.chooser import Chooser
 from tui.screens.detail_view import DetailView
-from tui.screens.help import Help
+from tui.screens.help import HelpScreen
+from tui.screens.input_line import TextLine
 from tui.screens.main import MainScreen
-from tui.screens.text_line import TextLine
-from tui.widgets.hexview import HexPane
+from tui.widgets.detail_panes import HexPane
 
 
 def test_a_dissector_that_fails_is_shown_as_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_a_label_that_fails_costs_its_line(monkeypatch: pytest.MonkeyPatch) -> N
         pane = found.main.tree_pane
         field = found.main.view.detail.tree.fields[0]  # type: ignore[union-attr]
         field.spec = FieldSpec("size", "int32", broken)
-        pane.anew()
+        pane.invalidate()
         await found.settle()
         assert "size: bug: its label failed" in found.text("tree")
 
@@ -85,33 +85,33 @@ async def shown(found: Drive) -> None:
 
 def key(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """A key whose action fails."""
-    patch.setattr(HexPane, "to_byte", broken)
+    patch.setattr(HexPane, "go_to_byte", broken)
     found.main.hex_pane.focus()
 
 
 def command(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """A command that fails."""
-    patch.setattr(going, "partner", broken)
+    patch.setattr(navigation, "go_to_partner", broken)
 
 
 def message(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """A handler of what a pane says."""
-    patch.setattr(DetailView, "_look_at", broken)
+    patch.setattr(DetailView, "_show_row", broken)
 
 
 def worker(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """Work in a thread."""
-    patch.setattr(going, "partner", lambda main: main.background.ask("it", broken, print))
+    patch.setattr(navigation, "go_to_partner", lambda main: main.background.submit("it", broken, print))
 
 
 def timer(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """What is called by a timer."""
-    patch.setattr(going, "partner", lambda main: main.set_timer(0.01, broken))
+    patch.setattr(navigation, "go_to_partner", lambda main: main.set_timer(0.01, broken))
 
 
 def paint(found: Drive, patch: pytest.MonkeyPatch) -> None:
     """A line that cannot be painted."""
-    patch.setattr(HexPane, "spans", broken)
+    patch.setattr(HexPane, "get_spans", broken)
 
 
 CASES = {
@@ -135,7 +135,7 @@ async def test_a_defect_is_shown_and_the_program_goes_on(
         await shown(found)
     await found.press("c")
     assert found.window.screen is found.main
-    assert len(found.window.met) in (1, 2)  # a line may be painted twice before anybody sees it
+    assert len(found.window.shown_defects) in (1, 2)  # a line may be painted twice before anybody sees it
     found.main.timeline.focus()
     await found.press("g", "down", "down")
     assert found.row == 1
@@ -146,14 +146,14 @@ async def test_a_defect_is_shown_and_the_program_goes_on(
     assert found.main.filter.in_force is not None
 
 
-def ended(window: app.Window) -> None:
+def ended(window: app.TuiApp) -> None:
     assert isinstance(window.defect, LookupError)
     assert window.return_code == 1
 
 
 def crash(test: Callable[[Drive], Coroutine[Any, Any, None]], capsys: pytest.CaptureFixture[str]) -> None:
     """Runs a test that ends with a defect, which is kept for who started the program, and nothing printed."""
-    windows: list[app.Window] = []
+    windows: list[app.TuiApp] = []
 
     async def whole(found: Drive) -> None:
         windows.append(found.window)
@@ -189,7 +189,7 @@ def test_all_of_ours_are_fenced() -> None:
         import_module(module.name)
     ours = [each for each in pumps() if each.__module__.startswith("tui.")]
     assert MainScreen in ours
-    assert [each for each in ours if not issubclass(each, Fenced)] == []
+    assert [each for each in ours if not issubclass(each, CrashGuard)] == []
 
 
 def test_it_ends_the_program_when_the_user_says_so(
@@ -240,7 +240,7 @@ def test_what_fails_while_it_is_put_together_ends_the_program(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def test(found: Drive) -> None:
-        monkeypatch.setattr(Help, "compose", broken)
+        monkeypatch.setattr(HelpScreen, "compose", broken)
         await found.pilot.press("question_mark")
         await found.pilot.pause(0.2)
 
@@ -248,9 +248,9 @@ def test_what_fails_while_it_is_put_together_ends_the_program(
 
 
 def test_rare_ones_are_no_reason_to_end() -> None:
-    often = Often()
-    assert not any(often.too(at) for at in (0.0, 1.0, 10.5, 12.0, 21.0, 22.5))
-    assert often.too(23.0)
+    often = DefectCounter()
+    assert not any(often.count_defect(at) for at in (0.0, 1.0, 10.5, 12.0, 21.0, 22.5))
+    assert often.count_defect(23.0)
 
 
 def test_the_report_is_copied_and_saved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -294,6 +294,6 @@ def test_the_report_of_a_dissectors_defect(monkeypatch: pytest.MonkeyPatch) -> N
         assert SECRET not in report
         await found.press("c")
         assert found.window.screen is found.main
-        assert found.window.met == []
+        assert found.window.shown_defects == []
 
     drive(test)

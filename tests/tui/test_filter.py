@@ -23,8 +23,8 @@ from tests.tui.hostile import acts
 from tests.tui.screens.test_ingest import pipe
 from tui import filter_worker
 from tui.screens import ingest as screen
-from tui.screens.ask import AskLine
 from tui.screens.bug import BugScreen
+from tui.screens.input_line import LineDialog
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 WHOLE = KAFKA.read_bytes()
@@ -40,15 +40,15 @@ def kept_by(text: str, capture: Path = KAFKA) -> list[int]:
 @contextmanager
 def held(monkeypatch: pytest.MonkeyPatch, filters: str) -> Iterator[Event]:
     """Filters of which this is a part are not asked before the event is set."""
-    gate, ask = Event(), filter_worker._ask_portion
+    gate, ask = Event(), filter_worker._apply_filter
 
-    def waiting(wanted: Filter, *rest: object) -> filter_worker.Verdict:
+    def waiting(wanted: Filter, *rest: object) -> filter_worker.FilterResult:
         if filters in wanted.text:
             assert gate.wait(30)
         return ask(wanted, *rest)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr(filter_worker, "_ask_portion", waiting)
+        patched.setattr(filter_worker, "_apply_filter", waiting)
         yield gate
     gate.set()
 
@@ -68,7 +68,7 @@ def test_both_views_show_what_list_would_print(text: str) -> None:
         said = f"filter: {text}, {len(rows)} of 648"
         assert said in found.text("title")
         await found.press("=")
-        places = listed.timeline.window(0, 2000)
+        places = listed.timeline.list_places(0, 2000)
         assert sorted(place.row for place in places if place.row is not None) == rows
         streams = {int(stream) for stream in found.main.session.rows.column("stream")[rows]}
         assert [place.stream for place in places if place.row is None] == sorted(streams)
@@ -76,7 +76,7 @@ def test_both_views_show_what_list_would_print(text: str) -> None:
         assert found.row == (after[0] if after else rows[-1] if rows else None)
         row = found.row
         await found.press("v")
-        assert [place.row for place in listed.timeline.window(0, 2000)] == rows
+        assert [place.row for place in listed.timeline.list_places(0, 2000)] == rows
         assert found.row == row
         shown = [int(line[2:].split()[0]) for line in found.text("list").splitlines() if line[2:].split()]
         first = listed.top
@@ -90,8 +90,8 @@ async def test_a_stream_says_how_many_of_its_messages_are_left(found: Drive) -> 
     await found.filter("role == response and stream == 6")
     (line,) = [line for line in found.text("list").splitlines() if line.startswith("▾")]
     listed = found.main.timeline.timeline
-    assert f"kafka, {listed.count(6)} of {listed.messages(6)} messages" in line
-    assert 0 < listed.count(6) < listed.messages(6)
+    assert f"kafka, {listed.count_rows(6)} of {listed.count_messages(6)} messages" in line
+    assert 0 < listed.count_rows(6) < listed.count_messages(6)
 
 
 def test_what_is_selected_stays_or_the_next_one_is() -> None:
@@ -144,7 +144,7 @@ async def test_a_wrong_filter_is_told_at_its_place_and_can_be_mended(found: Driv
     for text, place, why in WRONG:
         await found.ask("slash", text)
         bar = found.window.screen
-        assert isinstance(bar, AskLine)
+        assert isinstance(bar, LineDialog)
         line = bar.query_one(Input)
         assert line.value == text
         assert why in found.lines()[-2]
@@ -316,12 +316,12 @@ def test_a_defect_of_a_filter_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         def broken(*_: object) -> None:
             raise Odd
 
-        monkeypatch.setattr(filter_worker, "_without_answer", broken)
-        monkeypatch.setattr(filter_worker.Readers, "get", broken)
+        monkeypatch.setattr(filter_worker, "_find_unanswered", broken)
+        monkeypatch.setattr(filter_worker.RowReaders, "get_reader", broken)
         found.expects_defects = True
         await found.ask("slash", "latency > 5ms")
         await found.until(lambda: isinstance(found.window.screen, BugScreen))
-        assert isinstance(found.window.met[0], Odd)
+        assert isinstance(found.window.shown_defects[0], Odd)
 
     assert not issubclass(Odd, UserError)
     drive(test)

@@ -16,14 +16,14 @@ from analyzer.query.filter import compiled
 from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.test_filter import held, kept_by
-from tui.model import prompting
-from tui.model.names import every_name
-from tui.remembered import Remembered
-from tui.screens import text_line
+from tui.model import input_advice
+from tui.model.completion_sources import read_field_names
+from tui.saved_state import SavedState
+from tui.screens import input_line
 from tui.screens.chooser import Chooser
 from tui.screens.filter_bar import FilterBar
 
-every_name()  # read once, not while a test waits
+read_field_names()  # read once, not while a test waits
 
 
 def bar(found: Drive) -> FilterBar[object]:
@@ -37,7 +37,7 @@ async def looked(found: Drive) -> None:
     screen = bar(found)
 
     def is_done() -> bool:
-        look, line = screen.seen, screen.line
+        look, line = screen.advice, screen.line
         return look is not None and look[:2] == (line.value, line.cursor_position) and not screen.is_reading
 
     await found.until(is_done)
@@ -194,9 +194,9 @@ def test_names_that_are_still_being_read(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def waiting() -> object:
         gate.wait(30)
-        return every_name()
+        return read_field_names()
 
-    monkeypatch.setattr(prompting, "every_name", waiting)
+    monkeypatch.setattr(input_advice, "read_field_names", waiting)
 
     async def test(found: Drive) -> None:
         await found.press("slash", *"late")
@@ -252,9 +252,9 @@ def test_earlier_filters(tmp_path: Path) -> None:
             assert line.value == text
         await found.press("escape")
         await found.ask("ctrl+f", "needle")
-        found.main.remembered.save()
+        found.main.saved_state.save()
 
-    drive(first, remembered=Remembered(path))
+    drive(first, saved_state=SavedState(path))
     kept = json.loads(path.read_text())
     assert kept["filters"] == ["error", "latency > 5ms"]
     assert kept["sought"] == ["needle"]
@@ -275,7 +275,7 @@ def test_earlier_filters(tmp_path: Path) -> None:
         await found.press("ctrl+f", "up")
         assert bar(found).line.value == "needle"
 
-    drive(second, remembered=Remembered(path))
+    drive(second, saved_state=SavedState(path))
 
 
 @pytest.mark.sampled(2)
@@ -291,7 +291,7 @@ def test_any_file_of_earlier_filters(tmp_path: Path, text: str) -> None:
         await found.press("escape")
         assert bar(found).line.value in ("", "\x1b]0;x\x07")
 
-    drive(test, remembered=Remembered(path))
+    drive(test, saved_state=SavedState(path))
 
 
 @driven(wanted=compiled("kafka.topic == jg"))
@@ -345,7 +345,7 @@ async def test_what_is_pasted_is_text(found: Drive, place: int) -> None:
     await found.settle()
     await looked(found)
     line = bar(found).line
-    assert len(line.value) <= text_line.LONGEST_LINE
+    assert len(line.value) <= input_line.LONGEST_LINE
     assert not set(line.value) & set("\r\n\t")
     for key in ("tab", "tab", "shift+tab", "home", "a", "end", "left", "backspace", "up", "down"):
         await found.press(key)
@@ -407,7 +407,7 @@ def test_any_size(size: tuple[int, int]) -> None:
 
 
 LATE = (
-    *(f"tui.model.{name}" for name in ("completion", "names", "seen", "prompting", "verdict", "earlier")),
+    *(f"tui.model.{name}" for name in ("completion", "names", "seen", "input_advice", "verdict", "earlier")),
     *(f"tui.screens.{name}" for name in ("ask", "text_line", "bar_offers", "filter_bar")),
     *("analyzer.query.filter", "analyzer.query.fields.catalog"),
 )

@@ -14,7 +14,7 @@ from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import Drive, drive, driven
 from tests.tui.hostile import acts, metadata
 from tests.tui.test_filter import kept_by
-from tui.model import cells
+from tui.model import row_cells
 from tui.screens import detail_view
 
 
@@ -22,13 +22,13 @@ async def sought(found: Drive) -> None:
     """Until the search has ended and the row that it found is shown."""
     seeker = found.main.search._worker
     await found.until(lambda: seeker._search is None)
-    row = None if seeker.found is None else seeker.found.row
+    row = None if seeker.result is None else seeker.result.row
     await found.until(lambda: row is None or (found.main.view.detail is not None and found.main.view.detail.row == row))
     await found.settle()
 
 
 def selected(found: Drive) -> Field:
-    what = found.main.tree_pane.path()[-1]
+    what = found.main.tree_pane.get_path()[-1]
     assert isinstance(what, Field), plain(what.line)
     return what
 
@@ -105,8 +105,8 @@ async def test_bytes_are_marked_where_they_are(found: Drive) -> None:
         assert marked(found) == data
         field = selected(found)
         pane = found.main.hex_pane
-        assert field.offset <= pane.at < field.offset + field.length
-        assert pane.at == pane._data.index(data)
+        assert field.offset <= pane.offset_at_cursor < field.offset + field.length
+        assert pane.offset_at_cursor == pane._data.index(data)
 
 
 def test_only_among_what_is_shown() -> None:
@@ -186,7 +186,7 @@ def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
         await found.press("j", "n", "escape")
         assert found.status() == "the search was stopped"
         gate.set()
-        await found.until(lambda: not found.main._asker._wishes)
+        await found.until(lambda: not found.main._asker._tasks)
         await found.settle()
         assert found.row == 1
         await found.press("n")
@@ -198,12 +198,14 @@ def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "STEP", 1)
-    monkeypatch.setattr("tui.search_worker.OFTEN", 0.0)
+    monkeypatch.setattr("tui.search_worker.PROGRESS_INTERVAL", 0.0)
     said: list[str] = []
 
     async def test(found: Drive) -> None:
-        say = found.main.bars.say
-        monkeypatch.setattr(found.main.bars, "say", lambda text, style="bar": (said.append(text), say(text, style)))
+        say = found.main.bars.show_message
+        monkeypatch.setattr(
+            found.main.bars, "show_message", lambda text, style="bar": (said.append(text), say(text, style))
+        )
         await found.ask("ctrl+f", "nobody says this\x1b[31m")
         await sought(found)
         assert not acts("".join(found.lines()))
@@ -218,7 +220,7 @@ def test_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_long_message_is_pointed_into_when_it_has_been_decoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cells, "LONG", 10_000)
+    monkeypatch.setattr(row_cells, "LONG", 10_000)
     monkeypatch.setattr(detail_view, "LONG", 10_000)
     long = metadata(1, "client", ["topic" * 6000, "needle"])
     writes = [(CLIENT, metadata(0, "client", ["a"])), (CLIENT, long), (CLIENT, metadata(2, "client", ["b"]))]

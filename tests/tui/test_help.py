@@ -10,24 +10,24 @@ from analyzer.query.filter import compiled
 from analyzer.render.lines import plain
 from tests.tui.driving import Drive, driven
 from tui.keys import KEYS
-from tui.screens.help import FILTERS, Help, fitting, help_lines
-from tui.widgets.listing import SIGN_HELP
+from tui.model.row_spans import SIGN_HELP
+from tui.screens.help import FILTERS, HelpScreen, filter_lines, make_help_lines
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 def texts(found: Drive) -> list[str]:
     screen = found.window.screen
-    assert isinstance(screen, Help)
-    return [plain(each.line) for each in screen.pane.said]
+    assert isinstance(screen, HelpScreen)
+    return [plain(each.line) for each in screen.pane.help_lines]
 
 
 @driven()
 async def test_every_key_command_sign_and_rule_is_there(found: Drive) -> None:
-    await found.until(lambda: found.main.timeline.said.colouring is not None)
+    await found.until(lambda: found.main.timeline.row_lines.colour_rules is not None)
     await found.press("question_mark")
     said = "\n".join(texts(found))
-    assert all(key.help in said and key.shown in said for key in KEYS)
+    assert all(key.help in said and key.label in said for key in KEYS)
     assert all(sign in said and text in said for sign, text in SIGN_HELP)
     assert "latency >= 1s" in said
     assert "slow" in said
@@ -41,13 +41,13 @@ def test_examples_of_filters_are_filters_that_filters_md_has(example: tuple[str,
 
 
 def test_words_make_it_shorter() -> None:
-    said = help_lines(SIGN_HELP, ())
+    said = make_help_lines(SIGN_HELP, ())
     for words, first in (("mark take", "mark this message"), ("bytes byte back", "one byte back"), ("MOUSE wheel", "")):
-        found = fitting(said, words)
+        found = filter_lines(said, words)
         assert 0 < len(found) < 5
         assert first in plain(found[0].line)
-    assert fitting(said, "") == said
-    assert fitting(said, "no such thing") == []
+    assert filter_lines(said, "") == said
+    assert filter_lines(said, "no such thing") == []
 
 
 @driven()

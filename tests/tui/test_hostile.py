@@ -25,10 +25,10 @@ def test_nothing_that_is_painted_acts(tmp_path: Path) -> None:
             main.timeline.select_row(row)
             await found.settle()
             assert found.row == row
-            main.tree_pane.go(main.tree_pane.count - 1)
+            main.tree_pane.move_cursor(main.tree_pane.count - 1)
             seen += "".join(found.lines())
             for pane in (main.timeline, main.tree_pane, main.hex_pane):
-                seen += "".join(pane.line(line).text for line in range(min(pane.count, 200)))
+                seen += "".join(pane.get_strip(line).text for line in range(min(pane.count, 200)))
         assert not acts(seen)
         for text in ("\\x1b[31mred", "[/red][bold]markup", "\\u202e", "漢字テスト", "[link=http://"):
             assert text in seen, text

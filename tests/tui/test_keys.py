@@ -11,16 +11,16 @@ from textual.events import MouseScrollDown, MouseScrollUp
 from analyzer.decode.bodies import decode_tree
 from dissectors.field import Field
 from tests.tui.driving import GOLDEN, Drive, drive, driven
-from tui.keys import KEYS, TITLES, bindings, footer
-from tui.model.detail import place_of
+from tui.keys import KEYS, TITLES, list_bindings, list_footer_keys
+from tui.model.detail import find_range
 
 
 def test_every_key_is_bound_once_and_told_in_help() -> None:
     for where in TITLES:
-        keys = [key for row in KEYS if row.where in (where, "pane", "screen") for key in row.keys.split(",") if key]
+        keys = [key for row in KEYS if row.place in (where, "pane", "screen") for key in row.keys.split(",") if key]
         assert len(keys) == len(set(keys)), where
-        assert len(bindings(where)) == sum(row.where == where and bool(row.keys) for row in KEYS)
-    assert all(row.short for row in footer("list"))
+        assert len(list_bindings(where)) == sum(row.place == where and bool(row.keys) for row in KEYS)
+    assert all(row.footer for row in list_footer_keys("list"))
 
 
 @driven()
@@ -72,7 +72,7 @@ async def test_the_view_keeps_the_message_and_its_stream_is_unfolded(found: Driv
     assert listed.timeline.is_open(listed.selected.stream)  # type: ignore[union-attr]
     assert re.search(r"^ +600 ", found.text("list"), re.MULTILINE)
     await found.press("h", "v")
-    assert found.row == listed.timeline.first_row(listed.selected.stream)  # type: ignore[union-attr]
+    assert found.row == listed.timeline.find_first_row(listed.selected.stream)  # type: ignore[union-attr]
 
 
 @driven()
@@ -93,7 +93,7 @@ async def test_without_partner_it_says_so(found: Drive) -> None:
 
 
 def selected_field(found: Drive) -> Field:
-    what = found.main.tree_pane.path()[-1]
+    what = found.main.tree_pane.get_path()[-1]
     assert isinstance(what, Field)
     return what
 
@@ -147,26 +147,26 @@ async def test_folds_are_remembered_for_the_next_message_of_the_kind(found: Driv
 async def test_a_field_marks_its_bytes_and_a_byte_selects_its_field(found: Drive) -> None:
     await found.press(*FETCH, "tab", "=", "G")
     hexes, tree = found.main.hex_pane, found.main.tree_pane
-    place = place_of(selected_field(found))
+    place = find_range(selected_field(found))
     assert place is not None
-    assert (hexes.at, hexes._marked) == (place.offset, (place.offset, place.offset + place.length))
+    assert (hexes.offset_at_cursor, hexes._marked) == (place.offset, (place.offset, place.offset + place.length))
     await found.press("-", "tab", "g")
     assert selected_field(found).spec.name == "length"
     await found.press(*["l"] * 15)
-    assert hexes.at == 15
-    assert found.main.tree_pane.path()[-1].spec.name == "sessionId"  # type: ignore[union-attr]
+    assert hexes.offset_at_cursor == 15
+    assert found.main.tree_pane.get_path()[-1].spec.name == "sessionId"  # type: ignore[union-attr]
     assert hexes._marked == (15, 19)
     assert "body.sessionId" in found.status()
     assert "byte 15 (0xf)" in found.status()
     await found.press("left", "down")
-    assert hexes.at == 14 + hexes.rows.width
+    assert hexes.offset_at_cursor == 14 + hexes.rows.width
     await found.press("up", "k")
-    assert hexes.at == 14 - hexes.rows.width
+    assert hexes.offset_at_cursor == 14 - hexes.rows.width
     await found.press("G")
-    assert hexes.at == 1106
+    assert hexes.offset_at_cursor == 1106
     assert selected_field(found).offset + selected_field(found).length == 1107
     await found.press("pageup", "pagedown", "l")
-    assert hexes.at == 1106
+    assert hexes.offset_at_cursor == 1106
     assert tree.cursor < tree.count
 
 
@@ -257,11 +257,11 @@ async def test_the_mouse(found: Drive) -> None:
     await found.pilot.click(main.tree_pane, offset=(0, 2))
     await found.settle()
     assert main.tree_pane.count < lines
-    first, text = main.hex_pane.rows.columns_of(3)
+    first, text = main.hex_pane.rows.find_columns(3)
     for column in (first, first + 1, text):
         await found.pilot.click(main.hex_pane, offset=(column, 2))
         await found.settle()
-        assert main.hex_pane.at == 2 * main.hex_pane.rows.width + 3
+        assert main.hex_pane.offset_at_cursor == 2 * main.hex_pane.rows.width + 3
     await found.pilot.click(main.query_one("#keys"), offset=(found.text("keys").index("p partner"), 0))
     await found.settle()
     assert found.row == 1

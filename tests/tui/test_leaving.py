@@ -21,8 +21,8 @@ from analyzer.session import Session
 from benchmarks.library import Library
 from tests.tui.driving import Drive, drive
 from tests.tui.screens.test_ingest import pipe
-from tui.background import UNDER_WAY
-from tui.model.cells import INDEX_KEYS, Cells
+from tui.background import PENDING_TASKS
+from tui.model.row_cells import INDEX_KEYS, CellReader
 from tui.screens import detail_view, ingest
 
 PACKETS, PIECE = 6_000, 60_000
@@ -113,7 +113,9 @@ def test_what_stays_is_what_the_file_has(capture: Path, whole: Session, monkeypa
         keys = [key for key in INDEX_KEYS if key not in ("partner", "stream")]
         numbers = np.array(some)
         assert Rows(session).columns(keys, numbers) == Rows(whole).columns(keys, numbers)
-        assert [each.said for each in Cells(session).rows(some)] == [each.said for each in Cells(whole).rows(some)]
+        assert [each.body for each in CellReader(session).read_rows(some)] == [
+            each.body for each in CellReader(whole).read_rows(some)
+        ]
         for view in "vv":
             await found.press("g", "G", "g", "=")
             assert found.row is None or found.row >= first(found)
@@ -131,7 +133,7 @@ def test_a_filter_forgets_them(text: str, capture: Path, whole: Session, monkeyp
         await feed.until(lambda: first(found) > 1_000)
         await found.press("v", "G", "g", "v")
         found.main.session.packets.stop()
-        await found.until(lambda: not found.main.ingest.reading)
+        await found.until(lambda: not found.main.ingest.is_reading)
         await found.filtered()
         rows = range(first(found), found.main.timeline.timeline.rows)
         kept = compiled(text).rows(Rows(whole), rows).tolist()
@@ -153,11 +155,11 @@ def test_the_cursor_stays_on_its_message_or_goes_to_the_first(capture: Path, mon
         assert found.row == first(found)
         assert found.main.view.detail is not None
         assert found.main.view.detail.row == found.row
-        assert not listed.said.marks.marked
-        assert listed.said.times.references == [2]  # what comes behind still counts from it
+        assert not listed.row_lines.marks.marked
+        assert listed.row_lines.times.references == [2]  # what comes behind still counts from it
         assert all(float(line.split()[1]) > 0 for line in found.text("list").splitlines()[:3])
         await found.press("ctrl+g", *"3", "enter")
-        assert found.status() == f"message 3 {detail_view.LEFT}"
+        assert found.status() == f"message 3 {detail_view.EVICTED}"
         before = first(found)
         await found.press("G", "k", "k")
         row, height = found.row, listed.cursor - listed.top
@@ -196,8 +198,8 @@ def test_a_paused_list_goes_on_when_memory_is_full(capture: Path, monkeypatch: p
         await feed.more()
         await found.press("Z")
         await feed.until(lambda: found.main.session.eviction.find_due_row(int(0.8 * MEMORY)) > 0)
-        assert found.main.ingest.paused
-        await feed.until(lambda: not found.main.ingest.paused)
+        assert found.main.ingest.is_paused
+        await feed.until(lambda: not found.main.ingest.is_paused)
         await found.until(lambda: "goes on" in found.status())
         await feed.until(lambda: first(found) > 0)
 
@@ -208,13 +210,13 @@ def test_rows_stay_for_work_that_is_under_way(capture: Path, monkeypatch: pytest
     async def test(found: Drive, feed: Feed) -> None:
         session = found.main.session
         await feed.more()
-        number = UNDER_WAY.begin()
+        number = PENDING_TASKS.begin_task()
         try:
             await feed.until(lambda: first(found) > 0)
             await feed.more(4)
             assert session.rows.first == 0
         finally:
-            UNDER_WAY.end(number)
+            PENDING_TASKS.end_task(number)
         await feed.until(lambda: session.rows.first == first(found))
 
     live(test, capture, monkeypatch, following=True)
@@ -222,13 +224,13 @@ def test_rows_stay_for_work_that_is_under_way(capture: Path, monkeypatch: pytest
 
 def test_work_that_never_pauses_does_not_keep_them(capture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(found: Drive, feed: Feed) -> None:
-        session, number = found.main.session, UNDER_WAY.begin()
+        session, number = found.main.session, PENDING_TASKS.begin_task()
 
         async def more() -> None:
             nonlocal number
             await feed.more()
-            before, number = number, UNDER_WAY.begin()
-            UNDER_WAY.end(before)
+            before, number = number, PENDING_TASKS.begin_task()
+            PENDING_TASKS.end_task(before)
 
         try:
             await more()
@@ -237,6 +239,6 @@ def test_work_that_never_pauses_does_not_keep_them(capture: Path, monkeypatch: p
                 await found.settle()
             assert first(found) >= session.rows.first
         finally:
-            UNDER_WAY.end(number)
+            PENDING_TASKS.end_task(number)
 
     live(test, capture, monkeypatch, following=True)

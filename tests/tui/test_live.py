@@ -14,7 +14,7 @@ from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.faked import Faked
 from tests.tui.screens.test_ingest import PART, WHOLE, pipe
 from tui.screens import ingest, main
-from tui.screens.chooser import Sure
+from tui.screens.chooser import ConfirmDialog
 
 LIVE = {"follow": True, "following": True, "wait": False}
 
@@ -50,7 +50,7 @@ def says(found: Drive, there: list[str], others: list[str]) -> bool:
 
 
 def test_the_title_says_how_it_stands_also_when_no_row_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(main, "LOOK", 0.02)
+    monkeypatch.setattr(main, "STATUS_INTERVAL", 0.02)
     made: list[Faked] = []
 
     async def test(found: Drive) -> None:
@@ -66,7 +66,7 @@ def test_the_title_says_how_it_stands_also_when_no_row_comes(monkeypatch: pytest
 
 
 def test_a_problem_stays_in_the_status_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(main, "LOOK", 0.02)
+    monkeypatch.setattr(main, "STATUS_INTERVAL", 0.02)
     made: list[Faked] = []
 
     async def test(found: Drive) -> None:
@@ -113,7 +113,7 @@ def test_a_paused_list_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
         os.write(end, WHOLE[2 * PART :])
         await found.until(lambda: " more wait " in found.text("title"))
         found.main.session.packets.stop()
-        await found.until(lambda: not found.main.ingest.reading)  # the end resumes: no more comes
+        await found.until(lambda: not found.main.ingest.is_reading)  # the end resumes: no more comes
         assert listed.timeline.rows == 648
         await found.press("Z")
         assert "nothing comes any more" in found.status()
@@ -133,9 +133,9 @@ def test_it_stops_and_begins_anew_with_the_same_filter_and_view() -> None:
         kept = found.rows()
         await found.press("v", "E")
         assert "still read" in found.status()
-        await found.until(lambda: not first.ingest.reading)
+        await found.until(lambda: not first.ingest.is_reading)
         await found.press("E")
-        assert isinstance(found.window.screen, Sure)
+        assert isinstance(found.window.screen, ConfirmDialog)
         await found.press("escape")
         assert found.main is first
         live.refuses = "the capturing process does not stop"
@@ -174,7 +174,7 @@ def test_leaving_asks_once_where_nobody_keeps_the_packets(tmp_path: Path, monkey
         assert not found.window._exit
         made[-1].set(captured=1_242)  # one has come since
         await found.press("s", "ctrl+c")
-        assert isinstance(found.window.screen, Sure)
+        assert isinstance(found.window.screen, ConfirmDialog)
         await found.pilot.press("q")
         await found.until(lambda: found.window._exit)
 
@@ -227,10 +227,10 @@ def test_what_came_live_can_not_be_read_as_something_else() -> None:
         await found.press("ctrl+p", *"decode this stream", "enter", "enter")
         assert "still grows" in found.status()
         made[0].stop()
-        await found.until(lambda: not found.main.ingest.reading)
+        await found.until(lambda: not found.main.ingest.is_reading)
         first = found.main
         await found.press("ctrl+p", *"decode this stream", "enter", *"stream not decoded", "enter")
-        await found.until(lambda: found.main is not first and not found.main.ingest.reading)
+        await found.until(lambda: found.main is not first and not found.main.ingest.is_reading)
         assert found.main.ingest.live is made[0]
         assert " stopped " in found.text("title")
 

@@ -6,13 +6,13 @@ import os
 
 from analyzer.session import Session
 from tests.tui.driving import KAFKA
-from tui.loader import End, Growth, Loader
+from tui.loader import Growth, Loader, ReadingEnd
 
 BLOCK = 100
 
 
 def test_the_first_rows_are_given_and_the_others_told() -> None:
-    told: list[Growth | End] = []
+    told: list[Growth | ReadingEnd] = []
     with Session([KAFKA], block=BLOCK) as session:
         loader = Loader(session)
         first = loader.begin(60)
@@ -22,10 +22,10 @@ def test_the_first_rows_are_given_and_the_others_told() -> None:
         loader.join(0.1)
         assert loader.is_alive()
         assert told == []
-        loader.go_on(told.append)
+        loader.resume(told.append)
         loader.join(60)
         *grown, ended = told
-        assert isinstance(ended, End)
+        assert isinstance(ended, ReadingEnd)
         assert ended.error is None
         rows = [message.rows for message in grown if isinstance(message, Growth)]
         assert rows == sorted(rows)
@@ -48,7 +48,7 @@ def test_how_much_of_a_pipe_was_read_nobody_knows() -> None:
 
 
 def test_nobody_waits_for_ever() -> None:
-    told: list[Growth | End] = []
+    told: list[Growth | ReadingEnd] = []
     reading, writing = os.pipe()
     try:
         os.write(writing, KAFKA.read_bytes()[:50_000])  # more than its file header: opening waits for that
@@ -64,7 +64,7 @@ def test_nobody_waits_for_ever() -> None:
 
 
 def test_what_can_not_be_read_is_told_at_once() -> None:
-    told: list[Growth | End] = []
+    told: list[Growth | ReadingEnd] = []
     with Session([KAFKA], block=BLOCK) as session:
         loader = Loader(session)
 
@@ -73,8 +73,8 @@ def test_what_can_not_be_read_is_told_at_once() -> None:
 
         session.grow = broken  # type: ignore[assignment,method-assign]
         assert loader.begin(60) is None
-        loader.go_on(told.append)
+        loader.resume(told.append)
         loader.join(60)
     (ended,) = told
-    assert isinstance(ended, End)
+    assert isinstance(ended, ReadingEnd)
     assert str(ended.error) == "gone"

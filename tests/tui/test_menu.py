@@ -35,8 +35,8 @@ async def take(found: Drive, words: str) -> None:
 def select(found: Drive, name: str) -> None:
     """Selects the first field of a name."""
     tree = found.main.tree_pane
-    texts = (plain(tuple(tree.spans(line))) for line in range(tree.count))
-    tree.go(next(line for line, text in enumerate(texts) if f" {name}:" in text))
+    texts = (plain(tuple(tree.get_spans(line))) for line in range(tree.count))
+    tree.move_cursor(next(line for line, text in enumerate(texts) if f" {name}:" in text))
 
 
 def in_force(found: Drive) -> str | None:

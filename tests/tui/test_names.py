@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.render.lines import plain
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
-from tui.screens import ingest, name_learning
+from tui.screens import ingest
 
 CLASSIC = GOLDEN / "k4_java_classic.pcap.zst"
 
@@ -24,7 +24,7 @@ def told(found: Drive) -> list[str]:
 
 @pytest.mark.parametrize("portion", [1, 500])
 def test_in_list_and_tree(monkeypatch: pytest.MonkeyPatch, portion: int) -> None:
-    monkeypatch.setattr(name_learning, "MESSAGES", portion)
+    monkeypatch.setattr(ingest, "MOST_MESSAGES", portion)
 
     async def test(found: Drive) -> None:
         await found.press("v", "ctrl+g", "5", "6", "enter")
@@ -51,9 +51,9 @@ async def test_nobody_is_thrown_off_his_place_in_the_tree(found: Drive) -> None:
     assert at > 0
     detail = main.view.detail
     assert detail is not None
-    main.names._take({"topic", "broker"})
-    main.view.read_again(detail.row, None)
-    await found.until(lambda: not main.background._wishes)
+    main.names._take_kinds({"topic", "broker"})
+    main.view.reread(detail.row, None)
+    await found.until(lambda: not main.background._tasks)
     await found.settle()
     assert tree.cursor == at
 

@@ -7,11 +7,11 @@ from textual.events import Paste
 
 from analyzer.render.lines import plain
 from tests.tui.driving import Drive, driven
-from tui.commands.palette import commands, run
-from tui.keys import KEYS, Where
+from tui.commands.menu import list_commands, run_key
+from tui.keys import KEYS, KeyPlace
 from tui.screens.chooser import Chooser
 
-PANES: tuple[Where, ...] = ("list", "tree", "hex")
+PANES: tuple[KeyPlace, ...] = ("list", "tree", "hex")
 ENDS = "quit"
 
 
@@ -21,7 +21,7 @@ async def test_all_that_can_be_done_now_is_there_with_its_key(found: Drive) -> N
     screen = found.window.screen
     assert isinstance(screen, Chooser)
     listed = {plain(line): key for line, key in screen.pane.lines}
-    wanted = {key.help: key.shown for key in KEYS if key.where in ("screen", "pane", "list")}
+    wanted = {key.help: key.label for key in KEYS if key.place in ("screen", "pane", "list")}
     del wanted["all commands, to be found by a word"]
     assert listed == wanted
     await found.press("escape", "tab", "ctrl+p", *"unfold everything", "enter")
@@ -32,17 +32,17 @@ async def test_all_that_can_be_done_now_is_there_with_its_key(found: Drive) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("pane", PANES)
 @driven()
-async def test_every_command_works_from_there(found: Drive, pane: Where) -> None:
+async def test_every_command_works_from_there(found: Drive, pane: KeyPlace) -> None:
     """On a real capture, without an error; whatever it opens is left again."""
     found.main.bars.panes[pane].focus()
     await found.settle()
-    for key in commands(found.main):
-        if key.action == ENDS or pane not in ("list", key.where):
+    for key in list_commands(found.main):
+        if key.action == ENDS or pane not in ("list", key.place):
             continue
         found.main.view.select_row(46)
         found.main.bars.panes[pane].focus()
         await found.settle()
-        run(found.main, key)
+        run_key(found.main, key)
         await found.settle()
         await found.filtered()
         for _ in range(5):

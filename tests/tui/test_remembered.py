@@ -1,4 +1,4 @@
-"""What is remembered from one run to the next: typed, bounded, and never a reason to fail."""
+"""What is kept from one run to the next: typed, bounded, and never a reason to fail."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tui.remembered import ENTRIES, LARGEST, LONGEST, Kept, Remembered, place
+from tui.saved_state import ENTRIES, LARGEST_FILE, LONGEST_TEXT, SavedState, SavedValue, find_state_file
 
-KEPT: dict[str, Kept] = {
+KEPT: dict[str, SavedValue] = {
     "yes": True,
     "whole": -3,
     "part": 0.25,
@@ -25,27 +25,27 @@ KEPT: dict[str, Kept] = {
 
 def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "folder" / "tui.json"
-    first = Remembered(path)
+    first = SavedState(path)
     for name, value in KEPT.items():
-        first.keep(name, value)
+        first.set(name, value)
         assert first.get(name, type(value)()) == value
     assert not path.parent.exists()
     first.save()
-    again = Remembered(path)
+    again = SavedState(path)
     assert {name: again.get(name, type(value)()) for name, value in KEPT.items()} == KEPT
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert os.listdir(path.parent) == [path.name]
 
 
 def test_without_a_file_it_is_for_this_run() -> None:
-    remembered = Remembered(None)
-    remembered.keep("layout", "beside")
-    remembered.save()
-    assert remembered.get("layout", "auto") == "beside"
-    assert Remembered().get("layout", "auto") == "auto"
+    saved_state = SavedState(None)
+    saved_state.set("layout", "beside")
+    saved_state.save()
+    assert saved_state.get("layout", "auto") == "beside"
+    assert SavedState().get("layout", "auto") == "auto"
 
 
-OTHERS: list[tuple[object, Kept]] = [
+OTHERS: list[tuple[object, SavedValue]] = [
     (1, True),
     (True, 7),
     (1.5, 7),
@@ -63,24 +63,24 @@ OTHERS: list[tuple[object, Kept]] = [
 
 
 @pytest.mark.parametrize(("stood", "default"), OTHERS, ids=str)
-def test_another_type_is_the_default(stood: object, default: Kept, tmp_path: Path) -> None:
+def test_another_type_is_the_default(stood: object, default: SavedValue, tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
     path.write_text(json.dumps({"name": stood}))
-    remembered = Remembered(path)
-    found = remembered.get("name", default)
+    saved_state = SavedState(path)
+    found = saved_state.get("name", default)
     assert (type(found), found) == (type(default), default)
-    remembered.keep("name", default)
-    remembered.save()
-    assert Remembered(path).get("name", type(default)()) == default
+    saved_state.set("name", default)
+    saved_state.save()
+    assert SavedState(path).get("name", type(default)()) == default
 
 
 def test_what_has_a_wrong_type_inside_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
     path.write_text('{"texts": ["a", 1, null, ["b"], "c"], "table": {"a": 1, "b": "2", "c": NaN, "d": true}, "n": 3}')
-    remembered = Remembered(path)
-    assert remembered.get("texts", ["x"]) == ["a", "c"]
-    assert remembered.get("table", {"x": 1.0}) == {"a": 1}
-    assert remembered.get("n", 0.5) == 3
+    saved_state = SavedState(path)
+    assert saved_state.get("texts", ["x"]) == ["a", "c"]
+    assert saved_state.get("table", {"x": 1.0}) == {"a": 1}
+    assert saved_state.get("n", 0.5) == 3
 
 
 BROKEN = [
@@ -91,7 +91,7 @@ BROKEN = [
     b"\xff\xfe\x00",
     b"[" * 100_000,
     b'{"a": ' + b"9" * 5000 + b"}",
-    b" " * LARGEST,
+    b" " * LARGEST_FILE,
 ]
 
 
@@ -99,13 +99,13 @@ BROKEN = [
 def test_a_file_that_is_none_of_ours_is_as_if_it_were_not_there(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
     path.write_bytes(data + b'"')
-    remembered = Remembered(path)
-    assert remembered.get("a", "nothing") == "nothing"
-    remembered.save()
+    saved_state = SavedState(path)
+    assert saved_state.get("a", "nothing") == "nothing"
+    saved_state.save()
     assert path.read_bytes() == data + b'"'
-    remembered.keep("a", "something")
-    remembered.save()
-    assert Remembered(path).get("a", "nothing") == "something"
+    saved_state.set("a", "something")
+    saved_state.save()
+    assert SavedState(path).get("a", "nothing") == "something"
 
 
 def test_places_where_no_file_can_be(tmp_path: Path) -> None:
@@ -113,21 +113,21 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "file" / "tui.json", tmp_path / "folder", Path("/dev/null/x"), Path("/proc/tui.json")):
-        remembered = Remembered(path)
-        remembered.keep("a", remembered.get("a", 0) + 1)
-        remembered.save()
-        assert remembered.get("a", 0) == 1
-    assert Remembered(tmp_path / "pipe").get("a", 0) == 0
+        saved_state = SavedState(path)
+        saved_state.set("a", saved_state.get("a", 0) + 1)
+        saved_state.save()
+        assert saved_state.get("a", 0) == 1
+    assert SavedState(tmp_path / "pipe").get("a", 0) == 0
     assert sorted(os.listdir(tmp_path)) == ["file", "folder", "pipe"]
 
 
 def test_two_runs_at_a_time_lose_nothing_of_each_other(tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
     path.write_text('{"kept by a newer version": {"deep": [1, null]}, "a": 1}')
-    one, other = Remembered(path), Remembered(path)
+    one, other = SavedState(path), SavedState(path)
     assert one.get("a", 0) == other.get("a", 0) == 1
-    one.keep("b", "one")
-    other.keep("c", "other")
+    one.set("b", "one")
+    other.set("c", "other")
     one.save()
     other.save()
     assert json.loads(path.read_text()) == {
@@ -138,26 +138,26 @@ def test_two_runs_at_a_time_lose_nothing_of_each_other(tmp_path: Path) -> None:
 def test_what_did_not_change_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
     path.write_text('{"a":1}')
-    remembered = Remembered(path)
-    remembered.keep("a", 1)
-    remembered.save()
+    saved_state = SavedState(path)
+    saved_state.set("a", 1)
+    saved_state.save()
     assert path.read_text() == '{"a":1}'
-    remembered.keep("a", True)
-    remembered.save()
+    saved_state.set("a", True)
+    saved_state.save()
     assert json.loads(path.read_text()) == {"a": True}
 
 
 def test_it_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "tui.json"
-    remembered = Remembered(path)
-    remembered.keep("long", "x" * (LONGEST + 1))
-    remembered.keep("huge", 1 << 60)
-    remembered.keep("many", [str(number) for number in range(2 * ENTRIES)])
-    remembered.keep("mixed", ["short", "x" * (LONGEST + 1), "short too"])
-    remembered.keep("heavy", ["\u4e2d" * LONGEST] * ENTRIES)
-    remembered.save()
-    assert path.stat().st_size <= LARGEST
-    again = Remembered(path)
+    saved_state = SavedState(path)
+    saved_state.set("long", "x" * (LONGEST_TEXT + 1))
+    saved_state.set("huge", 1 << 60)
+    saved_state.set("many", [str(number) for number in range(2 * ENTRIES)])
+    saved_state.set("mixed", ["short", "x" * (LONGEST_TEXT + 1), "short too"])
+    saved_state.set("heavy", ["\u4e2d" * LONGEST_TEXT] * ENTRIES)
+    saved_state.save()
+    assert path.stat().st_size <= LARGEST_FILE
+    again = SavedState(path)
     assert again.get("long", "") == ""
     assert again.get("huge", 0) == 0
     assert again.get("many", []) == [str(number) for number in range(ENTRIES)]
@@ -174,4 +174,4 @@ def test_it_is_bounded(tmp_path: Path) -> None:
     ],
 )
 def test_where_it_is(environment: dict[str, str], path: str) -> None:
-    assert place(environment) == Path(path)
+    assert find_state_file(environment) == Path(path)

@@ -16,15 +16,15 @@ from dissectors.field import Field
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import Drive, drive
 from tests.tui.hostile import acts, random_texts, string, write
-from tui.model.cells import Cells
 from tui.model.detail import read_detail
-from tui.model.outline import Folds, Outline
-from tui.model.timeline import Place
-from tui.screens.bars import status_parts
+from tui.model.drawing import Spans
+from tui.model.outline import FoldChoices, Outline
+from tui.model.row_cells import CellReader
+from tui.model.row_lines import RowLines
+from tui.model.timeline import ListPlace
+from tui.screens.status_bars import make_status
 from tui.theme import Palette
-from tui.widgets.cutting import Spans
-from tui.widgets.lines import Lines
-from tui.widgets.paint import strip
+from tui.widgets.painted import make_strip
 
 WIDTHS = (37, 118, 200)
 LONG, HUGE, PACKET = 4096, 1 << 20, 60_000
@@ -33,19 +33,19 @@ STYLES = Palette("dark", colourless=False).styles
 
 def said(session: Session, rows: Sequence[int], width: int) -> Iterator[Spans]:
     """All that the main screen says of rows, as the panes and bars ask for it."""
-    listed = Lines(session, Cells(session), lambda _: False)
-    columns = listed.columns(width, len(session.rows), 1)
+    listed = RowLines(session, CellReader(session), lambda _: False)
+    columns = listed.fit_columns(width, len(session.rows), 1)
     stream = session.rows.cell("stream", rows[0])
-    places = [Place(-1), *(Place(stream, row) for row in rows)]
-    yield from (line.spans for line in listed.read(places, columns).values())
+    places = [ListPlace(-1), *(ListPlace(stream, row) for row in rows)]
+    yield from (line.spans for line in listed.make_lines(places, columns).values())
     for row in rows[::2]:  # an answer says the same texts as its request
         detail = read_detail(session, row, Limits())
         yield detail.title
-        outline = Outline(detail.notes, detail.tree.fields, Folds())
+        outline = Outline(detail.notes, detail.tree.fields, FoldChoices())
         outline.fold_all(opened=True)
         for at, (what, _, hidden) in enumerate(outline.lines):
             yield node_line(what, Limits(), hidden) if isinstance(what, Field) else what.line
-            parts = status_parts(outline.path(at), None, 0)
+            parts = make_status(outline.get_path(at), None, 0)
             yield [(part.style, part.text) for part in parts]
 
 
@@ -53,7 +53,7 @@ def check(lines: Iterable[Spans], width: int) -> int:
     """Paints lines; how many."""
     count = 0
     for spans in lines:
-        painted = strip(spans, width, STYLES)
+        painted = make_strip(spans, width, STYLES)
         assert not acts(painted.text), painted.text
         assert cell_len(painted.text) == painted.cell_length == width
         count += 1

@@ -14,12 +14,12 @@ from analyzer.config.model import ColorRule, Config
 from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
 from analyzer.render.lines import plain
-from tests.analyzer.messages.test_hosts import written
+from tests.analyzer.messages.test_host_names import written
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import acts
 from tests.tui.screens.test_ingest import WHOLE, pipe
-from tui.commands import colouring, columns, marking, timing
-from tui.remembered import Remembered
+from tui.commands import appearance, columns, navigation
+from tui.saved_state import SavedState
 from tui.screens.columns import ColumnsScreen
 
 MIXED = KAFKA.with_name("mixed.pcapng")
@@ -58,7 +58,7 @@ async def test_marks_are_gone_to_in_both_ways(found: Drive) -> None:
     await found.press("m", "apostrophe", "quotation_mark")
     assert found.row == 500
     assert found.status().endswith("2 marked")
-    marking.unmark_all(found.main)
+    navigation.clear_marks(found.main)
     await found.settle()
     assert "●" not in found.text("list")
     assert found.status() == "2 marks taken away"
@@ -166,7 +166,7 @@ async def test_none_is_ignored_any_more(found: Drive) -> None:
 
 
 def test_formats_of_time_go_round_and_are_remembered() -> None:
-    remembered = Remembered()
+    saved_state = SavedState()
 
     async def test(found: Drive) -> None:
         await found.press("v")
@@ -183,18 +183,18 @@ def test_formats_of_time_go_round_and_are_remembered() -> None:
         assert found.status() == "times: clock"
         await found.press("t")
 
-    drive(test, size=(320, 40), remembered=remembered)
-    assert remembered.get("time-format", "") == "iso"
+    drive(test, size=(320, 40), saved_state=saved_state)
+    assert saved_state.get("time-format", "") == "iso"
 
     async def again(found: Drive) -> None:
         assert line_of(found, 1)[5:].split()[1].startswith("2026-11-21T")
 
-    drive(again, size=(320, 40), remembered=remembered)
+    drive(again, size=(320, 40), saved_state=saved_state)
 
     async def configured(found: Drive) -> None:
         assert line_of(found, 1)[5:].split()[1].startswith("1795270513.")
 
-    drive(configured, size=(320, 40), remembered=remembered, config=Config(time_format="epoch"))
+    drive(configured, size=(320, 40), saved_state=saved_state, config=Config(time_format="epoch"))
 
 
 def seconds(line: str) -> float:
@@ -210,8 +210,8 @@ async def test_delta_is_since_the_line_above(found: Drive) -> None:
     for before, row in islice(pairwise(rows), 20):
         assert abs(seconds(line_of(found, row)) - (int(times[row]) - int(times[before])) / 1e9) < 2e-6
     await found.press("v")
-    assert listed.timeline.at(0).row is None  # type: ignore[union-attr]
-    first = listed.timeline.at(1).row  # type: ignore[union-attr]
+    assert listed.timeline.find_place(0).row is None  # type: ignore[union-attr]
+    first = listed.timeline.find_place(1).row  # type: ignore[union-attr]
     assert first is None or seconds(line_of(found, first)) == 0
 
 
@@ -230,7 +230,7 @@ async def test_relative_times_count_from_a_reference(found: Drive) -> None:
     assert "message 6 is no time reference any more" in found.status()
     assert seconds(line_of(found, 10)) == before
     await found.press("ctrl+t", "j", "ctrl+t")
-    timing.forget(found.main)
+    appearance.clear_references(found.main)
     await found.settle()
     assert "*REF*" not in found.text("list")
 
@@ -245,7 +245,7 @@ async def test_a_reference_is_seen_where_there_is_no_room_for_times(found: Drive
 
 
 def test_columns_are_chosen_moved_and_remembered() -> None:
-    remembered = Remembered()
+    saved_state = SavedState()
 
     async def test(found: Drive) -> None:
         main = found.main
@@ -257,7 +257,7 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
         await found.settle()
         assert "[ ] kafka.topic " in "\n".join(found.lines())
         await found.press("enter")
-        assert columns.shown(main) == [
+        assert columns.get_columns(main) == [
             "number",
             "time",
             "operation",
@@ -269,7 +269,7 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
         ]
         assert "[x] kafka.topic " in "\n".join(found.lines())
         await found.press("ctrl+up", "ctrl+up", "shift+up", "ctrl+down")
-        assert columns.shown(main) == [
+        assert columns.get_columns(main) == [
             "number",
             "time",
             "operation",
@@ -280,7 +280,7 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
             "info",
         ]
         await found.press("escape")
-        await found.until(lambda: main.timeline.said.chosen.wanting([20]) == [])  # type: ignore[union-attr]
+        await found.until(lambda: main.timeline.row_lines.custom_columns.list_missing([20]) == [])  # type: ignore[union-attr]
         await found.settle()
         assert "V kafka.topic Length Latency Info" in found.text("list-head")
         shown = {row: line_of(found, row) for row in range(30)}
@@ -288,36 +288,36 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
         assert [row for row, line in shown.items() if re.search(r" \d+ jg +\d+ ", line)] == topics
         assert topics
 
-    drive(test, size=(320, 50), remembered=remembered)
+    drive(test, size=(320, 50), saved_state=saved_state)
 
     async def again(found: Drive) -> None:
         assert "kafka.topic" in found.text("list-head")
         await found.press("c", "enter", "escape")
-        assert columns.shown(found.main) is None
+        assert columns.get_columns(found.main) is None
         assert "kafka.topic" not in found.text("list-head")
 
-    drive(again, size=(320, 50), remembered=remembered)
-    assert remembered.get("columns", ["x"]) == []
+    drive(again, size=(320, 50), saved_state=saved_state)
+    assert saved_state.get("columns", ["x"]) == []
 
 
 @driven(size=(200, 40), config=Config(columns={"mine": ("number", "client")}))
 async def test_sets_of_the_configuration_come_first(found: Drive) -> None:
     await found.press("c", "down", "enter")
-    assert columns.shown(found.main) == ["number", "client"]
+    assert columns.get_columns(found.main) == ["number", "client"]
     await found.press(*"set zookeeper-q", "enter", "escape")
-    assert columns.shown(found.main)[-1] == "info"  # type: ignore[index]
+    assert columns.get_columns(found.main)[-1] == "info"  # type: ignore[index]
     assert "Source" in found.text("list-head")
 
 
 @driven()
 async def test_a_column_goes_and_the_last_one_stays_what_fits(found: Drive) -> None:
-    columns.show(found.main, ["number", "client"])
+    columns.show_columns(found.main, ["number", "client"])
     await found.press("c", "down", "enter")
-    assert columns.shown(found.main) == ["client"]
+    assert columns.get_columns(found.main) == ["client"]
     await found.press("enter", "escape")
-    assert columns.shown(found.main) is None
-    columns.add(found.main, "client")
-    assert columns.shown(found.main)[-2:] == ["client", "info"]  # type: ignore[index]
+    assert columns.get_columns(found.main) is None
+    columns.add_column(found.main, "client")
+    assert columns.get_columns(found.main)[-2:] == ["client", "info"]  # type: ignore[index]
 
 
 @driven(size=(60, 12))
@@ -333,18 +333,18 @@ async def test_what_is_selected_is_seen_on_a_low_terminal(found: Drive) -> None:
 
 
 def test_remembered_columns_that_mean_nothing_are_left_out() -> None:
-    remembered = Remembered()
-    remembered.keep("columns", ["number", "no.such", "client"])
+    saved_state = SavedState()
+    saved_state.set("columns", ["number", "no.such", "client"])
 
     async def test(found: Drive) -> None:
-        assert columns.shown(found.main) == ["number", "client"]
+        assert columns.get_columns(found.main) == ["number", "client"]
 
-    drive(test, remembered=remembered)
+    drive(test, saved_state=saved_state)
 
 
 @driven(size=(320, 40))
 async def test_columns_grow_with_what_stands_in_them(found: Drive) -> None:
-    columns.show(found.main, ["number", "client", "length"])
+    columns.show_columns(found.main, ["number", "client", "length"])
     await found.press("v")
     heads = set()
     for _ in range(19):
@@ -362,9 +362,9 @@ def rules_of(found: Drive) -> dict[int, str]:
     """The style of the operation of each row on the screen."""
     listed = found.main.timeline
     shown: dict[int, str] = {}
-    for line, place in enumerate(listed.timeline.window(listed.top, listed.inner.height), listed.top):
+    for line, place in enumerate(listed.timeline.list_places(listed.top, listed.inner.height), listed.top):
         if place.row is not None:
-            spans = listed.spans(line)
+            spans = listed.get_spans(line)
             shown[place.row] = next((style for style, _ in spans if style.startswith("rule-")), "")
     return shown
 
@@ -372,10 +372,12 @@ def rules_of(found: Drive) -> dict[int, str]:
 async def coloured(found: Drive) -> None:
     """Until all rows on the screen have been asked."""
     listed = found.main.timeline
-    rows = [place.row for place in listed.timeline.window(listed.top, listed.inner.height) if place.row is not None]
-    colours = listed.said.colouring
+    rows = [
+        place.row for place in listed.timeline.list_places(listed.top, listed.inner.height) if place.row is not None
+    ]
+    colours = listed.row_lines.colour_rules
     assert colours is not None
-    await found.until(lambda: set(rows) <= set(colours._kept) and not colours.wanting(rows))
+    await found.until(lambda: set(rows) <= set(colours._matches) and not colours.list_missing(rows))
     await found.settle()
 
 
@@ -383,7 +385,7 @@ async def coloured(found: Drive) -> None:
 async def test_rules_colour_rows_and_have_signs(found: Drive) -> None:
     await found.press("v")
     await coloured(found)
-    rules = {rule.style: rule for rule in found.main.timeline.said.colouring.rules}  # type: ignore[union-attr]
+    rules = {rule.style: rule for rule in found.main.timeline.row_lines.colour_rules.rules}  # type: ignore[union-attr]
     named = {row: rules[style].name for row, style in rules_of(found).items() if style in rules}
     session = found.main.session
     errors = compiled("error").rows(Rows(session), range(len(session.rows))).tolist()
@@ -428,9 +430,9 @@ def test_own_rules_come_first_and_wrong_ones_are_told_once() -> None:
         await coloured(found)
         assert line_of(found, row)[2] == "h"
         listed = found.main.timeline
-        at = listed.timeline.line_of(listed.place_of(row))
-        assert len(listed.spans(at)) == 1
-        assert len(listed.spans_over(at)) > 1
+        at = listed.timeline.find_line(listed.find_place(row))
+        assert len(listed.get_spans(at)) == 1
+        assert len(listed.get_cursor_spans(at)) > 1
         await found.press("k", "j")
         assert "left out" not in found.status()
 
@@ -467,8 +469,8 @@ def test_without_colours_signs_tell(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rules_are_read_beside_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    whole = colouring._take
-    monkeypatch.setattr(colouring, "_take", lambda *found: asked.append("taken") or whole(*found))
+    whole = appearance._take
+    monkeypatch.setattr(appearance, "_take", lambda *found: asked.append("taken") or whole(*found))
 
     async def test(found: Drive) -> None:
         assert asked == ["taken"]

@@ -17,9 +17,9 @@ from analyzer.session import Session
 from dissectors.field import Field
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tui.model import exports
-from tui.screens.ask import AskLine
 from tui.screens.chooser import Chooser
-from tui.screens.progress import Progress
+from tui.screens.input_line import LineDialog
+from tui.screens.progress import ProgressDialog
 
 SASL = GOLDEN / "k24_sasl_v0.pcap.zst"
 
@@ -34,7 +34,7 @@ async def save(found: Drive, what: str, form: str, path: Path | str) -> None:
 
 
 async def name(found: Drive, path: Path | str) -> None:
-    assert isinstance(found.window.screen, AskLine)
+    assert isinstance(found.window.screen, LineDialog)
     line = found.window.screen.line
     line.value = str(path)
     await found.press("enter")
@@ -96,9 +96,9 @@ async def test_the_message_the_stream_and_the_marked(found: Drive, tmp_path: Pat
 
 def test_what_is_ignored_is_left_out() -> None:
     shown, mine = np.arange(10), np.array([1, 2, 3])
-    found = exports.choices(shown, {2, 4}, {3, 4}, 3, mine)
+    found = exports.list_choices(shown, {2, 4}, {3, 4}, 3, mine)
     assert [each.rows.tolist() for each in found] == [[0, 1, 2, 5, 6, 7, 8, 9], [2], [3], [1, 2]]
-    assert exports.choices(shown[:0], (), (), None, mine[:0]) == []
+    assert exports.list_choices(shown[:0], (), (), None, mine[:0]) == []
 
 
 def test_what_is_there_is_replaced_only_when_said(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_what_is_there_is_replaced_only_when_said(tmp_path: Path) -> None:
 @driven(size=(160, 40))
 async def test_a_name_that_cannot_be_is_said_and_can_be_mended(found: Drive, path: str, said: str) -> None:
     await save(found, "message 1", "csv", path)
-    assert isinstance(found.window.screen, AskLine)
+    assert isinstance(found.window.screen, LineDialog)
     assert any(said in line for line in found.lines())
     await found.press("escape")
     assert found.window.screen is found.main
@@ -159,7 +159,7 @@ def test_escape_stops_it_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp
         await save(found, "are shown", "ndjson", tmp_path / "out.ndjson")
         await found.until(begun.is_set)
         screen = found.window.screen
-        assert isinstance(screen, Progress)
+        assert isinstance(screen, ProgressDialog)
         assert list(tmp_path.glob(".wireanalyze-*"))
         await found.press("escape")
         assert any("stopping" in line for line in found.lines())
@@ -198,8 +198,10 @@ def test_the_bytes_of_a_field(tmp_path: Path) -> None:
     async def test(found: Drive) -> None:
         await found.press("ctrl+g", *"47", "enter", "enter", "=")
         tree = found.main.tree_pane
-        nodes = [entry.what for entry in tree.outline.lines]
-        tree.go(next(at for at, node in enumerate(nodes) if isinstance(node, Field) and node.spec.name == "clientId"))
+        nodes = [entry.node for entry in tree.outline.lines]
+        tree.move_cursor(
+            next(at for at, node in enumerate(nodes) if isinstance(node, Field) and node.spec.name == "clientId")
+        )
         await found.press("ctrl+p", *"bytes of this field", "enter")
         await name(found, path)
         await saved(found, "15 bytes written to")
@@ -221,14 +223,14 @@ async def test_a_secret_is_not_saved_as_bytes(found: Drive) -> None:
 
 def test_while_reading_only_what_needs_no_end() -> None:
     with Session([KAFKA]) as session:
-        assert exports.forms(session, reading=True) == ["ndjson", "json", "csv", "tsv", "raw"]
-        assert "pcapng" in exports.forms(session, reading=False)
+        assert exports.list_forms(session, reading=True) == ["ndjson", "json", "csv", "tsv", "raw"]
+        assert "pcapng" in exports.list_forms(session, reading=False)
 
 
 def test_a_suggested_name_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    what = exports.What("all", np.arange(3), "messages")
-    assert exports.suggested(what, "csv") == "messages.csv"
+    what = exports.ExportChoice("all", np.arange(3), "messages")
+    assert exports.suggest_name(what, "csv") == "messages.csv"
     (tmp_path / "messages.csv").touch()
-    assert exports.suggested(what, "csv") == "messages-2.csv"
-    assert exports.suggested(what, "objects") == "messages"
+    assert exports.suggest_name(what, "csv") == "messages-2.csv"
+    assert exports.suggest_name(what, "objects") == "messages"

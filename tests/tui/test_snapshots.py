@@ -21,7 +21,7 @@ from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.faked import Faked
 from tests.tui.snapshots import FOLDER, taken
 from tui.inputs import CaptureState
-from tui.screens import bars, properties
+from tui.screens import page, status_bars
 from tui.screens.filter_bar import FilterBar
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -57,7 +57,7 @@ async def worked(found: Drive) -> None:
     if isinstance(screen, FilterBar):
         await found.until(lambda: not screen.is_reading)
 
-    found.main.background.ask("last", done.set, lambda _: None)
+    found.main.background.submit("last", done.set, lambda _: None)
     await found.until(done.is_set)
     await found.filtered()
 
@@ -97,8 +97,8 @@ SCREENS: dict[str, tuple[Way, Way]] = {
 
 @pytest.fixture(autouse=True)
 def always_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bars, "own_bytes", lambda: 44_000_000)
-    monkeypatch.setattr(properties, "own_bytes", lambda: 44_000_000)
+    monkeypatch.setattr(status_bars, "measure_memory", lambda: 44_000_000)
+    monkeypatch.setattr(page, "measure_memory", lambda: 44_000_000)
     monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)  # no two looks are alike where something blinks
     monkeypatch.chdir(KAFKA.parent.parent)
 
@@ -119,14 +119,14 @@ def test_live_screens(size: tuple[int, int]) -> None:
             await found.until(lambda: found.main.timeline.timeline.rows == 648)
             made[0].state = state
             made[0].set(**figures)
-            found.main.ingest.say_title()
+            found.main.ingest.show_title()
             await quiet(found)
 
         return way
 
     async def ends(found: Drive) -> None:
         made[0].stop()
-        await found.until(lambda: not found.main.ingest.reading)
+        await found.until(lambda: not found.main.ingest.is_reading)
         made[0].problem = "capturing ended: the interface v0 went down"
         await stands("stopped", captured=1_241, dropped=1_204, backlog=0, lag=0.0)(found)
 

@@ -14,8 +14,8 @@ from tests.tui.driving import KAFKA, Drive, drive
 from tests.tui.hostile import TEXTS, acts, write
 from tui.inputs import StartOptions
 from tui.loader import Loader
-from tui.remembered import Remembered
-from tui.splash import painted
+from tui.saved_state import SavedState
+from tui.splash import paint_splash
 
 PLACED = re.compile(r"\x1b\[(\d+);(\d+)H")
 STREAM = re.compile(r".*? > \S{0,8}")
@@ -28,14 +28,14 @@ def splash_of(capture: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("LINES", str(size[1]))
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    remembered = Remembered()
+    saved_state = SavedState()
     for name, value in told.items():
-        remembered.keep(name, value)  # type: ignore[arg-type]
+        saved_state.set(name, value)  # type: ignore[arg-type]
     with Session([capture]) as session:
         loader = Loader(session)
         growth = loader.begin(60)
         assert growth is not None
-        text = painted(session, growth, StartOptions("test", colours="dark"), remembered)
+        text = paint_splash(session, growth, StartOptions("test", colours="dark"), saved_state)
         loader.stop(5)
     parts = PLACED.split(COLOUR.sub("", text))[1:]
     assert not any(acts(line) for line in parts[2::3])

@@ -14,7 +14,7 @@ from textual.app import App
 from textual.events import Key, Paste
 from textual.message import Message
 
-from tui.terminal import END, START, Pastes, Terminal
+from tui.terminal import END, START, PasteFilter, TerminalDriver
 
 GARBAGE = {
     "no UTF-8": b"a\xae\xff\xfe",
@@ -25,7 +25,7 @@ GARBAGE = {
 }
 
 
-class Ear(Terminal):
+class Ear(TerminalDriver):
     """Notes what comes."""
 
     def __init__(self, app: App[None]) -> None:
@@ -83,5 +83,5 @@ PIECES = {
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize(("text", "expected"), PIECES.values(), ids=PIECES)
 def test_no_key_comes_out_of_a_paste(text: str, expected: str, size: int) -> None:
-    pastes = Pastes()
-    assert "".join(pastes.read(text[at : at + size]) for at in range(0, len(text), size)) == expected
+    pastes = PasteFilter()
+    assert "".join(pastes.filter_text(text[at : at + size]) for at in range(0, len(text), size)) == expected

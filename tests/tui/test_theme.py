@@ -11,10 +11,10 @@ from analyzer.config.model import built_in_colors
 from analyzer.render.lines import STYLES
 from tests.tui.driving import Drive, drive
 from tui import keys, palettes, theme
-from tui.commands import colouring
+from tui.commands import appearance
 from tui.keys import KEYS
 
-OWN = [name for name in palettes.WORDS if name != "terminal"]
+OWN = [name for name in palettes.PALETTES if name != "terminal"]
 """Themes with colours of their own."""
 NO_TEXT = frozenset({"track", "thumb"})
 LEAST = {name: 7.0 if name == "contrast" else 4.5 for name in OWN}
@@ -44,49 +44,49 @@ def coloured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("choice", OWN)
 def test_texts_can_be_read(choice: str) -> None:
-    styles = theme.palette(choice).styles
+    styles = theme.make_palette(choice).styles
     for name, style in styles.items():
-        if name not in NO_TEXT and name not in palettes.OVER:
+        if name not in NO_TEXT and name not in palettes.OVERLAYS:
             assert contrast(style) >= LEAST[choice], name
     assert contrast(styles["byte"]) >= LEAST[choice]
 
 
 @pytest.mark.parametrize("choice", OWN)
 def test_texts_can_be_read_under_the_cursor(choice: str) -> None:
-    palette = theme.palette(choice)
+    palette = theme.make_palette(choice)
     for rule in built_in_colors():
-        palette.add(f"rule {rule.name}", rule.style)
+        palette.add_style(f"rule {rule.name}", rule.style)
     names = [name for name in palette.styles if name not in NO_TEXT and not name.startswith(("bar", "head", "tab"))]
     for name, over in product(names, ("cursor", "cursor-off")):
-        if name not in palettes.OVER and name != "highlight":
+        if name not in palettes.OVERLAYS and name != "highlight":
             assert contrast(palette.styles[name] + palette.styles[over]) >= LEAST[choice], (name, over)
 
 
 @pytest.mark.parametrize("choice", OWN)
 def test_the_sixteen_colours_can_be_read(choice: str) -> None:
-    palette = theme.palette(choice)
+    palette = theme.make_palette(choice)
     front = ["red", "green", "yellow", "blue", "magenta", "cyan", "bright_black"]
     front += [f"bright_{name}" for name in front[:-1]]
     for name in front:
-        palette.add(name, name)
+        palette.add_style(name, name)
         assert contrast(palette.styles[name]) >= LEAST[choice], name
-        assert not palette.covers(name)
-    palette.add("whole", "white on blue")
-    assert palette.covers("whole")
+        assert not palette.has_background(name)
+    palette.add_style("whole", "white on blue")
+    assert palette.has_background("whole")
 
 
 def test_every_palette_has_every_style() -> None:
-    for words in (*palettes.WORDS.values(), palettes.PLAIN):
+    for words in (*palettes.PALETTES.values(), palettes.PLAIN):
         assert set(words) == set(palettes.DARK)
         assert set(STYLES) <= set(words)
 
 
 def test_in_a_terminal_s_own_colours_the_cursor_is_seen() -> None:
     """A rule that is reversed looks like the cursor, so it does not count where the cursor is: it covers its line."""
-    palette = theme.palette("terminal")
+    palette = theme.make_palette("terminal")
     for words, covers in (("red", False), ("reverse", True), ("bold on red", True), ("underline", False)):
-        palette.add("rule", words)
-        assert palette.covers("rule") is covers, words
+        palette.add_style("rule", words)
+        assert palette.has_background("rule") is covers, words
         if not covers:
             assert (palette.styles["rule"] + palette.styles["cursor"]).reverse
             assert palette.styles["rule"] + palette.styles["cursor"] != palette.styles["rule"]
@@ -94,15 +94,15 @@ def test_in_a_terminal_s_own_colours_the_cursor_is_seen() -> None:
 
 def test_without_colours_attributes_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    palette = theme.palette("light")
-    palette.add("rule", "bold red on #00ff00 reverse")
+    palette = theme.make_palette("light")
+    palette.add_style("rule", "bold red on #00ff00 reverse")
     assert all(style.color is None and style.bgcolor is None for style in palette.styles.values())
     assert palette.styles["rule"].bold
     assert not palette.styles["rule"].reverse
     assert palette.styles["cursor"].reverse
     assert palette.styles["cursor-off"] != palette.styles[""]
     assert palette.theme.ansi
-    palette.become("contrast")
+    palette.switch_to("contrast")
     assert palette.styles["rule"].color is None
 
 
@@ -121,7 +121,7 @@ AUTO = [
 def test_auto(environment: dict[str, str], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for key, value in environment.items():
         monkeypatch.setenv(key, value)
-    assert theme.palette("auto").name == name
+    assert theme.make_palette("auto").name == name
 
 
 def test_another_palette_while_it_runs() -> None:
@@ -132,7 +132,7 @@ def test_another_palette_while_it_runs() -> None:
     async def test(found: Drive) -> None:
         main = found.main
         before, text = colours(found), found.lines()
-        colouring.choose(main)
+        appearance.choose_palette(main)
         await found.settle()
         assert "high contrast" in "\n".join(found.lines())
         await found.press(*"high", "enter")
@@ -140,10 +140,10 @@ def test_another_palette_while_it_runs() -> None:
         assert not colours(found) & before
         assert found.lines() == text
         assert main.timeline._strips
-        colouring.become(main, "terminal")
+        appearance.switch_palette(main, "terminal")
         await found.settle()
         assert found.window.native_ansi_color
-        colouring.become(main, "dark")
+        appearance.switch_palette(main, "dark")
         await found.settle()
         assert (colours(found), found.lines()) == (before, text)
         assert not found.window.native_ansi_color
@@ -155,7 +155,7 @@ def test_without_colours_there_are_none_to_choose(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("NO_COLOR", "1")
 
     async def test(found: Drive) -> None:
-        colouring.choose(found.main)
+        appearance.choose_palette(found.main)
         await found.settle()
         assert found.window.screen is found.main
         assert found.status() == "NO_COLOR is set: there are no colours to choose"
@@ -164,5 +164,5 @@ def test_without_colours_there_are_none_to_choose(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_palette_has_the_command() -> None:
-    assert any(key.action == "do('colouring.choose')" and not key.keys for key in KEYS)
-    assert keys.bindings("screen")
+    assert any(key.action == "do('appearance.choose_palette')" and not key.keys for key in KEYS)
+    assert keys.list_bindings("screen")

@@ -16,7 +16,7 @@ from tests.analyzer.cli.test_web import behind_pages, serving
 from tests.tui.browser import CHROMIUM, PATIENCE, chromium, tab
 from tests.tui.driving import KAFKA
 from tui.palettes import DARK
-from tui.web.server import Pages
+from tui.web.server import PageServer
 
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
@@ -95,9 +95,9 @@ while head := sys.stdin.buffer.read(5):
 
 
 def test_copy_and_paste_and_links_that_lead_nowhere(browser: str) -> None:
-    async def look(session: ClientSession, pages: Pages) -> None:
+    async def look(session: ClientSession, pages: PageServer) -> None:
         async with tab(browser) as page:
-            await page.visit(pages.gate.ticket())
+            await page.visit(pages.gate.create_ticket())
             await page.wait("to be clicked")
             await page.press("y")
             await page.wait("goty")
@@ -119,7 +119,7 @@ def test_copy_and_paste_and_links_that_lead_nowhere(browser: str) -> None:
 
 
 def test_without_the_token_there_is_a_sentence(browser: str) -> None:
-    async def look(session: ClientSession, pages: Pages) -> None:
+    async def look(session: ClientSession, pages: PageServer) -> None:
         async with tab(browser) as page:
             await page.visit(pages.gate.origin)
             await page.until("document.body && document.body.innerText.includes('open the address')")
@@ -129,7 +129,7 @@ def test_without_the_token_there_is_a_sentence(browser: str) -> None:
 
 
 def test_a_program_that_fails_says_why_in_the_browser(browser: str) -> None:
-    async def look(session: ClientSession, pages: Pages) -> None:
+    async def look(session: ClientSession, pages: PageServer) -> None:
         async with tab(browser) as page:
             await page.visit(pages.gate.address)
             await page.wait("^it is gone$")

@@ -1,8 +1,8 @@
-"""Live capture: pausing the list, stopping and starting again, saving the packets, and leaving with them unsaved.
+"""Commands for a live capture: pause the list, stop and restart the capture, save packets, and quit.
 
-Theory. Packets that nobody keeps are worth a question before they go, one that a second press of the same key answers.
-To stop is to ask the capturing process; its end comes as the end of any input does. To start again takes a moment and
-is done beside the keys; the new run has a screen of its own, as another reading of a capture has.
+Theory. Before packets are lost, the user is asked; a second press of the same key confirms. Stopping asks the capturing
+process; its end arrives as the end of any input does. Restarting takes a moment, so the worker thread does it; the new
+run has a screen of its own.
 """
 
 from __future__ import annotations
@@ -22,59 +22,68 @@ if TYPE_CHECKING:
 NOT_LIVE = "this is no live capture: sniff begins one"
 
 
-def pause(main: MainScreen) -> None:
-    """The list stands still while reading goes on; or it takes over what has come."""
-    if not main.ingest.reading:
-        main.say("nothing comes any more: all is in the list", "bar-warning")
+def toggle_pause(main: MainScreen) -> None:
+    """Pauses the list while reading goes on, or resumes it."""
+    if not main.ingest.is_reading:
+        main.show_message("nothing comes any more: all is in the list", "bar-warning")
         return
-    main.ingest.pause()
-    main.say("the list stands still; what comes is captured and read: Z shows it" if main.ingest.paused else "")
+    main.ingest.toggle_pause()
+    main.show_message(
+        "the list stands still; what comes is captured and read: Z shows it" if main.ingest.is_paused else ""
+    )
 
 
-def stop(main: MainScreen) -> None:
-    """Stops the capture, or begins another when it has stopped."""
+def stop_capture(main: MainScreen) -> None:
+    """Stops the capture, or begins another one if it has stopped."""
     live = main.ingest.live
     if live is None:
-        main.say(NOT_LIVE, "bar-warning")
+        main.show_message(NOT_LIVE, "bar-warning")
     elif live.state == "stopped":
-        restart(main)
+        restart_capture(main)
     else:
         live.stop()
-        main.ingest.say_title()
-        main.say("capturing stops; what has been captured is still read")
+        main.ingest.show_title()
+        main.show_message("capturing stops; what has been captured is still read")
 
 
-def restart(main: MainScreen) -> None:
-    """Begins another capture in the place of this one."""
+def restart_capture(main: MainScreen) -> None:
+    """Begins another capture that replaces this one."""
     live = main.ingest.live
     if live is None:
-        main.say(NOT_LIVE, "bar-warning")
+        main.show_message(NOT_LIVE, "bar-warning")
     else:
         found = live
         _unless_lost(main, "R,ctrl+r,E,ctrl+e", "begin anew", lambda: _begin(main, found))
 
 
-def leave(main: MainScreen) -> None:
-    """Ends the program."""
+def quit_program(main: MainScreen) -> None:
+    """Ends the program; asks first if packets would be lost."""
     _unless_lost(main, "q,ctrl+q,ctrl+c", "quit", main.app.exit)
 
 
 def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], object]) -> None:
-    """Does what ends this capture; asks first where nobody keeps its packets. keys: those that say yes again."""
-    from tui.screens.chooser import Sure
+    """Ends this capture by `act`; asks first if nobody keeps its packets.
+
+    keys: those that confirm.
+    """
+    from tui.screens.chooser import ConfirmDialog
 
     packets = main.ingest.unsaved
-    if not packets or isinstance(main.app.screen, Sure):
+    if not packets or isinstance(main.app.screen, ConfirmDialog):
         act()
         return
 
     title = f"{counted(packets, 'packet')} that nobody keeps"
-    choices = [(f"{what}: they are lost", act), ("save them first", lambda: save(main)), ("go on", lambda: None)]
-    main.open(Sure(main.palette, title, choices, keys), lambda chosen: chosen())
+    choices = [
+        (f"{what}: they are lost", act),
+        ("save them first", lambda: save_packets(main)),
+        ("go on", lambda: None),
+    ]
+    main.open_dialog(ConfirmDialog(main.palette, title, choices, keys), lambda chosen: chosen())
 
 
 def _begin(main: MainScreen, live: LiveCapture) -> None:
-    """Has another run begun, which waits for the end of this one."""
+    """Begins another run in the worker thread, which waits for the end of this one."""
 
     def work() -> Session | str:
         try:
@@ -82,53 +91,55 @@ def _begin(main: MainScreen, live: LiveCapture) -> None:
         except UserError as error:
             return str(error)
 
-    main.say("another capture begins ...")
-    main.background.ask("restart", work, lambda begun: _show(main, begun))
+    main.show_message("another capture begins ...")
+    main.background.submit("restart", work, lambda begun: _show(main, begun))
 
 
 def _show(main: MainScreen, begun: Session | str) -> None:
     if isinstance(begun, str):
-        main.say(begun, "bar-error")
+        main.show_message(begun, "bar-error")
         return
     from analyzer.query.filter import compiled
-    from tui.app import Window
+    from tui.app import TuiApp
 
     window, listed, in_force = main.app, main.timeline.timeline, main.filter.in_force
-    assert isinstance(window, Window)
-    fresh = window.begin_anew(begun, None if in_force is None else compiled(in_force.text, main.named), is_live=True)
+    assert isinstance(window, TuiApp)
+    fresh = window.replace_main_screen(
+        begun, None if in_force is None else compiled(in_force.text, main.named), is_live=True
+    )
     fresh.timeline.timeline.flat = listed.flat
-    fresh.call_after_refresh(fresh.say, "another capture has begun")
+    fresh.call_after_refresh(fresh.show_message, "another capture has begun")
 
 
-def save(main: MainScreen) -> None:
-    """Saves all packets of the run that are still there, beside the keys."""
+def save_packets(main: MainScreen) -> None:
+    """Asks for a name and saves all packets of the run that are still held."""
     import os
 
     from analyzer.capture.output import check_file
-    from tui.model.exports import unused
-    from tui.screens.ask import AskLine, Question
+    from tui.model.exports import find_unused_name
+    from tui.screens.input_line import LineDialog, LineQuestion
 
     live = main.ingest.live
     if live is None:
-        main.say("the packets are in a file already: w saves messages", "bar-warning")
+        main.show_message("the packets are in a file already: w saves messages", "bar-warning")
         return
     capture = live
 
-    def read(name: str) -> str:
+    def check_path(name: str) -> str:
         path = os.path.expanduser(name.strip())
         check_file(path, force=False)
         return path
 
     hint = "all packets captured so far, as pcapng. Enter saves, Esc leaves all as it is"
-    question = Question("the file", hint, unused("capture", ".pcapng"), read)
-    main.open(AskLine(main.palette, question), lambda path: _save(main, capture, path))
+    question = LineQuestion("the file", hint, find_unused_name("capture", ".pcapng"), check_path)
+    main.open_dialog(LineDialog(main.palette, question), lambda path: _save(main, capture, path))
 
 
 def _save(main: MainScreen, live: LiveCapture, path: str) -> None:
-    from tui.background import Background
+    from tui.background import BackgroundWorker
 
     captured = live.health().captured
-    worker = Background(main.call_later)
+    worker = BackgroundWorker(main.call_later)
 
     def work() -> tuple[str, bool]:
         try:
@@ -138,13 +149,13 @@ def _save(main: MainScreen, live: LiveCapture, path: str) -> None:
         except OSError as error:
             return f"{path} cannot be written: {error.strerror or error}", False
 
-    def then(done: tuple[str, bool]) -> None:
+    def show_result(done: tuple[str, bool]) -> None:
         worker.stop()
         text, is_done = done
         if is_done:
             main.ingest.saved = max(main.ingest.saved, captured)
-        main.say(text, "bar" if is_done else "bar-error")
+        main.show_message(text, "bar" if is_done else "bar-error")
 
-    main.say(f"saving to {path} ...")
+    main.show_message(f"saving to {path} ...")
     worker.start()
-    worker.ask("save", work, then)
+    worker.submit("save", work, show_result)

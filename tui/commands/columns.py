@@ -1,52 +1,53 @@
-"""The columns of the list: chosen by the user, remembered for the next time."""
+"""Commands for the columns of the list, which are saved for the next run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from analyzer.errors import UserError
-from tui.model.chosen import AUTOMATIC, Chosen, added
-from tui.widgets.lines import COLUMNS
+from tui.model.list_columns import AUTOMATIC, ListColumns, insert_column
+from tui.model.row_lines import COLUMNS_KEY
 
 if TYPE_CHECKING:
     from tui.screens.main import MainScreen
 
 
-def begin(main: MainScreen) -> None:
-    """Shows the columns that are remembered; those that mean nothing any more are left out."""
+def restore_columns(main: MainScreen) -> None:
+    """Shows the saved columns; leaves out names that mean nothing any more."""
     names = []
-    for name in main.remembered.get(COLUMNS, []):
+    for name in main.saved_state.get(COLUMNS_KEY, []):
         try:
-            Chosen(main.session, [name], main.limits)
+            ListColumns(main.session, [name], main.limits)
         except UserError:
             continue
         names.append(name)
     if names:
-        main.timeline.said.chosen = Chosen(main.session, names, main.limits)
+        main.timeline.row_lines.custom_columns = ListColumns(main.session, names, main.limits)
 
 
-def shown(main: MainScreen) -> list[str] | None:
-    """The columns by name; None while the list chooses those that fit."""
-    chosen = main.timeline.said.chosen
+def get_columns(main: MainScreen) -> list[str] | None:
+    """Returns the names of the columns; None while the list chooses those that fit."""
+    chosen = main.timeline.row_lines.custom_columns
     return None if chosen is None else list(chosen.names)
 
 
-def show(main: MainScreen, names: Sequence[str] | None) -> None:
+def show_columns(main: MainScreen, names: Sequence[str] | None) -> None:
     """Shows these columns; None or none: those that fit. Raises UserError for a name that means nothing."""
-    main.timeline.said.chosen = Chosen(main.session, names, main.limits) if names else None
-    main.remembered.keep(COLUMNS, list(names or ()))
-    main.timeline.anew()
-    main.say_heads()
+    main.timeline.row_lines.custom_columns = ListColumns(main.session, names, main.limits) if names else None
+    main.saved_state.set(COLUMNS_KEY, list(names or ()))
+    main.timeline.invalidate()
+    main.show_heads()
 
 
-def add(main: MainScreen, name: str) -> None:
-    """One more column, before the line for people. Raises UserError for a name that means nothing."""
-    show(main, added(shown(main) or AUTOMATIC, name))
+def add_column(main: MainScreen, name: str) -> None:
+    """Adds a column before the info column. Raises UserError for a name that means nothing."""
+    show_columns(main, insert_column(get_columns(main) or AUTOMATIC, name))
 
 
-def choose(main: MainScreen) -> None:
-    """Asks which columns."""
+def choose_columns(main: MainScreen) -> None:
+    """Opens the dialog of columns."""
     from tui.screens.columns import ColumnsScreen
 
-    main.app.push_screen(ColumnsScreen(main))
+    main.app.push_screen(ColumnsScreen(main, partial(get_columns, main), partial(show_columns, main)))

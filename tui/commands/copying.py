@@ -1,8 +1,8 @@
-"""Copying what is selected: into the terminal's clipboard, and into a file for terminals that have none.
+"""Commands that copy the selection into the terminal's clipboard, and into a file for terminals that have none.
 
-Theory. The clipboard is set by OSC 52, an escape with the text in base64, which the terminal may obey, bound or ignore,
-and it does not say which. So the same text goes to a file that is the user's alone, and the status line names it. What
-is longer than terminals are known to take goes there only.
+Theory. The clipboard is set by OSC 52, an escape sequence with the text in base64. The terminal may obey, limit or
+ignore it, and does not say which. So the same text goes to a file that only the user can read, and the status line
+names it. A text that is longer than terminals are known to accept goes only to the file.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from dissectors.field import Field
-from tui.remembered import file_path, short
-from tui.remembered import put as put_file
+from tui.saved_state import locate_file, shorten_path
+from tui.saved_state import write_file as put_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tui.model.copies import Subject
+    from tui.model.copies import CopySubject
     from tui.screens.main import MainScreen
 
 LONGEST = 74_994
@@ -27,80 +27,89 @@ LONGEST = 74_994
 LARGEST = 1 << 26
 """Bytes of the file; what is longer is not copied but exported."""
 
-NAME = "copied.txt"
+COPY_FILE = "copied.txt"
 """The file."""
 
-LAST = "copied"
-"""What the kind that was copied last is remembered by."""
+LAST_KEY = "copied"
+"""The key of the format that was used last."""
 
 
-class Put(NamedTuple):
-    """A text that was put into a file. size: in bytes; acting: control characters in it; path: None where it failed."""
+class CopyResult(NamedTuple):
+    """A copied text.
+
+    size: in bytes. control_characters: their number. path: the file, None if it could not be written.
+    """
 
     text: str
     size: int
-    acting: int
+    control_characters: int
     path: str | None
 
 
-def choose(main: MainScreen) -> None:
-    """Asks what of the selected is to be copied."""
-    found = subject_of(main)
+def choose_copy(main: MainScreen) -> None:
+    """Opens the dialog of copy formats for the selection."""
+    found = find_subject(main)
     if found is None:
         return
-    from tui.model.copies import KINDS, fitting
+    from tui.model.copies import COPY_FORMATS, list_copy_formats
     from tui.screens.chooser import Choice, Chooser
 
-    last = main.remembered.get(LAST, "")
-    names = fitting(found)
+    last = main.saved_state.get(LAST_KEY, "")
+    names = list_copy_formats(found)
     beside = {last: "Y"}
-    choices = [Choice((("", KINDS[name].about),), name, beside.get(name, "")) for name in names]
+    choices = [Choice((("", COPY_FORMATS[name].about),), name, beside.get(name, "")) for name in names]
     title = f"copy of message {found.row + 1}" if found.node is None else f"copy of {safe_text(found.node.spec.name)}"
 
-    main.open(Chooser(main.palette, title, choices), lambda name: copy(main, found, name))
+    main.open_dialog(Chooser(main.palette, title, choices), lambda name: copy(main, found, name))
 
 
-def again(main: MainScreen) -> None:
-    """Copies of what is selected what was copied last of something else."""
-    from tui.model.copies import KINDS, fitting
+def copy_again(main: MainScreen) -> None:
+    """Copies the selection in the format that was used last."""
+    from tui.model.copies import COPY_FORMATS, list_copy_formats
 
-    found, last = subject_of(main), main.remembered.get(LAST, "")
+    found, last = find_subject(main), main.saved_state.get(LAST_KEY, "")
     if found is None:
         return
-    if last not in KINDS:
-        main.say("nothing has been copied yet: y asks what", "bar-warning")
-    elif last not in fitting(found):
-        main.say(f"there is no such thing here: {KINDS[last].about}", "bar-warning")
+    if last not in COPY_FORMATS:
+        main.show_message("nothing has been copied yet: y asks what", "bar-warning")
+    elif last not in list_copy_formats(found):
+        main.show_message(f"there is no such thing here: {COPY_FORMATS[last].about}", "bar-warning")
     else:
         copy(main, found, last)
 
 
-def subject_of(main: MainScreen, *, field: bool = False) -> Subject | None:
-    """What is selected, for copies; says so where that is nothing. field: also if the list has the focus."""
-    from tui.model.copies import Subject
+def find_subject(main: MainScreen, *, field: bool = False) -> CopySubject | None:
+    """Returns the selection, for copies; shows a message if there is none.
+
+    field: the field in the tree, also if the list has the focus.
+    """
+    from tui.model.copies import CopySubject
 
     if main.view.detail is None:
-        main.say("no message is selected", "bar-warning")
+        main.show_message("no message is selected", "bar-warning")
         return None
     looks_at_fields = field or main.bars.focused is not main.timeline
-    path = [what for what in main.tree_pane.path() if isinstance(what, Field)] if looks_at_fields else []
-    return Subject(main.session, main.limits, main.view.detail, tuple(path))
+    path = [what for what in main.tree_pane.get_path() if isinstance(what, Field)] if looks_at_fields else []
+    return CopySubject(main.session, main.limits, main.view.detail, tuple(path))
 
 
-def copy(main: MainScreen, subject: Subject, name: str) -> None:
-    """Copies one kind, beside the keys, for a message may be long."""
-    from tui.model.copies import KINDS
+def copy(main: MainScreen, subject: CopySubject, name: str) -> None:
+    """Copies a subject in a format, in the worker thread, because a message may be long."""
+    from tui.model.copies import COPY_FORMATS
 
-    kind = KINDS[name]
-    main.remembered.keep(LAST, name)
+    kind = COPY_FORMATS[name]
+    main.saved_state.set(LAST_KEY, name)
     hides = subject.hides or (bool(subject.detail.masks) and (kind.whole or not subject.path))
-    put_text(main, kind.about, lambda: kind.make(subject), hides=hides)
+    copy_text(main, kind.about, lambda: kind.make(subject), hides=hides)
 
 
-def put_text(main: MainScreen, about: str, make: Callable[[], str | None], *, hides: bool = False) -> None:
-    """Copies what `make` gives. hides: something in it may be masked."""
+def copy_text(main: MainScreen, about: str, make: Callable[[], str | None], *, hides: bool = False) -> None:
+    """Copies the text that `make` returns.
 
-    def work() -> Put | str:
+    hides: something in it may be masked.
+    """
+
+    def work() -> CopyResult | str:
         try:
             made = make()
             if not made:
@@ -112,26 +121,28 @@ def put_text(main: MainScreen, about: str, make: Callable[[], str | None], *, hi
         except UserError as error:
             return str(error)
         acting = sum(not character.isprintable() and character != "\n" for character in text)
-        return Put(text, size, acting, put_file(NAME, text.encode()))
+        return CopyResult(text, size, acting, put_file(COPY_FILE, text.encode()))
 
-    def then(put: Put | str) -> None:
+    def show_result(put: CopyResult | str) -> None:
         if isinstance(put, str):
-            main.say(put, "bar-warning")
+            main.show_message(put, "bar-warning")
             return
         fits = put.size <= LONGEST
         if fits:
             main.app.copy_to_clipboard(put.text)
-        main.say(_said(about, put, fits=fits, hides=hides), "bar" if fits or put.path else "bar-warning")
+        main.show_message(
+            _describe_result(about, put, fits=fits, hides=hides), "bar" if fits or put.path else "bar-warning"
+        )
 
-    main.background.ask("copy", work, then)
+    main.background.submit("copy", work, show_result)
 
 
-def _said(about: str, put: Put, *, fits: bool, hides: bool) -> str:
+def _describe_result(about: str, put: CopyResult, *, fits: bool, hides: bool) -> str:
     to = ["the clipboard"] if fits else []
-    to += [] if put.path is None else [short(put.path)]
+    to += [] if put.path is None else [shorten_path(put.path)]
     more = [] if fits else ["too long for a terminal's clipboard"]
-    more += [f"{file_path(NAME)} cannot be written"] if put.path is None else []
+    more += [f"{locate_file(COPY_FILE)} cannot be written"] if put.path is None else []
     more += ["secrets are masked"] if hides else []
-    more += [f"{put.acting:,} control characters as they are"] if put.acting else []
+    more += [f"{put.control_characters:,} control characters as they are"] if put.control_characters else []
     where = f" to {' and '.join(to)}" if to else " nowhere"
     return "; ".join((f"copied {about}, {put.size:,} bytes,{where}", *more))

@@ -1,8 +1,8 @@
-"""Decode as: the capture is read again with one word more about who speaks what.
+"""The command "decode as": it reads the capture again with a protocol chosen for a stream or a port.
 
-Theory. Messages are cut out of streams by the protocol's framing, so what a stream is cannot be changed behind the
-fact: the files are read anew by another session, on a screen of its own that takes the place of this one. It keeps the
-filter, and looks for the message that was selected by where it lies in its stream.
+Theory. Messages are cut out of streams by the protocol's framing, so the protocol of a stream cannot change afterwards:
+another session reads the files again, on a screen that replaces this one. The new screen keeps the filter, and selects
+the message at the same position of its stream.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ NONE = "none"
 """The protocol of what is to be left undecoded."""
 
 
-def choose(main: MainScreen) -> None:
-    """Asks what the selected stream is, or what all of its port are."""
+def choose_protocol(main: MainScreen) -> None:
+    """Asks for the protocol of the selected stream, or of its port."""
     place = main.timeline.selected
     if place is None:
-        main.say("no stream is selected", "bar-warning")
+        main.show_message("no stream is selected", "bar-warning")
         return
     from dissectors import registry
     from tui.screens.chooser import Choice, Chooser
@@ -45,48 +45,48 @@ def choose(main: MainScreen) -> None:
         for name in (*registry.names(), NONE)
     ]
 
-    main.open(Chooser(main.palette, "decode as", choices), lambda told: read_again(main, *told))
+    main.open_dialog(Chooser(main.palette, "decode as", choices), lambda told: reread_as(main, *told))
 
 
-def read_again(main: MainScreen, where: DecodeAsTarget, protocol: str) -> None:
-    """Reads the capture anew with this word; says why that cannot be."""
-    if main.session.packets.follows and main.ingest.reading:
-        main.say("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
+def reread_as(main: MainScreen, where: DecodeAsTarget, protocol: str) -> None:
+    """Reads the capture again with a protocol for a stream or port; shows a message if that is impossible."""
+    if main.session.packets.follows and main.ingest.is_reading:
+        main.show_message("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
         return
     from analyzer.query.filter import compiled
-    from tui.app import Window
+    from tui.app import TuiApp
 
     try:
         session = main.session.again(where, protocol)
     except UserError as error:
-        main.say(str(error), "bar-warning")
+        main.show_message(str(error), "bar-warning")
     else:
         window = main.app
-        assert isinstance(window, Window)
-        flat, aim, in_force = main.timeline.timeline.flat, _aim(main), main.filter.in_force
-        fresh = window.begin_anew(session, None if in_force is None else compiled(in_force.text, main.named))
+        assert isinstance(window, TuiApp)
+        flat, aim, in_force = main.timeline.timeline.flat, _locate_selection(main), main.filter.in_force
+        fresh = window.replace_main_screen(session, None if in_force is None else compiled(in_force.text, main.named))
         fresh.timeline.timeline.flat = flat
-        fresh.ingest.when_read = lambda: _find_again(fresh, aim, f"{told(where)} is read as {protocol}")
+        fresh.ingest.when_read = lambda: _find_again(fresh, aim, f"{describe_target(where)} is read as {protocol}")
 
 
-def told(where: DecodeAsTarget) -> str:
-    """Of whom something was said, for people."""
+def describe_target(where: DecodeAsTarget) -> str:
+    """Returns the stream or port as people write it."""
     return f"stream {where.number}" if isinstance(where, StreamNumber) else f"port {where}"
 
 
 def _find_again(main: MainScreen, aim: tuple[int, int, int] | None, said: str) -> None:
     listed = main.timeline
-    row = None if aim is None else row_at(main.session, listed.timeline.rows, *aim)
+    row = None if aim is None else find_row(main.session, listed.timeline.rows, *aim)
     if row is not None and listed.cursor <= 1:
-        if listed.timeline.shows(row):
+        if listed.timeline.is_shown(row):
             main.view.select_row(row)
-        elif not listed.settled:
-            listed.aim = listed.place_of(row)  # the filter has not been asked about it yet
-    main.call_after_refresh(main.say, said)  # after what the selection says
+        elif not listed.is_settled:
+            listed.target = listed.find_place(row)  # the filter has not been asked about it yet
+    main.call_after_refresh(main.show_message, said)  # after what the selection says
 
 
-def _aim(main: MainScreen) -> tuple[int, int, int] | None:
-    """Where the selected message lies: stream, side, offset."""
+def _locate_selection(main: MainScreen) -> tuple[int, int, int] | None:
+    """Returns the position of the selected message: stream, side, offset."""
     place = main.timeline.selected
     if place is None:
         return None
@@ -96,8 +96,11 @@ def _aim(main: MainScreen) -> tuple[int, int, int] | None:
     return place.stream, cell("side", place.row), cell("offset", place.row)
 
 
-def row_at(session: Session, rows: int, stream: int, side: int, offset: int) -> int | None:
-    """The row of a stream in which a byte of a side lies, or the last one before it; None where the stream has none."""
+def find_row(session: Session, rows: int, stream: int, side: int, offset: int) -> int | None:
+    """Finds the row of a stream that has a byte of a side, or the last row before it.
+
+    None if the stream has no row.
+    """
     columns = session.rows
     mine = np.flatnonzero(columns.column("stream")[:rows] == stream)
     same = mine[(columns.column("side")[mine] == side) & (columns.column("offset")[mine] <= offset)]

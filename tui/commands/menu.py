@@ -1,8 +1,8 @@
-"""The menu of what is selected: filters for messages like it, its columns and copies, and where one can go from it.
+"""Menus: the one of the selected row or field, the palette of all commands, and the help page.
 
-Theory. Filters are made from the names and values that the selected field or row has, and are asked of the row itself
-before they are offered; that may decode a message, so the menu opens when another thread has made them. What has a key
-of its own is listed by its row of tui.keys, and so says its key.
+Theory. Filters are made from the names and values of the selected field or row, and are tested on the row before they
+are offered. That may decode a message, so the menu opens when another thread has made them. A command with a key of its
+own is listed by its row of tui.keys, with the key.
 """
 
 from __future__ import annotations
@@ -15,45 +15,55 @@ from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from dissectors.field import Field
 from tui.keys import KEYS
-from tui.model.detail import Note
+from tui.model.detail import TreeNote
 
 if TYPE_CHECKING:
-    from tui.model.copies import Subject
+    from tui.model.copies import CopySubject
     from tui.screens.chooser import Choice
     from tui.screens.main import MainScreen
 
     Act = Callable[[MainScreen], None]
+from typing import TYPE_CHECKING
+
+from tui.keys import KeyBinding, KeyPlace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.keys import KeyBinding
+    from tui.screens.main import MainScreen
+
 
 LONGEST = 200
 """Characters of a filter that a line of the menu shows."""
 
 FOR_ROWS = (
-    "examining.follow",
-    "going.partner",
-    "examining.packets",
-    "marking.mark",
-    "marking.ignore",
-    "timing.reference",
-    "decoding.choose",
-    "saving.choose",
-    "columns.choose",
-    "examining.reports",
+    "pages.open_conversation",
+    "navigation.go_to_partner",
+    "pages.open_packets",
+    "navigation.toggle_mark",
+    "navigation.toggle_ignored",
+    "appearance.toggle_reference",
+    "decoding.choose_protocol",
+    "saving.choose_rows",
+    "columns.choose_columns",
+    "pages.open_reports",
 )
 """Commands that have to do with the selected message."""
 
 
-class Offer(NamedTuple):
-    """A line of the menu. of: what a filter is about."""
+class FilterOffer(NamedTuple):
+    """A filter that the menu offers; title: what it is about."""
 
-    of: str
+    title: str
     text: str
 
 
-def show(main: MainScreen) -> None:
-    """Opens the menu of the field that is selected, or of the row where the list has the focus."""
+def open_menu(main: MainScreen) -> None:
+    """Opens the menu of the selected field, or of the row if the list has the focus."""
     place = main.timeline.selected
     if place is None:
-        main.say("nothing is selected", "bar-warning")
+        main.show_message("nothing is selected", "bar-warning")
     elif main.view.detail is None:
         _open_of_stream(main, place.stream)
     elif main.bars.focused is main.timeline:
@@ -63,8 +73,10 @@ def show(main: MainScreen) -> None:
 
 
 def _open_of_stream(main: MainScreen, stream: int) -> None:
-    offers = [Offer("this stream", f"stream == {stream}")]
-    _open(main, f"stream {stream}", [*_filters(offers), *_commands(main), *_combined(main, offers)])
+    offers = [FilterOffer("this stream", f"stream == {stream}")]
+    _open_choices(
+        main, f"stream {stream}", [*_list_filters(offers), *_list_row_commands(main), *_combine_offers(main, offers)]
+    )
 
 
 def _open_of_row(main: MainScreen, row: int) -> None:
@@ -72,22 +84,26 @@ def _open_of_row(main: MainScreen, row: int) -> None:
 
     session = main.session
 
-    def then(offers: list[Offer]) -> None:
-        choices = [*_filters(offers), *_commands(main), *_copies(), *_combined(main, offers)]
-        _open(main, f"message {row + 1}", choices)
+    def open_row_menu(offers: list[FilterOffer]) -> None:
+        choices = [*_list_filters(offers), *_list_row_commands(main), *_list_copies(), *_combine_offers(main, offers)]
+        _open_choices(main, f"message {row + 1}", choices)
 
-    main.background.ask("menu", lambda: [Offer(*each) for each in filters_of_row(session, row)], then)
+    main.background.submit("menu", lambda: [FilterOffer(*each) for each in filters_of_row(session, row)], open_row_menu)
 
 
 def _open_of_field(main: MainScreen) -> None:
-    from tui.commands.copying import subject_of
+    from tui.commands.copying import find_subject
 
-    subject = subject_of(main, field=True)
+    subject = find_subject(main, field=True)
     if subject is None:
         return
     if not subject.path:
-        what = main.tree_pane.path()
-        _open(main, f"message {subject.row + 1}", [*_of_note(main, what), *_copies(), *_commands(main)])
+        what = main.tree_pane.get_path()
+        _open_choices(
+            main,
+            f"message {subject.row + 1}",
+            [*_list_note_choices(main, what), *_list_copies(), *_list_row_commands(main)],
+        )
         return
     from analyzer.query.filter.alike import filter_of, path_of
 
@@ -97,135 +113,180 @@ def _open_of_field(main: MainScreen) -> None:
         session, row, path = found.session, found.row, found.path
         return filter_of(session, row, found.detail.tree, path), path_of(session, row, path)
 
-    def then(made: tuple[str | None, str | None]) -> None:
+    def open_field_menu(made: tuple[str | None, str | None]) -> None:
         text, column = made
-        offers = [] if text is None else [Offer("this value", text)]
-        choices = [*_filters(offers), *_unequal(text), *_column(column), *_combined(main, offers), *_of_field(found)]
-        _open(main, name, [*choices, *_copies(), *_commands(main)])
+        offers = [] if text is None else [FilterOffer("this value", text)]
+        choices = [
+            *_list_filters(offers),
+            *_offer_unequal(text),
+            *_offer_column(column),
+            *_combine_offers(main, offers),
+            *_list_field_choices(found),
+        ]
+        _open_choices(main, name, [*choices, *_list_copies(), *_list_row_commands(main)])
 
-    main.background.ask("menu", work, then)
+    main.background.submit("menu", work, open_field_menu)
 
 
-def _open(main: MainScreen, title: str, choices: list[Choice[Act]]) -> None:
+def _open_choices(main: MainScreen, title: str, choices: list[Choice[Act]]) -> None:
     from tui.screens.chooser import Chooser
 
-    main.open(Chooser(main.palette, title, choices), lambda act: act(main))
+    main.open_dialog(Chooser(main.palette, title, choices), lambda act: act(main))
 
 
-def _choice(text: str, act: Act, beside: str = "") -> Choice[Act]:
+def _make_choice(text: str, act: Act, beside: str = "") -> Choice[Act]:
     from tui.screens.chooser import Choice
 
     return Choice((("", text),), act, beside)
 
 
-def _filters(offers: list[Offer]) -> Iterator[Choice[Act]]:
-    return (_filter(f"filter: {offer.of}", offer.text) for offer in offers)
+def _list_filters(offers: list[FilterOffer]) -> Iterator[Choice[Act]]:
+    return (_make_filter_choice(f"filter: {offer.title}", offer.text) for offer in offers)
 
 
-def _combined(main: MainScreen, offers: list[Offer]) -> Iterator[Choice[Act]]:
-    """Each filter with the one in force, then what does not fulfil it."""
+def _combine_offers(main: MainScreen, offers: list[FilterOffer]) -> Iterator[Choice[Act]]:
+    """Combines each filter with the one in force, then negates each."""
     in_force = None if main.filter.in_force is None else main.filter.in_force.text
     if in_force is not None:
         for word in ("and", "or", "and not"):
             for offer in (each for each in offers if each.text != in_force):
-                text = f"{_whole(in_force)} {word} {_whole(offer.text)}"
-                yield _filter(f"filter: the one in force {word} {offer.of}", text)
+                text = f"{_parenthesise(in_force)} {word} {_parenthesise(offer.text)}"
+                yield _make_filter_choice(f"filter: the one in force {word} {offer.title}", text)
     for offer in offers:
-        yield _filter(f"filter: all but {offer.of}", f"not {_whole(offer.text)}")
+        yield _make_filter_choice(f"filter: all but {offer.title}", f"not {_parenthesise(offer.text)}")
 
 
-def _unequal(text: str | None) -> Iterator[Choice[Act]]:
-    """What has the field with another value."""
+def _offer_unequal(text: str | None) -> Iterator[Choice[Act]]:
+    """Offers messages whose field has another value."""
     field, _, value = (text or "").partition(" == ")
     if value and not field.startswith(("bytes[", "count(")) and " " not in field and " and " not in value:
-        yield _filter("filter: another value", f"{field} != {value}")
+        yield _make_filter_choice("filter: another value", f"{field} != {value}")
 
 
-def _whole(text: str) -> str:
-    """A filter as one part of another."""
+def _parenthesise(text: str) -> str:
+    """Puts a filter in parentheses if it needs them."""
     return text if " " not in text else f"({text})"
 
 
-def _filter(about: str, text: str) -> Choice[Act]:
-    return _choice(f"{about}:  {safe_text(text, LONGEST)}", lambda main: apply(main, text))
+def _make_filter_choice(about: str, text: str) -> Choice[Act]:
+    return _make_choice(f"{about}:  {safe_text(text, LONGEST)}", lambda main: apply_filter(main, text))
 
 
-def apply(main: MainScreen, text: str) -> None:
-    """Puts a filter in force, or says what is wrong with it."""
+def apply_filter(main: MainScreen, text: str) -> None:
+    """Puts a filter in force, or shows its error."""
     from analyzer.query.filter import compiled
 
     try:
         wanted = compiled(text, main.named)
     except UserError as error:
-        main.say(str(error), "bar-warning")
+        main.show_message(str(error), "bar-warning")
     else:
         main.filter.apply(wanted)
 
 
-def _column(name: str | None) -> Iterator[Choice[Act]]:
+def _offer_column(name: str | None) -> Iterator[Choice[Act]]:
     if name is not None:
-        yield _choice(f"as a column:  {safe_text(name, LONGEST)}", lambda main: _add_column(main, name))
+        yield _make_choice(f"as a column:  {safe_text(name, LONGEST)}", lambda main: _add_column(main, name))
 
 
 def _add_column(main: MainScreen, name: str) -> None:
-    from tui.commands.columns import add
+    from tui.commands.columns import add_column
 
     try:
-        add(main, name)
+        add_column(main, name)
     except UserError as error:
-        main.say(str(error), "bar-warning")
+        main.show_message(str(error), "bar-warning")
     else:
-        main.say(f"{safe_text(name, LONGEST)} is a column now")
+        main.show_message(f"{safe_text(name, LONGEST)} is a column now")
 
 
-def _of_field(subject: Subject) -> Iterator[Choice[Act]]:
-    """Where one can go from a field."""
-    yield _choice("go to its bytes", _to_bytes)
-    yield _choice("go to its place in the tree", _to_tree)
+def _list_field_choices(subject: CopySubject) -> Iterator[Choice[Act]]:
+    """Lists the ways to go on from a field."""
+    yield _make_choice("go to its bytes", _focus_bytes)
+    yield _make_choice("go to its place in the tree", _focus_tree)
     if not subject.hides:
         from tui.commands.saving import save_field
 
-        yield _choice("save its bytes to a file", lambda main: save_field(main, subject))
+        yield _make_choice("save its bytes to a file", lambda main: save_field(main, subject))
 
 
-def _to_bytes(main: MainScreen) -> None:
+def _focus_bytes(main: MainScreen) -> None:
     main.hex_pane.focus()
 
 
-def _to_tree(main: MainScreen) -> None:
+def _focus_tree(main: MainScreen) -> None:
     main.tree_pane.focus()
 
 
-def _of_note(main: MainScreen, path: list[Field | Note]) -> Iterator[Choice[Act]]:
-    """A line that is no field may be a defect of a dissector."""
-    from tui.commands.defects import report_of
+def _list_note_choices(main: MainScreen, path: list[Field | TreeNote]) -> Iterator[Choice[Act]]:
+    """Offers a report if the line is a defect of a dissector."""
+    from tui.commands.pages import make_bug_report
 
-    lines = None if main.view.detail is None else report_of(main.session, main.view.detail, path)
+    lines = None if main.view.detail is None else make_bug_report(main.session, main.view.detail, path)
     if lines is not None:
-        from tui.commands.defects import offer
+        from tui.commands.pages import open_bug_report
 
-        yield _choice("a report of this bug", lambda main: offer(main, lines))
+        yield _make_choice("a report of this bug", lambda main: open_bug_report(main, lines))
 
 
-def _copies() -> Iterator[Choice[Act]]:
+def _list_copies() -> Iterator[Choice[Act]]:
     from tui.commands import copying
-    from tui.model.copies import KINDS
+    from tui.model.copies import COPY_FORMATS
 
     def copies(name: str) -> Act:
         def act(main: MainScreen) -> None:
-            subject = copying.subject_of(main)
+            subject = copying.find_subject(main)
             if subject is not None:
                 copying.copy(main, subject, name)
 
         return act
 
-    yield _choice("copy ...", copying.choose, "y")
+    yield _make_choice("copy ...", copying.choose_copy, "y")
     for name in ("value", "hex", "row", "filter"):
-        yield _choice(f"copy {KINDS[name].about}", copies(name))
+        yield _make_choice(f"copy {COPY_FORMATS[name].about}", copies(name))
 
 
-def _commands(main: MainScreen) -> Iterator[Choice[Act]]:
+def _list_row_commands(main: MainScreen) -> Iterator[Choice[Act]]:
     for name in FOR_ROWS:
         key = next((key for key in KEYS if key.action == f"do('{name}')"), None)
         if key is not None:
-            yield _choice(key.help, methodcaller("action_do", name), key.shown)
+            yield _make_choice(key.help, methodcaller("action_do", name), key.label)
+
+
+def open_palette(main: MainScreen) -> None:
+    """Opens the list of all commands of the screen and of the focused pane."""
+    from tui.screens.chooser import Choice, Chooser
+
+    choices = [Choice((("", key.help),), key, key.label) for key in list_commands(main)]
+    main.open_dialog(Chooser(main.palette, "commands", choices), lambda key: run_key(main, key))
+
+
+def list_commands(main: MainScreen) -> Sequence[KeyBinding]:
+    """Returns the commands that are possible now, without the palette itself; cursor movements come last."""
+    mine = main.bars.focused_name
+    order: dict[KeyPlace, int] = {"screen": 0, mine: 1, "pane": 2}
+    found = [key for key in KEYS if key.place in order and key.action != "do('menu.open_palette')"]
+    return sorted(found, key=lambda key: order[key.place])
+
+
+def run_key(main: MainScreen, key: KeyBinding) -> None:
+    """Runs the command of a key."""
+    place = main if key.place == "screen" else main.bars.focused
+    main.call_later(place.run_action, key.action)
+
+
+def open_help(main: MainScreen) -> None:
+    """Opens the help page; Enter there runs a command."""
+    from tui.screens.help import HelpScreen
+
+    def use_key(key: KeyBinding | None) -> None:
+        if key is None:
+            return
+        pane = main.bars.panes.get(key.place)
+        if pane is not None:
+            pane.focus()
+        if pane is not None or key.place in ("screen", "pane"):
+            run_key(main, key)
+
+    colouring = main.timeline.row_lines.colour_rules
+    main.app.push_screen(HelpScreen(main.palette, () if colouring is None else colouring.rules), use_key)

@@ -1,4 +1,4 @@
-"""Saving messages and bytes to files: what, in which form, under which name, and then it is done beside the keys."""
+"""Commands that save messages or bytes: they ask for rows, form and name, and another thread writes the file."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from analyzer.export.forms import Asked
-    from tui.model.copies import Subject
-    from tui.model.exports import What
+    from tui.model.copies import CopySubject
+    from tui.model.exports import ExportChoice
     from tui.screens.main import MainScreen
-    from tui.screens.progress import Watch
+    from tui.screens.progress import ProgressWatch
 
 HINT = "Enter saves, Esc leaves all as it is"
 
 
-def choose(main: MainScreen) -> None:
-    """Asks what is to be saved."""
+def choose_rows(main: MainScreen) -> None:
+    """Opens the dialog of rows to save."""
     from tui.commands import capturing
-    from tui.model.exports import choices
+    from tui.model.exports import list_choices
     from tui.screens.chooser import Choice, Chooser
 
     if main.filter.in_force is not None and main.filter.in_force.percent is not None:
-        main.say("the filter is still at work: save when it is done, or leave it with Esc", "bar-warning")
+        main.show_message("the filter is still at work: save when it is done, or leave it with Esc", "bar-warning")
         return
     listed, place = main.timeline.timeline, main.timeline.selected
     mine = np.zeros(0, np.int64)
@@ -36,69 +36,71 @@ def choose(main: MainScreen) -> None:
         mine = listed.first + np.flatnonzero(
             main.session.rows.column("stream")[listed.first : listed.rows] == place.stream
         )
-    marks = main.timeline.said.marks
-    found = choices(listed.shown, marks.marked, main.timeline.ignored, None if place is None else place.row, mine)
+    marks = main.timeline.row_lines.marks
+    found = list_choices(
+        listed.visible_rows, marks.marked, main.timeline.ignored, None if place is None else place.row, mine
+    )
     if not found and main.ingest.live is None:
-        main.say("there is no message to save", "bar-warning")
+        main.show_message("there is no message to save", "bar-warning")
         return
 
-    def chosen(what: What | None) -> None:
+    def save_choice(what: ExportChoice | None) -> None:
         if what is None:
-            capturing.save(main)
+            capturing.save_packets(main)
         else:
             _choose_form(main, what)
 
-    lines: list[Choice[What | None]]
-    lines = [Choice((("", each.about),), each, f"{len(each.rows):,}") for each in found]
+    lines: list[Choice[ExportChoice | None]]
+    lines = [Choice((("", each.title),), each, f"{len(each.rows):,}") for each in found]
     if main.ingest.live is not None:
         packets = f"{main.ingest.live.health().captured:,}"
         lines.append(Choice((("", "all packets captured so far (pcapng)"),), None, packets))
-    main.open(Chooser(main.palette, "save", lines), chosen)
+    main.open_dialog(Chooser(main.palette, "save", lines), save_choice)
 
 
-def _choose_form(main: MainScreen, what: What) -> None:
+def _choose_form(main: MainScreen, what: ExportChoice) -> None:
     from analyzer.export.forms import FORMS
-    from tui.model.exports import forms
+    from tui.model.exports import list_forms
     from tui.screens.chooser import Choice, Chooser
 
-    names = forms(main.session, reading=main.ingest.reading)
+    names = list_forms(main.session, reading=main.ingest.is_reading)
     lines = [Choice((("name", f"{name:<9}"), ("", FORMS[name].about)), name) for name in names]
-    title = f"save {what.about} as" + (" (more forms when all has been read)" if main.ingest.reading else "")
-    main.open(Chooser(main.palette, title, lines), lambda form: _ask_name(main, what, form))
+    title = f"save {what.title} as" + (" (more forms when all has been read)" if main.ingest.is_reading else "")
+    main.open_dialog(Chooser(main.palette, title, lines), lambda form: _ask_name(main, what, form))
 
 
-def _ask_name(main: MainScreen, what: What, form: str) -> None:
+def _ask_name(main: MainScreen, what: ExportChoice, form: str) -> None:
     from analyzer.export.forms import FORMS, warning
     from tui.model import exports
-    from tui.screens.ask import AskLine, Question
+    from tui.screens.input_line import LineDialog, LineQuestion
 
     def unheard(done: int | None) -> None:
-        """Nobody listens yet."""
+        """Reports nothing: the request is only checked."""
 
-    def read(name: str) -> Asked:
-        wanted = exports.asked(name, form, main.limits, unheard)
-        exports.is_there(wanted)
+    def check_request(name: str) -> Asked:
+        wanted = exports.make_request(name, form, main.limits, unheard)
+        exports.is_existing(wanted)
         return wanted
 
     warned = warning(FORMS[form])
     hint = HINT if warned is None else f"{warned}. {HINT}"
     name = "the folder" if FORMS[form].folder else "the file"
-    question = Question(name, hint, exports.suggested(what, form), read)
-    main.open(AskLine(main.palette, question), lambda wanted: _unless_there(main, wanted, what))
+    question = LineQuestion(name, hint, exports.suggest_name(what, form), check_request)
+    main.open_dialog(LineDialog(main.palette, question), lambda wanted: _unless_there(main, wanted, what))
 
 
-def _unless_there(main: MainScreen, wanted: Asked, what: What) -> None:
-    """Asks before anything is replaced."""
+def _unless_there(main: MainScreen, wanted: Asked, what: ExportChoice) -> None:
+    """Asks before an existing file is replaced."""
     from tui.model import exports
 
     try:
-        there = exports.is_there(wanted)
+        there = exports.is_existing(wanted)
     except UserError as error:
-        main.say(str(error), "bar-warning")
+        main.show_message(str(error), "bar-warning")
         return
 
     def save() -> None:
-        _save(main, exports.forced(wanted) if there else wanted, what)
+        _save(main, exports.replace_existing(wanted) if there else wanted, what)
 
     if not there:
         save()
@@ -111,58 +113,58 @@ def _ask_whether(main: MainScreen, path: str, yes: Callable[[], None], no: Calla
     from tui.screens.chooser import Choice, Chooser
 
     lines = [Choice((("", "another name"),), no), Choice((("warning", "replace it"),), yes)]
-    main.open(Chooser(main.palette, f"{safe_text(path, 60)} is there already", lines), lambda act: act())
+    main.open_dialog(Chooser(main.palette, f"{safe_text(path, 60)} is there already", lines), lambda act: act())
 
 
-def _save(main: MainScreen, wanted: Asked, what: What) -> None:
+def _save(main: MainScreen, wanted: Asked, what: ExportChoice) -> None:
     from dataclasses import replace
 
     from tui.model import exports
-    from tui.screens.progress import Progress
+    from tui.screens.progress import ProgressDialog
 
     session, rows = main.session, what.rows
 
-    def work(watch: Watch) -> str:
-        said = exports.write(replace(wanted, watch=watch.told), session, rows)
+    def work(watch: ProgressWatch) -> str:
+        said = exports.write_export(replace(wanted, watch=watch.report), session, rows)
         return f"{said} written to {wanted.out}"
 
-    title = f"saving {what.about} as {wanted.form}"
-    main.app.push_screen(Progress(main.palette, title, len(rows), work), lambda end: _say_end(main, end))
+    title = f"saving {what.title} as {wanted.form}"
+    main.app.push_screen(ProgressDialog(main.palette, title, len(rows), work), lambda end: _say_end(main, end))
 
 
 def _say_end(main: MainScreen, end: tuple[str, bool] | None) -> None:
     if end is not None:
         text, bad = end
-        main.say(text, "bar-warning" if bad else "bar")
+        main.show_message(text, "bar-warning" if bad else "bar")
 
 
-def field(main: MainScreen) -> None:
+def save_selected_field(main: MainScreen) -> None:
     """Saves the bytes of the selected field."""
-    from tui.commands.copying import subject_of
+    from tui.commands.copying import find_subject
 
-    subject = subject_of(main, field=True)
+    subject = find_subject(main, field=True)
     if subject is not None and subject.path:
         save_field(main, subject)
     elif subject is not None:
-        main.say("no field is selected", "bar-warning")
+        main.show_message("no field is selected", "bar-warning")
 
 
-def save_field(main: MainScreen, subject: Subject) -> None:
-    """Asks for a name and writes the bytes of a field there; not where something in them is masked."""
+def save_field(main: MainScreen, subject: CopySubject) -> None:
+    """Asks for a name and saves the bytes of a field; refuses if some of them are masked."""
     from analyzer.capture.output import check_file
     from analyzer.export.forms import write_bytes
-    from tui.screens.ask import AskLine, Question
+    from tui.screens.input_line import LineDialog, LineQuestion
 
     node = subject.path[-1]
     source = next(each.data for each in subject.detail.tree.sources if each.id == node.source)
     begin, end = node.offset + node.head, node.offset + node.length
     masks = () if main.limits.show_secrets else subject.detail.masks.get(node.source, ())
     if subject.hides or any(first < end and begin < last for first, last in masks):
-        main.say("there is a secret in these bytes: --show-secrets", "bar-warning")
+        main.show_message("there is a secret in these bytes: --show-secrets", "bar-warning")
         return
     data = source[begin:end]
 
-    def read(name: str) -> tuple[str, bool]:
+    def check_path(name: str) -> tuple[str, bool]:
         import os
 
         path = os.path.expanduser(name.strip())
@@ -178,9 +180,9 @@ def save_field(main: MainScreen, subject: Subject) -> None:
                 return str(error)
             return f"{len(data):,} bytes written to {path}"
 
-        main.background.ask("save", work, main.say)
+        main.background.submit("save", work, main.show_message)
 
-    def answered(answer: tuple[str, bool]) -> None:
+    def write_answer(answer: tuple[str, bool]) -> None:
         path, there = answer
         if there:
             _ask_whether(main, path, lambda: write(path, force=True), lambda: save_field(main, subject))
@@ -188,4 +190,4 @@ def save_field(main: MainScreen, subject: Subject) -> None:
             write(path, force=False)
 
     hint = f"{len(data):,} bytes of {safe_text(node.spec.name, 40)}. {HINT}"
-    main.open(AskLine(main.palette, Question("the file", hint, "field.bin", read)), answered)
+    main.open_dialog(LineDialog(main.palette, LineQuestion("the file", hint, "field.bin", check_path)), write_answer)

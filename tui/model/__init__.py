@@ -1,1 +1,1 @@
-"""What the panes show, without a terminal: which line is which row, what is unfolded, what a byte belongs to."""
+"""The content of panes and pages, computed without a terminal."""

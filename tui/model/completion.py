@@ -1,11 +1,11 @@
-"""What is being typed into the filter bar: whether it is right, and how it may go on.
+"""Judges the text in the filter bar, and completes the word at its cursor.
 
-Theory. What a word is to become the parser itself says (analyzer.query.filter.expected); here is what there is of that
-kind, the part before the cursor compared with it: what begins so first, then what has it inside, upper or lower case.
-Names and values take time to read, so they are given; what is not there yet is not offered, what is missing is said.
+Theory. The parser itself says what kind of word may stand at the cursor (analyzer.query.filter.expected). This module
+lists the words of that kind that match the part before the cursor: first those that begin with it, then those that
+contain it, in upper or lower case. Names and values take time to read, so they are given; missing ones are reported.
 
-Half a filter is not a wrong one. Where the parser stopped at the very end, or what the text ends with is the beginning
-of something that would be right there, nothing is wrong yet.
+An unfinished filter is not a wrong one. If the parser stopped at the very end, or if the last word is the beginning of
+a valid one, the text is unfinished.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from analyzer.query.filter.expected import Expected, Wanted, expected, word_end
 from analyzer.query.filter.operators import FUNCTIONS, OPERATORS
 from analyzer.query.filter.scan import Scanner
 from analyzer.query.units import UNITS
-from tui.model.names import Names
-from tui.model.seen import Seen
+from tui.model.completion_sources import FieldNames, SampledValue
 
-FEW = 40
+FEW_VALUES = 40
 """Values that a field can have, up to which all are offered beside those that the capture has."""
 
-MOST = 300
+MOST_COMPLETIONS = 300
 """Things that are offered at one place."""
 
 QUOTES = ("'", '"')
@@ -54,7 +53,7 @@ _EQUAL = (
 )
 """Operators behind which values of the capture are offered: those that ask for one."""
 
-_SAID = {
+_OPERATOR_HELP = {
     "==": "any value is equal",
     "!=": "it is there, and no value is equal",
     "<": "any value is less",
@@ -75,76 +74,82 @@ _JOINING = {"and": "both", "or": "either", "xor": "one of them alone"}
 _BEFORE = {"not": "the other messages", "any": "any value must fulfil it", "all": "every value must fulfil it"}
 
 
-class Offer(NamedTuple):
-    """How a word may go on: the whole word, and what it is. about None: it is a field, see about_field."""
+class Completion(NamedTuple):
+    """A word that completes the text, and its description; None: it is a field, see describe_field."""
 
     text: str
     about: str | None = None
 
 
-class Offers(NamedTuple):
-    """What may stand in the place of the characters `begin` to `end`. missing: the field whose values are not known.
+class Completions(NamedTuple):
+    """Words that may replace the characters `begin` to `end`.
 
-    asked_for: nothing of the word is there yet and anything may come, so it is shown to nobody who does not ask.
+    missing: the field whose values are not read yet. on_request: shown only on Tab, because nothing is typed and
+    anything may follow.
     """
 
     begin: int
     end: int
-    items: Sequence[Offer] = ()
+    items: Sequence[Completion] = ()
     missing: str | None = None
-    asked_for: bool = False
+    on_request: bool = False
 
-    def moved(self, by: int) -> Offers:
-        """The same in a text of which this is the part from `by` on."""
+    def shift(self, by: int) -> Completions:
+        """Returns the same for a longer text, in which this part begins at `by`."""
         return self._replace(begin=self.begin + by, end=self.end + by)
 
 
-NOTHING = Offers(0, 0)
+NO_COMPLETIONS = Completions(0, 0)
 
 
-class Known(NamedTuple):
-    """What there is to offer. names: None while they are being read; values: of each field that was asked for."""
+class CompletionSources(NamedTuple):
+    """The words to complete with.
 
-    names: Names | None
+    names: None while they are being read. named: named filters. values: of each field that was sampled.
+    """
+
+    names: FieldNames | None
     named: Mapping[str, str]
-    values: Mapping[str, Sequence[Seen]]
+    values: Mapping[str, Sequence[SampledValue]]
 
 
-def offers(text: str, cursor: int, known: Known) -> Offers:
-    """What may stand where the cursor is, instead of the word that it is in."""
+def complete(text: str, cursor: int, known: CompletionSources) -> Completions:
+    """Returns the words that may replace the word at the cursor."""
     before = text[:cursor]
     wants = expected(before, known.named)
     word = before[wants.begin :]
-    if any(map(str.isspace, word)) and not (wants.wanted is Wanted.VALUE and is_open(word)):
-        return NOTHING
+    if any(map(str.isspace, word)) and not (wants.wanted is Wanted.VALUE and is_open_quote(word)):
+        return NO_COMPLETIONS
     end = max(cursor, word_end(text, wants.begin, wants.wanted))
-    items = [each for each in _items(wants, word, known) if each.text != word]
+    items = [each for each in _list_items(wants, word, known) if each.text != word]
     is_wide = not word and wants.wanted in (Wanted.COMPARISON, Wanted.FIELD)
-    missing = _sampled(wants) if wants.wanted is Wanted.VALUE else None
-    return Offers(wants.begin, end, items[:MOST], missing if missing not in known.values else None, asked_for=is_wide)
+    missing = _get_sampled_field(wants) if wants.wanted is Wanted.VALUE else None
+    return Completions(
+        wants.begin, end, items[:MOST_COMPLETIONS], missing if missing not in known.values else None, on_request=is_wide
+    )
 
 
-def is_open(word: str) -> bool:
-    """Whether a word is in quotes of which the second has not been written."""
+def is_open_quote(word: str) -> bool:
+    """Returns whether a word has an opening quote but no closing one."""
     return word.removeprefix("r").startswith(QUOTES) and word_end(word, 0, Wanted.VALUE) == 0
 
 
-def can_become(text: str, known: Known) -> bool:
-    """Whether what the text ends with is the beginning of something that would be right there."""
+def can_continue(text: str, known: CompletionSources) -> bool:
+    """Returns whether the last word of a text is the beginning of a valid one."""
     wants = expected(text, known.named)
     word = text[wants.begin :]
-    if wants.wanted is Wanted.VALUE and is_open(word):
+    if wants.wanted is Wanted.VALUE and is_open_quote(word):
         return True
     if any(map(str.isspace, word)):
         return False
     if wants.wanted in (Wanted.COMPARISON, Wanted.FIELD) and known.names is None:
         return True
     lower = word.lower()
-    return any(each.text.lower().startswith(lower) for each in _items(wants, word, known, all_of_them=True))
+    return any(each.text.lower().startswith(lower) for each in _list_items(wants, word, known, all_of_them=True))
 
 
-def about_field(name: str) -> str:
-    """What is said of a field beside its name."""
+def describe_field(name: str) -> str:
+    """Returns the description of a field, for the list of completions."""
     try:
         field = find(name)
     except UnknownField:
@@ -155,86 +160,86 @@ def about_field(name: str) -> str:
     return f"{field.about} ({kind})" if field.about else kind
 
 
-def _items(wants: Expected, word: str, known: Known, *, all_of_them: bool = False) -> list[Offer]:
+def _list_items(wants: Expected, word: str, known: CompletionSources, *, all_of_them: bool = False) -> list[Completion]:
     wanted = wants.wanted
     if wanted in (Wanted.COMPARISON, Wanted.FIELD):
-        return _operands(word, known, wanted is Wanted.COMPARISON)
+        return _list_operands(word, known, wanted is Wanted.COMPARISON)
     if wanted is Wanted.VALUE:
-        return _values(wants, word, known)
+        return _list_values(wants, word, known)
     if wanted is Wanted.NAMED:
         form = "${%s}" if word.startswith("${") else "$%s"
         plain = {name: text for name, text in known.named.items() if "." not in name or form == "${%s}"}
-        return _matching(word, (Offer(form % name, text) for name, text in plain.items()))
+        return _match_word(word, (Completion(form % name, text) for name, text in plain.items()))
     if wanted is Wanted.SET:
-        return [Offer("{", "a set: {1, 2, 5..9}")] if not word else []
+        return [Completion("{", "a set: {1, 2, 5..9}")] if not word else []
     if wanted is Wanted.IN:
-        return _matching(word, [Offer("in {", _SAID["in {"])])
-    joining = [Offer(*each) for each in _JOINING.items()]
+        return _match_word(word, [Completion("in {", _OPERATOR_HELP["in {"])])
+    joining = [Completion(*each) for each in _JOINING.items()]
     if wanted is Wanted.JOINING:
-        return _matching(word, joining)
-    others = [Offer(name) for name in OPERATORS] if all_of_them else []
-    return _matching(word, [*_operators(wants.field), *joining, *others])
+        return _match_word(word, joining)
+    others = [Completion(name) for name in OPERATORS] if all_of_them else []
+    return _match_word(word, [*_list_operators(wants.field), *joining, *others])
 
 
-def _matching(word: str, items: Iterable[Offer]) -> list[Offer]:
-    """Those that begin so, then those that have it inside."""
+def _match_word(word: str, items: Iterable[Completion]) -> list[Completion]:
+    """Returns the items that begin with a word, then those that contain it."""
     lower = word.lower()
     having = [each for each in items if lower in each.text.lower()]
     return sorted(having, key=lambda each: not each.text.lower().startswith(lower))
 
 
-def _operands(word: str, known: Known, is_comparison: bool) -> list[Offer]:
-    others = [Offer(f"{name}(", about) for name, about in FUNCTIONS.items()]
+def _list_operands(word: str, known: CompletionSources, is_comparison: bool) -> list[Completion]:
+    others = [Completion(f"{name}(", about) for name, about in FUNCTIONS.items()]
     if is_comparison:
-        others += [Offer(*each) for each in _BEFORE.items()]
-        others += [Offer(f"${name}", text) for name, text in known.named.items() if "." not in name]
+        others += [Completion(*each) for each in _BEFORE.items()]
+        others += [Completion(f"${name}", text) for name, text in known.named.items() if "." not in name]
     begins = [each for each in others if each.text.lower().startswith(word.lower())] if word else []
-    fields = [] if known.names is None else [Offer(name) for name in known.names.matching(word)]
-    at = 0 if known.names is None else len(known.names.beginning(word)) if word else len(fields)
+    fields = [] if known.names is None else [Completion(name) for name in known.names.find_matching(word)]
+    at = 0 if known.names is None else len(known.names.find_beginning(word)) if word else len(fields)
     return [*fields[:at], *begins, *fields[at:], *(others if not word else ())]
 
 
-def _operators(name: str | None) -> list[Offer]:
-    """Those that can be asked of a field, the usual ones first."""
-    field = _found(name)
+def _list_operators(name: str | None) -> list[Completion]:
+    """Returns the operators of a field, the usual ones first."""
+    field = _find_field(name)
     left: tuple[str, ...] = ()
     if field is not None:
         is_number = field.kind in (Kind.NUMBER, Kind.DURATION, Kind.TIME)
         if field.kind is Kind.PRESENCE:
             return []
         if field.kind is Kind.STRUCT:
-            left = (*_SAID,)
+            left = (*_OPERATOR_HELP,)
         elif field.kind is Kind.FLAG:
             left = (*_ORDERED, *_SEARCHING, "&")
         elif is_number:
             left = _SEARCHING if field.label is None else ()
         elif field.kind is not Kind.ANY:
             left = ("&",) if field.kind is Kind.ADDRESS else (*_ORDERED, "&")
-    return [Offer(symbol, about) for symbol, about in _SAID.items() if symbol not in left]
+    return [Completion(symbol, about) for symbol, about in _OPERATOR_HELP.items() if symbol not in left]
 
 
-def _values(wants: Expected, word: str, known: Known) -> list[Offer]:
-    name = _sampled(wants)
-    field = _found(name)
+def _list_values(wants: Expected, word: str, known: CompletionSources) -> list[Completion]:
+    name = _get_sampled_field(wants)
+    field = _find_field(name)
     if name is None or field is None:
         return []
-    found = {each.text: f"in {each.times:,} values" for each in known.values.get(name, ())}
-    if word.startswith("r") and is_open(word):
+    found = {each.text: f"in {each.occurrences:,} values" for each in known.values.get(name, ())}
+    if word.startswith("r") and is_open_quote(word):
         return []
     possible = possible_values(field)
-    for text in possible if len(possible) <= FEW or not found else ():
+    for text in possible if len(possible) <= FEW_VALUES or not found else ():
         found.setdefault(text, "")
-    lower = _said(word).lower()
-    having = [Offer(*each) for each in found.items() if lower in _said(each[0]).lower()]
-    return sorted(having, key=lambda each: not _said(each.text).lower().startswith(lower))
+    lower = _unquote(word).lower()
+    having = [Completion(*each) for each in found.items() if lower in _unquote(each[0]).lower()]
+    return sorted(having, key=lambda each: not _unquote(each.text).lower().startswith(lower))
 
 
-def _sampled(wants: Expected) -> str | None:
-    """The field whose values are to be offered."""
+def _get_sampled_field(wants: Expected) -> str | None:
+    """Returns the field whose values are to be offered."""
     return wants.field if wants.operator in _EQUAL else None
 
 
-def _found(name: str | None) -> FieldPath | None:
+def _find_field(name: str | None) -> FieldPath | None:
     try:
         return None if name is None else find(name)
     except UnknownField:
@@ -242,67 +247,70 @@ def _found(name: str | None) -> FieldPath | None:
 
 
 class _Quoted(Scanner):
-    def said(self) -> str:
+    def read_text(self) -> str:
         return self._literal().text
 
 
-def _said(word: str) -> str:
-    """The text that a word stands for, as far as it has been written."""
+def _unquote(word: str) -> str:
+    """Returns the text of a word that may be quoted, also without its closing quote."""
     if not word.startswith(QUOTES):
         return word
-    closed = word if not is_open(word) else f"{word.rstrip(chr(92))}{word[0]}"
-    return _Quoted(closed).said()
+    closed = word if not is_open_quote(word) else f"{word.rstrip(chr(92))}{word[0]}"
+    return _Quoted(closed).read_text()
 
 
-class State(Enum):
-    """What a text is; the value is the sign for it."""
+class TextState(Enum):
+    """The state of a text; its value is the sign for it."""
 
     WHOLE = "✓"
     BEGUN = "…"
     WRONG = "✗"
 
 
-class Verdict(NamedTuple):
-    """why: what is wrong or still to come; where: its place."""
+class TextVerdict(NamedTuple):
+    """A judgement of a text.
 
-    state: State
+    why: what is wrong or missing; span: where it is.
+    """
+
+    state: TextState
     why: str = ""
-    where: Span | None = None
+    span: Span | None = None
 
-    def moved(self, by: int) -> Verdict:
-        """The same of a text of which this is the part from `by` on."""
-        where = self.where
-        return self if where is None else self._replace(where=Span(where.start + by, where.stop + by))
+    def shift(self, by: int) -> TextVerdict:
+        """Returns the same for a longer text, in which this part begins at `by`."""
+        where = self.span
+        return self if where is None else self._replace(span=Span(where.start + by, where.stop + by))
 
 
-def filter_verdict(text: str, known: Known) -> Verdict:
-    """Of a filter; none at all is right."""
+def judge_filter(text: str, known: CompletionSources) -> TextVerdict:
+    """Judges a filter; an empty one is valid."""
     try:
         if text.strip():
             compiled(text, known.named)
-        return Verdict(State.WHOLE)
+        return TextVerdict(TextState.WHOLE)
     except FilterError as error:
         if _is_begun(text, error, known):
-            return Verdict(State.BEGUN, error.why)
-        return Verdict(State.WRONG, error.why, error.span)
+            return TextVerdict(TextState.BEGUN, error.why)
+        return TextVerdict(TextState.WRONG, error.why, error.span)
 
 
-def other_verdict(read: Callable[[], object]) -> Verdict:
-    """Of anything else: `read` reads it, or raises UserError."""
+def judge_text(read: Callable[[], object]) -> TextVerdict:
+    """Judges any other text by `read`, which raises UserError for a wrong one."""
     try:
         read()
-        return Verdict(State.WHOLE)
+        return TextVerdict(TextState.WHOLE)
     except UserError as error:
-        return Verdict(State.WRONG, str(error))
+        return TextVerdict(TextState.WRONG, str(error))
 
 
-def _is_begun(text: str, error: FilterError, known: Known) -> bool:
+def _is_begun(text: str, error: FilterError, known: CompletionSources) -> bool:
     if error.span.start >= len(text.rstrip()):
         return True
     wants = expected(text, known.named)
     if wants.wanted is not Wanted.IN and error.span.stop < len(text) and error.span.start != wants.begin:
         return False
-    return can_become(text, known) or _is_begun_value(wants.field, text[wants.begin :])
+    return can_continue(text, known) or _is_begun_value(wants.field, text[wants.begin :])
 
 
 _NUMBER = re.compile(r"[-+]?(?:0[xX]?[0-9A-Fa-f]*|[0-9]*\.?[0-9]*)([A-Za-z]*)")
@@ -313,7 +321,7 @@ _BEGUN: Mapping[Kind, re.Pattern[str]] = {
 
 
 def _is_begun_value(name: str | None, word: str) -> bool:
-    """Whether a value of a field may begin so, where its kind says how values look."""
+    """Returns whether a value of a field may begin with a word, by the field's kind."""
     try:
         kind = None if name is None else find(name).kind
     except UnknownField:

@@ -1,8 +1,8 @@
-"""Who talks to whom as views: connections, endpoints, and the hosts that clients run on.
+"""The views of conversations: connections, endpoints, and the hosts that clients run on.
 
-Theory. Messages, bytes and latencies are counted by analyzer.insight, as `stats --conversations` and `--endpoints` do
-it, of the rows that are looked at. What no message tells, packets, retransmissions and gaps, is of whole connections;
-those that said nothing at all are listed only where all rows are looked at.
+Theory. analyzer.insight counts messages, bytes and latencies of the page's rows, as for `stats --conversations` and
+`--endpoints`. Packets, retransmissions and gaps are those of whole connections. Connections without a message are
+listed only if the page covers all rows.
 """
 
 from __future__ import annotations
@@ -25,38 +25,37 @@ from analyzer.query.fields.keys import address
 from analyzer.render.amounts import count, counted, size
 from analyzer.render.durations import duration
 from analyzer.session import Analysis
-from tui.model.figures import clocks, figure_columns, names
-from tui.model.leads import Lead, Shows, literal
-from tui.model.table import Column, Table
-from tui.model.views import Said, Tabled, View, Work
+from tui.model.leads import FilterLead, Lead, write_literal
+from tui.model.table import SortableTable, TableColumn
+from tui.model.views import TableView, TextView, View, ViewWork, format_clocks, make_metric_columns, make_name_column
 
-CONNECTIONS, ENDPOINTS, HOSTS = NAMES = ("Connections", "Endpoints", "Client hosts")
+CONNECTIONS, ENDPOINTS, HOSTS = CONVERSATION_VIEWS = ("Connections", "Endpoints", "Client hosts")
 NOT_YET = "being counted ..."
 P95 = 950
 WHOLE = "packets, retransmissions (again) and gaps are those of whole connections; times are UTC"
 
 
-def conversation_views(session: Analysis, rows: Ints, work: Work, streams: int | None) -> Iterator[list[View]]:
-    """All views, first without errors, for these need bodies. streams: how many there are, if all rows are looked at.
+def make_conversation_views(session: Analysis, rows: Ints, work: ViewWork, streams: int | None) -> Iterator[list[View]]:
+    """Yields all views: first without errors, because these need bodies.
 
-    Raises views.Stopped when nobody wants them any more.
+    streams: their number if the page covers all rows. Raises Cancellation if the work is not wanted any more.
     """
     reader = Rows(session)
-    views: dict[str, View] = {name: Said(name, NOT_YET) for name in NAMES}
+    views: dict[str, View] = {name: TextView(name, NOT_YET) for name in CONVERSATION_VIEWS}
     for with_errors in (False, True):
-        work.what = "errors"
-        study = Study(reader, rows, with_errors=with_errors, looked=work.looked)
-        for view in (_connections(study, streams), _hosts(study)):
+        work.subject = "errors"
+        study = Study(reader, rows, with_errors=with_errors, looked=work.report_progress)
+        for view in (_view_connections(study, streams), _view_hosts(study)):
             views[view.name] = view
             yield list(views.values())
-            work.check()
+            work.raise_if_cancelled()
         if not with_errors:
-            views[ENDPOINTS] = _endpoints(study)
+            views[ENDPOINTS] = _view_endpoints(study)
             yield list(views.values())
 
 
-def _connections(study: Study, streams: int | None) -> Tabled:
-    """Those with most messages first, then those without any."""
+def _view_connections(study: Study, streams: int | None) -> TableView:
+    """Makes the view of connections: those with most messages first, then those without any."""
     session = study.reader.session
     grouped = study.grouped(("stream",))
     numbers = [number for (number,) in grouped.labels]
@@ -66,61 +65,64 @@ def _connections(study: Study, streams: int | None) -> Tabled:
     silent = [] if streams is None else sorted(set(range(streams)) - set(numbers))
     shown = [*sorted(numbers, key=lambda number: -place[number].messages), *silent]
     columns = [
-        Column("stream", shown, str, rank=2),
-        *(names([name_endpoint(session, number, side) for number in shown], title) for side, title in _SIDES),
-        names([place[number].protocol if number in place else "-" for number in shown], "protocol", rank=1),
-        *_amounts([place.get(number) for number in shown]),
-        *_of_streams(session, shown),
-        *_figures([figures.get(number) for number in shown]),
+        TableColumn("stream", shown, str, rank=2),
+        *(
+            make_name_column([name_endpoint(session, number, side) for number in shown], title)
+            for side, title in _SIDES
+        ),
+        make_name_column([place[number].protocol if number in place else "-" for number in shown], "protocol", rank=1),
+        *_make_amount_columns([place.get(number) for number in shown]),
+        *_make_stream_columns(session, shown),
+        *_make_metric_columns([figures.get(number) for number in shown]),
     ]
-    table = Table(columns, [place[number].messages if number in place else 0 for number in shown])
+    table = SortableTable(columns, [place[number].messages if number in place else 0 for number in shown])
 
     def lead(row: int) -> Lead | None:
-        return Shows(f"stream == {shown[row]}") if shown[row] in place else None
+        return FilterLead(f"stream == {shown[row]}") if shown[row] in place else None
 
     said = counted(len(numbers), "connection") + (f", {len(silent):,} more without a message" if silent else "")
-    return Tabled(CONNECTIONS, table, shown, lead, f"{said}; {WHOLE}")
+    return TableView(CONNECTIONS, table, shown, lead, f"{said}; {WHOLE}")
 
 
 _SIDES = ((FROM_CLIENT, "client"), (FROM_SERVER, "server"))
 
 
-def _amounts(talks: Sequence[Conversation | None]) -> list[Column]:
-    """What each side said, and when."""
+def _make_amount_columns(talks: Sequence[Conversation | None]) -> list[TableColumn]:
+    """Makes the columns of messages and bytes of each side, and of times."""
 
     def values(name: str) -> list[Any]:
         return [None if talk is None else getattr(talk, name) for talk in talks]
 
     began = values("began")
     times = [time for time in began if time is not None]
-    texts = dict(zip(times, clocks(times, 3), strict=True))
+    texts = dict(zip(times, format_clocks(times, 3), strict=True))
     return [
-        Column("messages", values("messages"), count),
-        Column("bytes", values("bytes"), size, rank=4),
-        Column("> msgs", values("to_server"), count, rank=12),
-        Column("> bytes", values("bytes_to_server"), size, rank=11),
-        Column("< msgs", values("to_client"), count, rank=12),
-        Column("< bytes", values("bytes_to_client"), size, rank=11),
-        Column("began", began, texts.__getitem__, rank=8),
-        Column("lasted", values("duration_ns"), duration, rank=7),
+        TableColumn("messages", values("messages"), count),
+        TableColumn("bytes", values("bytes"), size, rank=4),
+        TableColumn("> msgs", values("to_server"), count, rank=12),
+        TableColumn("> bytes", values("bytes_to_server"), size, rank=11),
+        TableColumn("< msgs", values("to_client"), count, rank=12),
+        TableColumn("< bytes", values("bytes_to_client"), size, rank=11),
+        TableColumn("began", began, texts.__getitem__, rank=8),
+        TableColumn("lasted", values("duration_ns"), duration, rank=7),
     ]
 
 
-def _of_streams(session: Analysis, numbers: Sequence[int]) -> list[Column]:
-    """What the index knows of whole connections; retransmissions and gaps only where there are any."""
+def _make_stream_columns(session: Analysis, numbers: Sequence[int]) -> list[TableColumn]:
+    """Makes the columns of whole connections; retransmissions and gaps only if there are any."""
     engine, chosen = session.engine, np.array(numbers, np.int64)
     again = np.bincount(engine.repeats.column("stream"), minlength=int(chosen.max(initial=0)) + 1)[chosen]
     gaps = [engine.stream_findings.stream_counts["gap", number] for number in numbers]
     packets = engine.streams.column("packets")[chosen].tolist()
-    found = [Column("packets", packets, count, rank=6)]
+    found = [TableColumn("packets", packets, count, rank=6)]
     for title, values in (("again", again.tolist()), ("gaps", gaps)):
         if any(values):
-            found.append(Column(title, values, count, rank=5, style="warning"))
+            found.append(TableColumn(title, values, count, rank=5, style="warning"))
     return found
 
 
-def _figures(found: Sequence[tuple[Figures, int | None] | None]) -> list[Column]:
-    """What went wrong, and how long answers took."""
+def _make_metric_columns(found: Sequence[tuple[Figures, int | None] | None]) -> list[TableColumn]:
+    """Makes the columns of errors and latencies."""
 
     def values(name: str) -> list[Any]:
         return [None if each is None else getattr(each[0], name) for each in found]
@@ -128,59 +130,59 @@ def _figures(found: Sequence[tuple[Figures, int | None] | None]) -> list[Column]
     columns = []
     for name, style in (("unanswered", "warning"), ("errors", "error")):
         if any(values(name)):
-            columns.append(Column(name, values(name), count, rank=3, style=style))
+            columns.append(TableColumn(name, values(name), count, rank=3, style=style))
     p95 = [None if each is None else each[1] for each in found]
-    return [*columns, Column("p95", p95, duration), Column("max", values("max_ns"), duration, rank=9)]
+    return [*columns, TableColumn("p95", p95, duration), TableColumn("max", values("max_ns"), duration, rank=9)]
 
 
-def _endpoints(study: Study) -> Tabled:
-    """Addresses and ports."""
+def _view_endpoints(study: Study) -> TableView:
+    """Makes the view of addresses with ports."""
     found = endpoints(study.reader, study.rows)
     columns = [
-        names([each.endpoint for each in found], "endpoint"),
-        Column("connections", [each.connections for each in found], count, rank=1),
-        Column("messages", [each.messages for each in found], count),
-        Column("bytes", [each.bytes for each in found], size, rank=2),
-        Column("sent", [each.sent for each in found], count, rank=3),
-        Column("bytes sent", [each.bytes_sent for each in found], size, rank=4),
-        Column("received", [each.received for each in found], count, rank=3),
-        Column("bytes received", [each.bytes_received for each in found], size, rank=4),
+        make_name_column([each.endpoint for each in found], "endpoint"),
+        TableColumn("connections", [each.connections for each in found], count, rank=1),
+        TableColumn("messages", [each.messages for each in found], count),
+        TableColumn("bytes", [each.bytes for each in found], size, rank=2),
+        TableColumn("sent", [each.sent for each in found], count, rank=3),
+        TableColumn("bytes sent", [each.bytes_sent for each in found], size, rank=4),
+        TableColumn("received", [each.received for each in found], count, rank=3),
+        TableColumn("bytes received", [each.bytes_received for each in found], size, rank=4),
     ]
     keys = [each.endpoint for each in found]
 
     def lead(row: int) -> Lead:
-        wanted = literal(keys[row])
-        return Shows(f"(source == {wanted} or destination == {wanted})")
+        wanted = write_literal(keys[row])
+        return FilterLead(f"(source == {wanted} or destination == {wanted})")
 
-    table = Table(columns, [each.messages for each in found])
-    return Tabled(
+    table = SortableTable(columns, [each.messages for each in found])
+    return TableView(
         ENDPOINTS, table, keys, lead, f"{counted(len(found), 'endpoint')}; e shows the hosts that clients run on"
     )
 
 
-def _hosts(study: Study) -> Tabled:
-    """The addresses of clients, with all that was said between them and any server."""
+def _view_hosts(study: Study) -> TableView:
+    """Makes the view of client addresses, with all traffic between them and any server."""
     session = study.reader.session
     streams = study.grouped(("stream",))
     hosts = [address(name_endpoint(session, number, FROM_CLIENT)) for (number,) in streams.labels]
     known = {host: number for number, host in enumerate(dict.fromkeys(hosts))}
     numbers = np.array([known[host] for host in hosts], np.int64)
     found = study.figures(Grouped(streams.places, numbers[streams.keys], list(known)))
-    groups = sorted((Group((host,), each) for host, each in zip(known, found, strict=True)), key=_most)
+    groups = sorted((Group((host,), each) for host, each in zip(known, found, strict=True)), key=_count_messages)
     keys = [group.key[0] for group in groups]
     many = Counter(hosts)
     called = [session.hosts.find_name(host) for host in keys]
-    columns = [names(keys, "client host"), *([names(called, "called")] if any(called) else [])]
-    columns += [Column("connections", [many[host] for host in keys], count, rank=1), *figure_columns(groups)]
+    columns = [make_name_column(keys, "client host"), *([make_name_column(called, "called")] if any(called) else [])]
+    columns += [TableColumn("connections", [many[host] for host in keys], count, rank=1), *make_metric_columns(groups)]
 
     def lead(row: int) -> Lead:
         host = keys[row]
         up, down = f"from_client == true and source.ip == {host}", f"from_client == false and destination.ip == {host}"
-        return Shows(f"({up} or {down})")
+        return FilterLead(f"({up} or {down})")
 
-    table = Table(columns, [group.figures.messages for group in groups])
-    return Tabled(HOSTS, table, keys, lead, counted(len(keys), "client host"))
+    table = SortableTable(columns, [group.figures.messages for group in groups])
+    return TableView(HOSTS, table, keys, lead, counted(len(keys), "client host"))
 
 
-def _most(group: Group) -> int:
+def _count_messages(group: Group) -> int:
     return -group.figures.messages

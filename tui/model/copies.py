@@ -1,9 +1,8 @@
-"""What can be copied of what is selected, as text: each kind is a row of KINDS, made when it is asked for.
+"""The formats in which the selected message or field can be copied as text: a row of COPY_FORMATS each.
 
-Theory. Text that goes into a clipboard or a file is for programs and people alike, so a value is copied as it is, with
-its control characters: nothing acts on them on the way, for the clipboard gets them in base64. What is secret is masked
-as on the screen, unless secrets are shown: what a renderer masks itself is left to it, and bytes lose what
-analyzer.decode.masking says they must.
+Theory. The clipboard and files are for programs and people alike, so a value is copied unchanged, with its control
+characters; they act on nothing on the way, because the clipboard gets them in base64. Secrets are masked as on the
+screen, unless secrets are shown: renderers mask their own output, and bytes are masked by analyzer.decode.masking.
 """
 
 from __future__ import annotations
@@ -30,51 +29,53 @@ from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.field import Field, Tree
 from dissectors.wire.secret import Secret
-from tui.model.detail import Detail, field_path
+from tui.model.detail import MessageDetail, join_path
 
 MASK = 0x2A
 """What stands for a secret byte where a message must keep its length."""
 
-WHOLE = Limits(bytes_limit=None, max_items=None)
+NO_LIMITS = Limits(bytes_limit=None, max_items=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """What is selected: a row with what is decoded of it, and in its tree a node behind those around it, if any."""
+class CopySubject:
+    """The selection: a message, and in its tree a field behind those around it, if any."""
 
     session: Session
     limits: Limits
-    detail: Detail
+    detail: MessageDetail
     path: Sequence[Field] = ()
 
     @property
     def row(self) -> int:
-        """The row's number, from 0."""
+        """The row of the message, from 0."""
         return self.detail.row
 
     @property
     def node(self) -> Field | None:
-        """The field that is selected."""
+        """The selected field, if any."""
         return self.path[-1] if self.path else None
 
     @property
     def hides(self) -> bool:
-        """Whether the field's value must not be seen."""
+        """Whether the field's value is secret and must be masked."""
         return not self.limits.show_secrets and bool(self.path) and is_masked(self.path)
 
 
-class Kind(NamedTuple):
-    """One way to copy. make: gives None where there is nothing of the kind. fits: it is of a field, of these; whole:
-    it is of the whole message, whatever is selected in it.
+class CopyFormat(NamedTuple):
+    """A format to copy in.
+
+    about: its description. make: makes the text, None if there is nothing to copy. accepts: the fields that it is for;
+    None: any message. whole: it covers the whole message.
     """
 
     about: str
-    make: Callable[[Subject], str | None]
-    fits: Callable[[Field], bool] | None = None
+    make: Callable[[CopySubject], str | None]
+    accepts: Callable[[Field], bool] | None = None
     whole: bool = False
 
 
-def _any(node: Field) -> bool:
+def _is_any(node: Field) -> bool:
     return True
 
 
@@ -95,7 +96,7 @@ def _is_bytes(node: Field) -> bool:
     return isinstance(value, bytes)
 
 
-def _value(subject: Subject) -> str | None:
+def _copy_value(subject: CopySubject) -> str | None:
     node = subject.node
     if node is None or not _is_plain(node):
         return None
@@ -111,12 +112,12 @@ def _value(subject: Subject) -> str | None:
     return str(value)
 
 
-def _name(subject: Subject) -> str | None:
+def _copy_name(subject: CopySubject) -> str | None:
     return None if subject.node is None or subject.hides else subject.node.text
 
 
-def _as_text(subject: Subject) -> str | None:
-    """Bytes as the text that they are, if they are one."""
+def _copy_text(subject: CopySubject) -> str | None:
+    """Copies bytes as text, if they are valid UTF-8."""
     node = subject.node
     value = None if node is None or subject.hides else node.value
     if isinstance(value, Secret):
@@ -127,54 +128,54 @@ def _as_text(subject: Subject) -> str | None:
         return None
 
 
-class _Piece(NamedTuple):
-    """Bytes of a source from `at` on; `masks` are spans of the source."""
+class _BytePiece(NamedTuple):
+    """Bytes of a source from `offset` on; `masks` are spans of the source."""
 
     data: bytes
-    at: int
+    offset: int
     masks: Sequence[Span]
 
 
-def _piece(subject: Subject) -> _Piece:
-    """The field's bytes, or all of the message's."""
+def _cut_piece(subject: CopySubject) -> _BytePiece:
+    """Returns the bytes of the field, or of the message."""
     node, tree = subject.node, subject.detail.tree
     source = 0 if node is None else node.source
     masks: Sequence[Span] = () if subject.limits.show_secrets else subject.detail.masks.get(source, ())
     data = next(each.data for each in tree.sources if each.id == source)
     if node is None:
-        return _Piece(data, 0, masks)
+        return _BytePiece(data, 0, masks)
     if subject.hides:
         masks = ((node.offset, node.offset + node.length),)
-    return _Piece(data[node.offset : node.offset + node.length], node.offset, masks)
+    return _BytePiece(data[node.offset : node.offset + node.length], node.offset, masks)
 
 
-def _hex(subject: Subject) -> str | None:
-    piece = _piece(subject)
+def _copy_hex(subject: CopySubject) -> str | None:
+    piece = _cut_piece(subject)
     pairs = [f"{byte:02x}" for byte in piece.data]
-    for first, last in _inside(piece):
+    for first, last in _clip_masks(piece):
         pairs[first:last] = ["**"] * (last - first)
     return "".join(pairs) or None
 
 
-def _inside(piece: _Piece) -> Iterator[Span]:
-    """The masks, counted from the piece's begin."""
+def _clip_masks(piece: _BytePiece) -> Iterator[Span]:
+    """Yields the masks, relative to the begin of the piece."""
     for first, last in piece.masks:
-        begin, end = max(first - piece.at, 0), min(last - piece.at, len(piece.data))
+        begin, end = max(first - piece.offset, 0), min(last - piece.offset, len(piece.data))
         if begin < end:
             yield begin, end
 
 
-def _dump(subject: Subject) -> str | None:
-    piece = _piece(subject)
-    data, base = piece.data, piece.at
+def _copy_dump(subject: CopySubject) -> str | None:
+    piece = _cut_piece(subject)
+    data, base = piece.data, piece.offset
     lines = (
         plain(hexdump_line(base + at, data[at : at + WIDTH], piece.masks, None)) for at in range(0, len(data), WIDTH)
     )
     return "\n".join(lines) or None
 
 
-def _printed(form: str, *, with_fields: bool) -> Callable[[Subject], str]:
-    def make(subject: Subject) -> str:
+def _make_printer(form: str, *, with_fields: bool) -> Callable[[CopySubject], str]:
+    def make(subject: CopySubject) -> str:
         session = subject.session
         out = BytesIO()
         printer = Printer((), form, with_fields, subject.limits, out=out)
@@ -185,39 +186,39 @@ def _printed(form: str, *, with_fields: bool) -> Callable[[Subject], str]:
     return make
 
 
-def _field_json(subject: Subject) -> str | None:
+def _copy_field_json(subject: CopySubject) -> str | None:
     if subject.node is None:
         return None
     found = node_object(subject.node, subject.hides)
-    return JsonWriter(WHOLE._replace(show_secrets=subject.limits.show_secrets)).line(found).decode().rstrip("\n")
+    return JsonWriter(NO_LIMITS._replace(show_secrets=subject.limits.show_secrets)).line(found).decode().rstrip("\n")
 
 
-def _field_tree(subject: Subject) -> str | None:
+def _copy_field_tree(subject: CopySubject) -> str | None:
     node = subject.node
     if node is None or not node.children or subject.hides:
         return None
-    whole = WHOLE._replace(show_secrets=subject.limits.show_secrets)
+    whole = NO_LIMITS._replace(show_secrets=subject.limits.show_secrets)
     return "\n".join(plain(line) for line in tree_lines(Tree([node], [], []), whole))
 
 
-def _shown(subject: Subject) -> str:
+def _copy_tree(subject: CopySubject) -> str:
     return "\n".join(plain(line) for line in shown_lines(subject.session, subject.row, subject.limits))
 
 
-def _path(subject: Subject) -> str | None:
+def _copy_path(subject: CopySubject) -> str | None:
     if not subject.path:
         return None
-    return path_of(subject.session, subject.row, subject.path) or field_path([node.spec.name for node in subject.path])
+    return path_of(subject.session, subject.row, subject.path) or join_path([node.spec.name for node in subject.path])
 
 
-def _filter(subject: Subject) -> str | None:
+def _copy_filter(subject: CopySubject) -> str | None:
     if not subject.path:
         return f"number == {subject.row + 1}"
     return filter_of(subject.session, subject.row, subject.detail.tree, subject.path)
 
 
-def _message(subject: Subject) -> str | None:
-    """All bytes of the message in hex, with a `*` for each secret one: what is decoded of it stays where it is."""
+def _copy_message(subject: CopySubject) -> str | None:
+    """Copies the message in hex, with a `*` for each secret byte, so that fields keep their offsets."""
     tree = subject.detail.tree
     data = bytearray(tree.sources[0].data)
     for first, last in () if subject.limits.show_secrets else subject.detail.masks.get(0, ()):
@@ -225,9 +226,9 @@ def _message(subject: Subject) -> str | None:
     return data.hex() or None
 
 
-def _command(subject: Subject) -> str | None:
-    """A call of `wireanalyze decode`, which is told what the capture knew."""
-    message, dissector = _message(subject), find_dissector(subject.session, subject.row)
+def _copy_command(subject: CopySubject) -> str | None:
+    """Copies a call of `wireanalyze decode` with the protocol, and for a response with operation and version."""
+    message, dissector = _copy_message(subject), find_dissector(subject.session, subject.row)
     header = read_header(subject.session, subject.row)
     if message is None or dissector is None:
         return None
@@ -240,25 +241,27 @@ def _command(subject: Subject) -> str | None:
     return f"wireanalyze decode {told} {message}"
 
 
-KINDS: Mapping[str, Kind] = {
-    "value": Kind("the value", _value, _is_plain),
-    "name": Kind("what the value is called", _name, _is_named),
-    "text": Kind("the bytes as text", _as_text, _is_bytes),
-    "hex": Kind("the bytes, in hex", _hex),
-    "dump": Kind("the bytes, as a dump", _dump),
-    "path": Kind("the field's path", _path, _any),
-    "filter": Kind("a filter that finds it", _filter),
-    "field": Kind("the field and what is below it, as text", _field_tree, _is_parent),
-    "json": Kind("the field, as JSON", _field_json, _any),
-    "row": Kind("the row, as list prints it", _printed("table", with_fields=False), whole=True),
-    "object": Kind("the message, as JSON with its fields", _printed("ndjson", with_fields=True), whole=True),
-    "tree": Kind("the message, as show prints it", _shown, whole=True),
-    "message": Kind("the message, in hex for decode", _message, whole=True),
-    "command": Kind("the command that decodes the message", _command, whole=True),
+COPY_FORMATS: Mapping[str, CopyFormat] = {
+    "value": CopyFormat("the value", _copy_value, _is_plain),
+    "name": CopyFormat("what the value is called", _copy_name, _is_named),
+    "text": CopyFormat("the bytes as text", _copy_text, _is_bytes),
+    "hex": CopyFormat("the bytes, in hex", _copy_hex),
+    "dump": CopyFormat("the bytes, as a dump", _copy_dump),
+    "path": CopyFormat("the field's path", _copy_path, _is_any),
+    "filter": CopyFormat("a filter that finds it", _copy_filter),
+    "field": CopyFormat("the field and what is below it, as text", _copy_field_tree, _is_parent),
+    "json": CopyFormat("the field, as JSON", _copy_field_json, _is_any),
+    "row": CopyFormat("the row, as list prints it", _make_printer("table", with_fields=False), whole=True),
+    "object": CopyFormat("the message, as JSON with its fields", _make_printer("ndjson", with_fields=True), whole=True),
+    "tree": CopyFormat("the message, as show prints it", _copy_tree, whole=True),
+    "message": CopyFormat("the message, in hex for decode", _copy_message, whole=True),
+    "command": CopyFormat("the command that decodes the message", _copy_command, whole=True),
 }
 
 
-def fitting(subject: Subject) -> list[str]:
-    """The kinds that may give something, by name."""
+def list_copy_formats(subject: CopySubject) -> list[str]:
+    """Returns the names of the formats for a subject."""
     node = subject.node
-    return [name for name, kind in KINDS.items() if kind.fits is None or (node is not None and kind.fits(node))]
+    return [
+        name for name, kind in COPY_FORMATS.items() if kind.accepts is None or (node is not None and kind.accepts(node))
+    ]

@@ -1,11 +1,14 @@
-"""All that is shown of one message: where it stands, what is to be said of it, its tree, its bytes.
+"""One message in full: its title and notes, its tree, its bytes, and the lines of the hex pane.
 
-Made in one go, so that it can be made by another thread when the message is long, and shown when it is whole.
+Theory. A MessageDetail is made in one step, so that another thread can make it when the message is long. A line of the
+hex pane looks as in analyzer.render.hexdump: offset, two blanks, the bytes in hex with a wider gap in the middle, then
+the same bytes as characters between bars. Only lines on the screen are made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +26,7 @@ from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import ROW_KEYS, Rows
 from analyzer.insight.related import Known, known_by
 from analyzer.render.durations import duration
+from analyzer.render.hexdump import hexdump_line
 from analyzer.render.known_text import known_lines
 from analyzer.render.lines import Line
 from analyzer.render.message_text import about_row
@@ -30,13 +34,13 @@ from analyzer.render.tree_json import Message
 from analyzer.render.tree_text import finding_line, title
 from analyzer.session import Session
 from dissectors.field import Field, Tree
-from dissectors.lesson import Standing
-from tui.model.cells import StreamCells
+from dissectors.name_binding import Standing
+from tui.model.row_cells import StreamCells
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Bytes in a source of the message."""
+class ByteRange:
+    """A range of bytes in a source of the message."""
 
     source: int
     offset: int
@@ -44,24 +48,25 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """A line of the tree pane that is no field. `place`: the bytes that it speaks of."""
+class TreeNote:
+    """A line of the tree pane that is no field; `place`: the bytes that it is about."""
 
     line: Line
-    place: Place | None = None
-    children: tuple[Note, ...] = ()
+    place: ByteRange | None = None
+    children: tuple[TreeNote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
-    """One message. `masks`: for each source the spans to hide, in order, none where secrets are asked for.
+class MessageDetail:
+    """One message.
 
-    known: what other messages told of it by the time it was read; its notes and its tree say it.
+    masks: for each source the ascending spans to hide, none if secrets are shown. known: what other messages told about
+    it by now.
     """
 
     row: int
     title: Line
-    notes: tuple[Note, ...]
+    notes: tuple[TreeNote, ...]
     tree: Tree
     masks: Mapping[int, list[Span]]
     partner: int | None
@@ -70,10 +75,10 @@ class Detail:
 
 def read_detail(
     session: Session, row: int, limits: Limits, lore: Lore | None = None, standing: Standing | None = None
-) -> Detail:
-    """Decodes a row. `partner` is a row, None for none. Reads the session only; any thread may do it.
+) -> MessageDetail:
+    """Decodes a row for the panes. Only reads the session, so any thread may call it.
 
-    lore: the names that have been learned. standing: what its session holds (analyzer.insight.related), where known.
+    lore: resolved names. standing: the state of its session (analyzer.insight.related), where known.
     """
     lore = Lore(session) if lore is None else lore
     keys = [key for key in ROW_KEYS if key != "findings"]
@@ -87,29 +92,29 @@ def read_detail(
     packets, hosts = list_packets(session, row), session.hosts
     ends = hosts.annotate_endpoint(cells["source"]), hosts.annotate_endpoint(cells["destination"])
     about, *more = (*about_row(cells, packets, session.comments.read_message(packets), ends), *known_lines(known))
-    notes = [Note(about, Place(0, 0, tree.sources[0].length), tuple(map(Note, more)))]
+    notes = [TreeNote(about, ByteRange(0, 0, tree.sources[0].length), tuple(map(TreeNote, more)))]
     for finding in tree.findings:
-        place = None if finding.offset is None else Place(finding.source, finding.offset, finding.length or 0)
-        notes.append(Note(finding_line(finding), place))
+        place = None if finding.offset is None else ByteRange(finding.source, finding.offset, finding.length or 0)
+        notes.append(TreeNote(finding_line(finding), place))
     masks = {} if limits.show_secrets else secret_spans(tree)
     partner = read_cell(session, "partner", row)
-    return Detail(row, title(message, tree.sources[0].length), tuple(notes), tree, masks, partner, known)
+    return MessageDetail(row, title(message, tree.sources[0].length), tuple(notes), tree, masks, partner, known)
 
 
-def place_of(what: Field | Note) -> Place | None:
-    """The bytes of a line of the tree pane."""
-    return Place(what.source, what.offset, what.length) if isinstance(what, Field) else what.place
+def find_range(what: Field | TreeNote) -> ByteRange | None:
+    """Returns the bytes of a line of the tree pane."""
+    return ByteRange(what.source, what.offset, what.length) if isinstance(what, Field) else what.place
 
 
-def field_path(names: Sequence[str]) -> str:
-    """`body.responses[0].partitions`."""
+def join_path(names: Sequence[str]) -> str:
+    """Joins names of nodes to a path: `body.responses[0].partitions`."""
     return "".join(name if not index or name.startswith("[") else f".{name}" for index, name in enumerate(names))
 
 
-def fields_at(tree: Tree, source: int, offset: int) -> list[Field]:
-    """The fields around a byte, from the outermost to the innermost; none where the tree does not say.
+def find_fields(tree: Tree, source: int, offset: int) -> list[Field]:
+    """Returns the fields around a byte, from the outermost to the innermost.
 
-    Fields of the source itself only, behind those of the outer source that it was made from.
+    For a derived source the fields of the outer source come first.
     """
     path: list[Field] = []
     nodes = tree.fields
@@ -117,21 +122,21 @@ def fields_at(tree: Tree, source: int, offset: int) -> list[Field]:
     for index in origin or ():
         path.append(nodes[index])
         nodes = nodes[index].children
-    while (found := _around(nodes, source, offset)) is not None:
+    while (found := _find_around(nodes, source, offset)) is not None:
         path.append(found)
         nodes = found.children
     return path
 
 
-def _around(nodes: list[Field], source: int, offset: int) -> Field | None:
+def _find_around(nodes: list[Field], source: int, offset: int) -> Field | None:
     for node in nodes:
         if node.source == source and node.offset <= offset < node.offset + node.length and node.bits is None:
             return node
     return None
 
 
-def stream_notes(session: Session, cells: StreamCells) -> tuple[Note, ...]:
-    """What is said of a stream that is selected itself."""
+def make_stream_notes(session: Session, cells: StreamCells) -> tuple[TreeNote, ...]:
+    """Returns the notes of a selected stream."""
     begin = format_iso_time(session.engine.streams.cell("begin", cells.number))
     said = {
         "id": name_stream(session, cells.number),
@@ -143,4 +148,78 @@ def stream_notes(session: Session, cells: StreamCells) -> tuple[Note, ...]:
         "first packet": begin,
         "lasts": duration(cells.duration),
     }
-    return tuple(Note((("name", name), ("", f": {safe_text(text)}"))) for name, text in said.items())
+    return tuple(TreeNote((("name", name), ("", f": {safe_text(text)}"))) for name, text in said.items())
+
+
+WIDTHS = (16, 8, 4, 2, 1)
+"""Bytes on a line, the widest first."""
+
+GAP_AFTER = 8
+"""Bytes before the wider gap."""
+
+
+@dataclass(frozen=True, slots=True)
+class HexRows:
+    """The lines of a source: `width` bytes each, offsets in `digits` digits; masks are disjoint and ascending."""
+
+    data: bytes
+    masks: Sequence[Span]
+    width: int
+    digits: int
+
+    @classmethod
+    def fit(cls, data: bytes, masks: Iterable[Span], columns: int) -> HexRows:
+        """Chooses as many bytes for a line as `columns` cells hold."""
+        digits = max(4, len(f"{max(len(data) - 1, 0):x}"))
+        width = next((width for width in WIDTHS if _count_columns(width, digits) <= columns), WIDTHS[-1])
+        return cls(data, _merge_spans(masks), width, digits)
+
+    @property
+    def lines(self) -> int:
+        """The number of lines."""
+        return -(-len(self.data) // self.width)
+
+    def make_line(self, number: int, highlight: Span | None) -> Line:
+        """Returns a line, with a span of bytes highlighted."""
+        at = number * self.width
+        end = at + self.width
+        first = bisect_right(self.masks, at, key=lambda span: span[1])
+        masks = self.masks[first : bisect_left(self.masks, end, key=lambda span: span[0])]
+        return hexdump_line(at, self.data[at:end], masks, highlight, self.width, self.digits)
+
+    def find_columns(self, index: int) -> tuple[int, int]:
+        """Returns the cells of byte `index` of a line: the first of its two hex cells, and its character's cell."""
+        return self.digits + 2 + _count_hex_cells(index), self._text + index
+
+    def find_byte(self, line: int, column: int) -> int | None:
+        """Returns the offset of the byte under a cell, or None."""
+        for index in range(self.width):
+            first, text = self.find_columns(index)
+            if column in (first, first + 1, text):
+                at = line * self.width + index
+                return at if at < len(self.data) else None
+        return None
+
+    @property
+    def _text(self) -> int:
+        return self.digits + 2 + _count_hex_cells(self.width) + 2
+
+
+def _merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Merges spans that touch, in order, so that the spans of a line can be found by bisection."""
+    found: list[Span] = []
+    for first, end in sorted(spans):
+        if found and first <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((first, end))
+    return found
+
+
+def _count_hex_cells(count: int) -> int:
+    """Returns the cells of `count` bytes in hex, each with a blank behind it."""
+    return 3 * count + (count >= GAP_AFTER)
+
+
+def _count_columns(width: int, digits: int) -> int:
+    return digits + 2 + _count_hex_cells(width) + 2 + width + 1

@@ -1,4 +1,4 @@
-"""What can be saved: which rows, in which form, and a name for it. What it does is done by analyzer.export."""
+"""The choices of the save dialog: which rows, in which form, under which name. analyzer.export writes the files."""
 
 from __future__ import annotations
 
@@ -27,32 +27,38 @@ LINES_AT_ONCE, BODIES_AT_ONCE = 20_000, 2_000
 SUFFIXES: Mapping[str, str] = {"raw": ".bin", "objects": "", "parquet": ""}
 
 
-class What(NamedTuple):
-    """Rows that can be saved. about: for people. rows: which, rising; name: for the file."""
+class ExportChoice(NamedTuple):
+    """Rows that can be saved.
 
-    about: str
+    title: for people. rows: ascending. name: the begin of the file's name.
+    """
+
+    title: str
     rows: Ints
     name: str
 
 
-def choices(shown: Ints, marked: Collection[int], ignored: Collection[int], row: int | None, mine: Ints) -> list[What]:
-    """What there is to save: what the list shows, what is marked, the selected message, its stream (`mine`). What is
-    ignored is left out, unless it is the selected message.
+def list_choices(
+    shown: Ints, marked: Collection[int], ignored: Collection[int], row: int | None, mine: Ints
+) -> list[ExportChoice]:
+    """Returns the sets of rows to save: visible, marked, the selected message, and its stream (`mine`).
+
+    Ignored rows are left out, except the selected message.
     """
     left_out = np.fromiter(ignored, np.int64, len(ignored))
     some = np.sort(np.fromiter(marked, np.int64, len(marked)))
-    found = [What("the messages that are shown", np.setdiff1d(shown, left_out, assume_unique=True), "messages")]
+    found = [ExportChoice("the messages that are shown", np.setdiff1d(shown, left_out, assume_unique=True), "messages")]
     if len(some):
-        found.append(What("the marked messages", np.setdiff1d(some, left_out), "marked"))
+        found.append(ExportChoice("the marked messages", np.setdiff1d(some, left_out), "marked"))
     if row is not None:
-        found.append(What(f"message {row + 1}", np.array([row]), f"message-{row + 1}"))
+        found.append(ExportChoice(f"message {row + 1}", np.array([row]), f"message-{row + 1}"))
     if len(mine):
-        found.append(What("all messages of this stream", np.setdiff1d(mine, left_out), "stream"))
+        found.append(ExportChoice("all messages of this stream", np.setdiff1d(mine, left_out), "stream"))
     return [each for each in found if len(each.rows)]
 
 
-def forms(session: Session, *, reading: bool) -> list[str]:
-    """The forms that are possible now."""
+def list_forms(session: Session, *, reading: bool) -> list[str]:
+    """Returns the forms that are possible now."""
     return [
         name
         for name in FORM_NAMES
@@ -62,13 +68,13 @@ def forms(session: Session, *, reading: bool) -> list[str]:
     ]
 
 
-def suggested(what: What, form: str) -> str:
-    """A name that nobody has."""
-    return unused(what.name, SUFFIXES.get(form, f".{form}"))
+def suggest_name(what: ExportChoice, form: str) -> str:
+    """Suggests a name that does not exist."""
+    return find_unused_name(what.name, SUFFIXES.get(form, f".{form}"))
 
 
-def unused(stem: str, suffix: str) -> str:
-    """A name in this folder that nobody has, with a number behind the stem where that is needed."""
+def find_unused_name(stem: str, suffix: str) -> str:
+    """Returns a name in the current folder that does not exist, with a number if needed."""
     for number in range(1, 1000):
         name = f"{stem}{'' if number == 1 else f'-{number}'}{suffix}"
         if not os.path.lexists(name):
@@ -76,8 +82,8 @@ def unused(stem: str, suffix: str) -> str:
     return f"{stem}{suffix}"
 
 
-def asked(name: str, form: str, limits: Limits, watch: Callable[[int | None], None]) -> Asked:
-    """What is wanted of the forms, over nothing that is there."""
+def make_request(name: str, form: str, limits: Limits, watch: Callable[[int | None], None]) -> Asked:
+    """Makes the request of an export that replaces no existing file. Raises UserError for an unusable name."""
     path = os.path.expanduser(name.strip())
     if path == "-" or "\0" in path:
         raise UserError("name a file, or for tables and objects a folder")
@@ -85,25 +91,25 @@ def asked(name: str, form: str, limits: Limits, watch: Callable[[int | None], No
     return Asked(out=path, form=form, force=False, limits=limits, watch=watch, together=together)
 
 
-def is_there(wanted: Asked) -> bool:
-    """Whether something stands in the way that may be replaced. Raises UserError for what cannot be written at all."""
+def is_existing(wanted: Asked) -> bool:
+    """Returns whether a file exists that may be replaced. Raises UserError if nothing can be written there."""
     try:
         check(wanted)
     except UserError:
         if not os.path.lexists(wanted.out):
             raise
-        check(forced(wanted))
+        check(replace_existing(wanted))
         return True
     return False
 
 
-def forced(wanted: Asked) -> Asked:
-    """The same, in the place of what is there."""
+def replace_existing(wanted: Asked) -> Asked:
+    """Returns the same request, which replaces an existing file."""
     return replace(wanted, force=True)
 
 
-def write(wanted: Asked, session: Session, rows: Ints) -> str:
-    """Does it; says what was written. Raises UserError, and what `watch` raises."""
+def write_export(wanted: Asked, session: Session, rows: Ints) -> str:
+    """Writes the rows; returns what was written. Raises UserError, and what `watch` raises."""
     try:
         return FORMS[wanted.form].write(wanted, session, rows)
     finally:

@@ -1,8 +1,9 @@
-"""Findings by kind, as many as a person can look through: how many there are, and the first ones.
+"""Findings by kind as lines that unfold: how many there are of each kind, and the first ones.
 
-Theory. A capture of a million messages may have a finding in each. So of every kind only the first KEPT are kept, and
-the others counted. They come in portions, each tallied where it was found and merged where it is shown. Kinds are told
-in doctor's order, and their order changes as they come; a kind of few is unfolded as long as nobody has folded it.
+Theory. A capture of a million messages may have a finding in each. So only the first findings of each kind are kept,
+and the others are counted. Findings come in portions, which are tallied where they are found and merged where they are
+shown. Kinds are in the order of `doctor`, which changes as findings come. A kind with few findings is unfolded until
+the user folds it.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from analyzer.render.lines import Line
 from analyzer.session import Analysis
 from dissectors.field import Tree
 from dissectors.finding import CODES, Finding, Severity
-from tui.model.accordion import Accordion, Spot
-from tui.model.detail import Place
-from tui.model.leads import Lead, ToPlace
+from tui.model.detail import ByteRange
+from tui.model.fold_list import FoldLine, FoldList
+from tui.model.leads import Lead, PlaceLead
 
-KEPT = 1000
+KEPT_FINDINGS = 1000
 """Findings of a kind that can be looked at."""
 
 KINDS, OTHERS = 500, "other errors"
@@ -36,109 +37,109 @@ LONGEST = 1000
 CODE, NUMBER = 24, 9
 
 
-class Tally:
-    """Of each kind how many, and the first ones in the order in which they were found."""
+class FindingTally:
+    """The number of findings of each kind, and the first ones in the order in which they were found."""
 
     def __init__(self) -> None:
         self.counts: dict[Kind, int] = {}
-        self.kept: dict[Kind, list[Found]] = {}
+        self.examples: dict[Kind, list[Found]] = {}
 
     def add(self, found: Found) -> None:
         """Counts a finding."""
-        kind = self._known(kind_of(found.finding))
+        kind = self._register_kind(kind_of(found.finding))
         self.counts[kind] += 1
-        kept = self.kept[kind]
-        if len(kept) < KEPT:
+        kept = self.examples[kind]
+        if len(kept) < KEPT_FINDINGS:
             kept.append(found)
 
-    def merge(self, later: Tally) -> None:
-        """Counts what was found behind this."""
+    def merge(self, later: FindingTally) -> None:
+        """Adds the counts of a later tally."""
         for each, count in later.counts.items():
-            kind = self._known(each)
+            kind = self._register_kind(each)
             self.counts[kind] += count
-            kept = self.kept[kind]
-            kept += later.kept[each][: KEPT - len(kept)]
+            kept = self.examples[kind]
+            kept += later.examples[each][: KEPT_FINDINGS - len(kept)]
 
-    def _known(self, kind: Kind) -> Kind:
+    def _register_kind(self, kind: Kind) -> Kind:
         if kind not in self.counts:
             if kind.error and len(self.counts) >= KINDS:
                 kind = Kind(kind.severity, ERROR_ANSWER, OTHERS)
             self.counts.setdefault(kind, 0)
-            self.kept.setdefault(kind, [])
+            self.examples.setdefault(kind, [])
         return kind
 
-    def by_severity(self) -> dict[Severity, int]:
-        """How many of each severity, the gravest first; those that there are none of are left out."""
+    def count_by_severity(self) -> dict[Severity, int]:
+        """Returns the number of findings of each severity, the gravest first, without zeros."""
         counted = dict.fromkeys(sorted(Severity, reverse=True), 0)
         for kind, count in self.counts.items():
             counted[kind.severity] += count
         return {severity: count for severity, count in counted.items() if count}
 
 
-class Mark(NamedTuple):
-    """A line by what it shows, wherever that comes to stand."""
+class FindingPosition(NamedTuple):
+    """The kind that a line shows, and its offset beneath the kind's line."""
 
     kind: Kind
-    beneath: int
+    offset: int
 
 
-class Findings:
-    """The lines of what was found so far; see tui.screens.folding.Contents. session: tells of the rows."""
+class FindingList:
+    """The findings so far as FoldContents."""
 
     def __init__(self, session: Analysis) -> None:
         self._session = session
-        self.tally = Tally()
+        self.tally = FindingTally()
         self.kinds: list[Kind] = []
         self._chosen: dict[Kind, bool] = {}
-        self.accordion = Accordion()
+        self.fold_list = FoldList()
 
-    def merge(self, later: Tally) -> None:
-        """More was found: kinds have other places."""
+    def merge(self, later: FindingTally) -> None:
+        """Adds findings; the order of kinds may change."""
         self.tally.merge(later)
         self.kinds = gravest_first(self.tally.counts)
-        self.accordion = Accordion(len(self.kinds))
+        self.fold_list = FoldList(len(self.kinds))
         for head, kind in enumerate(self.kinds):
             if self._chosen.get(kind, self.tally.counts[kind] <= FEW):
-                self.accordion.unfold(head, self._height(kind))
+                self.fold_list.unfold(head, self._count_lines(kind))
 
-    def mark(self, spot: Spot | None) -> Mark | None:
-        """What stands at a spot."""
-        return None if spot is None else Mark(self.kinds[spot.head], spot.beneath)
+    def get_position(self, spot: FoldLine | None) -> FindingPosition | None:
+        """Returns the kind and offset of a line, which stay valid when findings are added."""
+        return None if spot is None else FindingPosition(self.kinds[spot.head], spot.offset)
 
-    def spot(self, mark: Mark | None) -> Spot | None:
-        """Where that stands now; the kind's own line where it was folded."""
+    def find_line(self, mark: FindingPosition | None) -> FoldLine | None:
+        """Returns the line of a position; the kind's own line if it was folded."""
         if mark is None:
             return None
         head = self.kinds.index(mark.kind)
-        return Spot(head, min(mark.beneath, self.accordion.height(head) or 0))
+        return FoldLine(head, min(mark.offset, self.fold_list.get_height(head) or 0))
 
-    def found(self, spot: Spot) -> Found | None:
-        """The finding of a line; None of a kind's own, and of the one that counts the rest."""
-        kept = self.tally.kept[self.kinds[spot.head]]
-        return kept[spot.beneath - 1] if 0 < spot.beneath <= len(kept) else None
+    def get_finding(self, spot: FoldLine) -> Found | None:
+        """Returns the finding of a line; None for a kind's own line, and for the line that counts the rest."""
+        kept = self.tally.examples[self.kinds[spot.head]]
+        return kept[spot.offset - 1] if 0 < spot.offset <= len(kept) else None
 
-    def lead(self, spot: Spot) -> Lead | None:
-        """See Contents: to the message of a finding, and its place there."""
-        found = self.found(spot)
-        return None if found is None or found.row is None else ToPlace(found.row, partial(_place_of, found.finding))
+    def find_lead(self, spot: FoldLine) -> Lead | None:
+        """Returns the lead to the message of a finding, and to its place there."""
+        found = self.get_finding(spot)
+        return None if found is None or found.row is None else PlaceLead(found.row, partial(_find_place, found.finding))
 
-    def unfolds(self, head: int) -> bool:
-        """See Contents: every kind has some."""
+    def can_unfold(self, head: int) -> bool:
+        """Returns True: every kind has findings."""
         return True
 
     def unfold(self, head: int) -> int:
-        """See Contents."""
+        """Unfolds the findings of a kind; returns the number of lines that were added."""
         kind = self.kinds[head]
         self._chosen[kind] = True
-        return self.accordion.unfold(head, self._height(kind))
+        return self.fold_list.unfold(head, self._count_lines(kind))
 
     def fold(self, head: int) -> int:
-        """See Contents."""
+        """Folds the findings of a kind; returns the number of lines that were removed."""
         self._chosen[self.kinds[head]] = False
-        return self.accordion.fold(head)
+        return self.fold_list.fold(head)
 
-    def head(self, head: int) -> Line:
-        """See Contents."""
+    def make_head(self, head: int) -> Line:
+        """Returns the line of a kind: severity, code, number and meaning."""
         kind = self.kinds[head]
         severity = kind.severity.name.lower()
         said = safe_text(kind.error, LONGEST) if kind.error else CODES[kind.code]
@@ -146,10 +147,10 @@ class Findings:
         count = f"{self.tally.counts[kind]:>{NUMBER},}"
         return ((severity, f"{severity:<8} {kind.code:<{CODE}}"), ("title", count), ("", "  "), (style, said))
 
-    def beneath(self, head: int, at: int) -> Line:
-        """See Contents."""
+    def make_child(self, head: int, at: int) -> Line:
+        """Returns the line of a finding."""
         kind = self.kinds[head]
-        kept = self.tally.kept[kind]
+        kept = self.tally.examples[kind]
         if at >= len(kept):
             more = self.tally.counts[kind] - len(kept)
             return (("note", f"{'':{NUMBER}}  and {more:,} more, which are not listed here"),)
@@ -157,22 +158,22 @@ class Findings:
         text = "" if kind.error and kind.error != OTHERS else safe_text(finding.text, LONGEST)
         if row is None:
             return (("place", f"{'':{NUMBER}}  "), ("", text))
-        return (("place", f"{row + 1:>{NUMBER}}  "), *self._about(row), ("", text))
+        return (("place", f"{row + 1:>{NUMBER}}  "), *self._describe_row(row), ("", text))
 
-    def _about(self, row: int) -> Line:
+    def _describe_row(self, row: int) -> Line:
         rows, names = self._session.rows, self._session.engine.names
         operation = names.text(rows.cell("operation", row)) or "?"
         return (("dim", f"stream {rows.cell('stream', row)}  "), ("name", f"{safe_text(operation, CODE)}  "))
 
-    def _height(self, kind: Kind) -> int:
-        kept = len(self.tally.kept[kind])
+    def _count_lines(self, kind: Kind) -> int:
+        kept = len(self.tally.examples[kind])
         return kept + (self.tally.counts[kind] > kept)
 
 
-def _place_of(wanted: Finding, tree: Tree) -> Place | None:
-    """The place of a finding in a tree, or that of one which says the same."""
+def _find_place(wanted: Finding, tree: Tree) -> ByteRange | None:
+    """Returns the place of a finding in a tree, or of an equal finding there."""
     for each in (wanted, *tree.findings):
         if (each.code, each.text) == (wanted.code, wanted.text) and each.offset is not None:
             last = max(tree.sources[each.source].length - 1, 0)  # what is missing would be behind it
-            return Place(each.source, min(each.offset, last), each.length or 0)
+            return ByteRange(each.source, min(each.offset, last), each.length or 0)
     return None

@@ -1,7 +1,7 @@
-"""What a line of a page stands for, and the filters that say it.
+"""Where a line of a page leads to, and the filters that express it.
 
-Theory. A figure counts messages, so there is a filter that keeps just these. It is written as a person would write it:
-names without quotes where they need none, durations in the unit in which they are whole.
+Theory. A number on a page counts messages, so there is a filter that keeps exactly these. It is written as a person
+would write it: names without quotes where they need none, durations in the largest unit in which they are whole.
 """
 
 from __future__ import annotations
@@ -18,77 +18,77 @@ from analyzer.query.units import DURATIONS
 
 if TYPE_CHECKING:
     from dissectors.field import Tree
-    from tui.model.detail import Place
+    from tui.model.detail import ByteRange
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
 _CHOICE = re.compile(r"\bx?or\b|[|^$]")
 """What binds less tightly than `and`, or may hold what does."""
 
 
-class Shows(NamedTuple):
-    """Messages that fulfil a filter."""
+class FilterLead(NamedTuple):
+    """Leads to the messages that fulfil a filter."""
 
     condition: str
 
 
-class To(NamedTuple):
-    """A message."""
+class MessageLead(NamedTuple):
+    """Leads to a message."""
 
     row: int
 
 
-class ToPlace(NamedTuple):
-    """A message, and the bytes in it that `where` finds in its tree, if it finds any."""
+class PlaceLead(NamedTuple):
+    """Leads to a message, and to the bytes that `where` finds in its tree."""
 
     row: int
-    where: Callable[[Tree], Place | None]
+    where: Callable[[Tree], ByteRange | None]
 
 
-class Opens(NamedTuple):
-    """Another view of the same page."""
+class ViewLead(NamedTuple):
+    """Leads to another view of the same page."""
 
     view: str
 
 
-Lead = Shows | To | ToPlace | Opens
+Lead = FilterLead | MessageLead | PlaceLead | ViewLead
 
 
-def literal(text: str) -> str:
-    """A text as a filter has it behind an operator; no character of it acts on a terminal or breaks a line."""
+def write_literal(text: str) -> str:
+    """Writes a text as a filter has it behind an operator, safe for terminals."""
     return text if _WORD.fullmatch(text) else quoted(text)
 
 
-def duration_literal(nanoseconds: int) -> str:
-    """`2ms`: exactly, in the largest unit in which it is a whole number, up to seconds."""
+def write_duration(nanoseconds: int) -> str:
+    """Writes a duration exactly, in the largest unit up to seconds in which it is whole: `2ms`."""
     for unit in ("s", "ms", "us"):
         if nanoseconds and nanoseconds % DURATIONS[unit] == 0:
             return f"{nanoseconds // DURATIONS[unit]}{unit}"
     return f"{nanoseconds}ns"
 
 
-def latency_within(low: int, high: int) -> str:
-    """Answers with a latency from `low` to below `high` (ns); where `low` is 0, also with one below that."""
-    below = f"latency < {duration_literal(high)}"
-    return below if not low else f"latency >= {duration_literal(low)} and {below}"
+def write_latency_range(low: int, high: int) -> str:
+    """Writes the filter of latencies from `low` to below `high` (ns); with `low` 0 also of lower ones."""
+    below = f"latency < {write_duration(high)}"
+    return below if not low else f"latency >= {write_duration(low)} and {below}"
 
 
-def time_within(first: int, end: int) -> str:
-    """Messages from one time to before another (ns since 1970)."""
-    return f'time >= "{_moment(first)}" and time < "{_moment(end)}"'
+def write_time_range(first: int, end: int) -> str:
+    """Writes the filter of messages from one time to before another (ns since 1970)."""
+    return f'time >= "{_write_time(first)}" and time < "{_write_time(end)}"'
 
 
-def _moment(time: int) -> str:
-    """A time in UTC without what is nothing."""
+def _write_time(time: int) -> str:
+    """Writes a time in UTC without trailing zeros."""
     return format_iso_time(time).replace("T", " ").rstrip("Z").rstrip("0").rstrip(".")
 
 
-def one_of(field: str, value: str | None) -> str:
-    """Messages that have a value in a field; without a value, those that have none."""
-    return f"not {field}" if value is None else f"{field} == {literal(value)}"
+def write_comparison(field: str, value: str | None) -> str:
+    """Writes the filter of messages with a value in a field; None: of messages without the field."""
+    return f"not {field}" if value is None else f"{field} == {write_literal(value)}"
 
 
-def both(first: str, second: str) -> str:
-    """What fulfils both; the second one needs no parentheses."""
+def combine_filters(first: str, second: str) -> str:
+    """Combines two filters by `and`; the second one needs no parentheses."""
     if not first or first == second or first.endswith(f" and {second}"):
         return first or second
     return f"{f'({first})' if _CHOICE.search(first) else first} and {second}"
@@ -98,7 +98,7 @@ Label = tuple[str, str | None]
 """A protocol, and one of its operations; None for messages that name none."""
 
 
-def _nothing_now() -> str:
+def _write_nothing_now() -> str:
     by_codes: dict[Sequence[int], list[str]] = {}
     for (_, operation), codes in nothing_new().items():
         by_codes.setdefault(codes, []).append(operation)
@@ -109,17 +109,24 @@ def _nothing_now() -> str:
     return f"({' or '.join(parts)})"
 
 
-NOTHING_NOW = _nothing_now()
+NOTHING_NOW = _write_nothing_now()
 """The filter that keeps answers which report as an error that there is nothing now, and is none."""
 
 
-def condition_of(labels: Iterable[Label]) -> Callable[[Label], str]:
-    """The filter that keeps an operation; it names the protocol only where several have an operation of this name."""
+def make_label_filters(labels: Iterable[Label]) -> Callable[[Label], str]:
+    """Returns a function that writes the filter of an operation.
+
+    The filter names the protocol only if several protocols have an operation of this name.
+    """
     known = Counter(operation for _, operation in labels)
 
     def condition(label: Label) -> str:
         protocol, operation = label
-        said = one_of("operation", operation)
-        return said if operation is not None and known[operation] == 1 else f"{one_of('protocol', protocol)} and {said}"
+        said = write_comparison("operation", operation)
+        return (
+            said
+            if operation is not None and known[operation] == 1
+            else f"{write_comparison('protocol', protocol)} and {said}"
+        )
 
     return condition

@@ -1,4 +1,4 @@
-"""The packets of one message as lines: a head for each frame, its bytes beneath it, and what the capture lacks."""
+"""The packets of one message as lines that unfold: a line for each frame, its bytes beneath it, and missing bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from analyzer.decode.masking import Span
 from analyzer.insight.frames import Frame, Lost
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
-from tui.model.accordion import Accordion, Spot
-from tui.model.hexrows import HexRows
+from tui.model.detail import HexRows
+from tui.model.fold_list import FoldLine, FoldList
 from tui.model.leads import Lead
 
 HEAD: Line = (("title", f"{'No.':>9} {'Time':<15} {'Later':>7} {'Frame':>6} {'Flags':<11}   Brings"),)
@@ -18,7 +18,7 @@ HEAD: Line = (("title", f"{'No.':>9} {'Time':<15} {'Later':>7} {'Frame':>6} {'Fl
 COLUMNS = 80
 """Cells that the bytes of a frame take: sixteen to a line."""
 
-KEPT = 256
+KEPT_FRAMES = 256
 """Frames whose bytes are kept."""
 
 _CLOCK = slice(11, -4)
@@ -26,7 +26,10 @@ _CLOCK = slice(11, -4)
 
 
 class PacketLines:
-    """See tui.screens.folding.Contents. wish: asks for the bytes of a frame, by its place; they come by `put`."""
+    """The frames of a message as FoldContents.
+
+    wish: requests the bytes of a frame by its index; add_bytes() takes them.
+    """
 
     def __init__(
         self, frames: Sequence[Frame], lost: Sequence[Lost], *, from_client: bool, wish: Callable[[int], None]
@@ -35,14 +38,14 @@ class PacketLines:
         self._arrow = ("name", "> ") if from_client else ("text", "< ")
         self._bytes: dict[int, tuple[HexRows, Span | None]] = {}
         self._wished: set[int] = set()
-        self.accordion = Accordion(1 + len(frames) + len(lost))
+        self.fold_list = FoldList(1 + len(frames) + len(lost))
 
-    def head(self, head: int) -> Line:
-        """See Contents."""
+    def make_head(self, head: int) -> Line:
+        """Returns the line of a frame, of missing bytes, or of the titles."""
         if not head:
             return HEAD
         if head > len(self.frames):
-            return _lost(self._lost[head - 1 - len(self.frames)])
+            return _make_lost_line(self._lost[head - 1 - len(self.frames)])
         frame = self.frames[head - 1]
         later = duration(frame.time - self.frames[head - 2].time) if head > 1 else ""
         tcp = frame.tcp
@@ -53,43 +56,43 @@ class PacketLines:
             ("", f"{time} {later:>7} {frame.original:>6,} {flags:<11} "),
             self._arrow,
             ("value", f"{frame.length:,} bytes at {frame.offset:,}"),
-            *(("warning", f"  {said}") for said in _said(frame)),
+            *(("warning", f"  {said}") for said in _list_remarks(frame)),
             ("dim", "" if tcp is None else f"  seq {tcp.seq}  ack {tcp.ack}"),
         )
 
-    def unfolds(self, head: int) -> bool:
-        """See Contents: every frame has bytes."""
+    def can_unfold(self, head: int) -> bool:
+        """Returns whether a line is a frame, which has bytes."""
         return 0 < head <= len(self.frames)
 
     def unfold(self, head: int) -> int:
-        """See Contents."""
-        found = self._bytes_of(head - 1)
-        return self.accordion.unfold(head, 1 if found is None else found[0].lines)
+        """Unfolds the bytes of a frame; returns the number of lines that were added."""
+        found = self._get_bytes(head - 1)
+        return self.fold_list.unfold(head, 1 if found is None else found[0].lines)
 
-    def put(self, place: int, data: bytes, masks: Sequence[Span]) -> int:
-        """The bytes of a frame are there; how many more lines there are now."""
-        rows = HexRows.fitting(data, masks, COLUMNS)
+    def add_bytes(self, place: int, data: bytes, masks: Sequence[Span]) -> int:
+        """Adds the bytes of a frame; returns by how many lines there are more."""
+        rows = HexRows.fit(data, masks, COLUMNS)
         self._wished.discard(place)
-        self._bytes[place] = rows, _own(self.frames[place])
-        if len(self._bytes) > KEPT:
+        self._bytes[place] = rows, _find_own_bytes(self.frames[place])
+        if len(self._bytes) > KEPT_FRAMES:
             del self._bytes[next(iter(self._bytes))]
-        return 0 if self.accordion.height(place + 1) is None else self.accordion.unfold(place + 1, rows.lines)
+        return 0 if self.fold_list.get_height(place + 1) is None else self.fold_list.unfold(place + 1, rows.lines)
 
     def fold(self, head: int) -> int:
-        """See Contents."""
-        return self.accordion.fold(head)
+        """Folds the bytes of a frame; returns the number of lines that were removed."""
+        return self.fold_list.fold(head)
 
-    def beneath(self, head: int, at: int) -> Line:
-        """See Contents."""
-        found = self._bytes_of(head - 1)
-        return (("dim", "reading ..."),) if found is None else found[0].line(at, found[1])
+    def make_child(self, head: int, at: int) -> Line:
+        """Returns a line of a frame's bytes."""
+        found = self._get_bytes(head - 1)
+        return (("dim", "reading ..."),) if found is None else found[0].make_line(at, found[1])
 
-    def lead(self, spot: Spot) -> Lead | None:
-        """See Contents: Enter unfolds."""
+    def find_lead(self, spot: FoldLine) -> Lead | None:
+        """Returns None: Enter unfolds a line."""
         return None
 
-    def _bytes_of(self, place: int) -> tuple[HexRows, Span | None] | None:
-        """The bytes of a frame; asks for them where they are not at hand."""
+    def _get_bytes(self, place: int) -> tuple[HexRows, Span | None] | None:
+        """Returns the bytes of a frame; requests them if needed."""
         found = self._bytes.get(place)
         if found is None and place not in self._wished:
             self._wished.add(place)
@@ -97,14 +100,14 @@ class PacketLines:
         return found
 
 
-def _own(frame: Frame) -> Span | None:
-    """The bytes of the frame that are of the message, where others are beside them."""
+def _find_own_bytes(frame: Frame) -> Span | None:
+    """Returns the message's bytes in a frame that has others, too."""
     if frame.tcp is None or frame.length >= frame.tcp.payload or frame.own is None:
         return None
     return frame.own, frame.own + frame.length
 
 
-def _said(frame: Frame) -> list[str]:
+def _list_remarks(frame: Frame) -> list[str]:
     said = ["retransmission"] if frame.again else []
     if frame.captured < frame.original:
         said.append(f"cut: {frame.captured:,} of {frame.original:,} bytes were captured")
@@ -113,6 +116,6 @@ def _said(frame: Frame) -> list[str]:
     return said
 
 
-def _lost(lost: Lost) -> Line:
+def _make_lost_line(lost: Lost) -> Line:
     why = "were cut off when it was captured" if lost.cut else "are missing: no packet in the capture has them"
     return (("error", f"{'-':>9} {lost.length:,} bytes at {lost.offset:,} {why}"),)

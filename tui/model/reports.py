@@ -1,7 +1,7 @@
-"""What happened, as views: a table for each report of the protocols, whose lines lead to their messages.
+"""The protocols' reports as views: a table for each report, whose lines lead to their messages.
 
-Theory. The same lines as those of `report`, of all rows that there are by now, whatever a filter keeps: half of an
-exchange reports nothing. The tables come one after the other, for each is a reading of its own.
+Theory. The lines are those of `report`, over all rows that there are by now, whatever a filter keeps, because half of
+an exchange reports nothing. The tables come one after the other: each needs a pass of its own.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from analyzer.insight.reports import ReportReading, ReportTable, offered, report
 from analyzer.render.reports_text import messages, shown, title
 from analyzer.session import Analysis
 from dissectors.report import Column as ReportColumn
-from tui.model.figures import clocks
-from tui.model.leads import Lead, Shows, To
-from tui.model.scope import Scope
-from tui.model.table import Column, Table
-from tui.model.views import Said, Tabled, View, Work
+from tui.model.leads import FilterLead, Lead, MessageLead
+from tui.model.row_sets import PageScope
+from tui.model.table import SortableTable, TableColumn
+from tui.model.views import TableView, TextView, View, ViewWork, format_clocks
 
 NOT_YET = "being read ..."
-KEPT = 20_000
+KEPT_LINES = 20_000
 """Lines that can be looked at."""
 
 _ALWAYS = 5
@@ -28,57 +27,68 @@ _ALWAYS = 5
 _MILLISECONDS = 3
 
 
-def names(session: Analysis) -> Sequence[str]:
-    """What the views are called: first those of protocols that have messages by now."""
+def list_report_names(session: Analysis) -> Sequence[str]:
+    """Returns the names of reports, first those of protocols that have messages by now."""
     filled, others = offered(session)
     return [*filled, *others]
 
 
-def report_views(session: Analysis, order: Sequence[str], scope: Scope, work: Work) -> Iterator[Sequence[View]]:
-    """All views in an order, more of them each time. Raises working.Stopped when nobody wants them any more."""
+def make_report_views(
+    session: Analysis, order: Sequence[str], scope: PageScope, work: ViewWork
+) -> Iterator[Sequence[View]]:
+    """Yields all views in an order, more of them each time.
+
+    Raises Cancellation if the work is not wanted any more.
+    """
     known = reports_by_name(session.engine.known.dissectors)
-    found: dict[str, View] = {name: Said(name, NOT_YET) for name in order}
+    found: dict[str, View] = {name: TextView(name, NOT_YET) for name in order}
     for name in order:
-        work.what = name
+        work.subject = name
         reading = ReportReading(session, [known[name]], range(scope.first, scope.rows))
-        (table,) = reading.run(lambda row: work.looked(row, scope.rows))
+        (table,) = reading.run(lambda row: work.report_progress(row, scope.rows))
         said = "; ".join(finding.text for finding in reading.problems)
-        found[name] = _view(name, table, said) if table.entries else Said(name, said or _nothing(name, table))
-        work.check()
+        found[name] = (
+            _make_view(name, table, said) if table.entries else TextView(name, said or _explain_nothing(name, table))
+        )
+        work.raise_if_cancelled()
         yield list(found.values())
 
 
-def _nothing(name: str, table: ReportTable) -> str:
+def _explain_nothing(name: str, table: ReportTable) -> str:
     return f"there is nothing to tell of {name}: no message of {table.report.needs} says anything of it"
 
 
-def _view(name: str, table: ReportTable, problem: str) -> Tabled:
-    entries = table.entries[:KEPT]
+def _make_view(name: str, table: ReportTable, problem: str) -> TableView:
+    entries = table.entries[:KEPT_LINES]
     firsts = [entry.first for entry in entries]
-    times = dict(zip(firsts, clocks(firsts, _MILLISECONDS), strict=True))
-    columns = [Column("first", firsts, times.__getitem__)]
+    times = dict(zip(firsts, format_clocks(firsts, _MILLISECONDS), strict=True))
+    columns = [TableColumn("first", firsts, times.__getitem__)]
     for place, column in enumerate(table.report.columns):
         values = [entry.values[place] for entry in entries]
         if any(shown(column, value) not in ("", "0") for value in values):
-            columns.append(_column(column, values, 0 if len(columns) < _ALWAYS else place))
-    columns.append(Column("messages", [messages(entry) for entry in entries], str, left=True, rank=1))
+            columns.append(_make_column(column, values, 0 if len(columns) < _ALWAYS else place))
+    columns.append(TableColumn("messages", [messages(entry) for entry in entries], str, is_name=True, rank=1))
     more = len(table.entries) - len(entries) + table.more
     said = problem or (f"{more:,} more are not shown" if more else table.report.about)
-    return Tabled(
-        name, Table(columns), range(len(entries)), lambda row: _lead([at for _, at in entries[row].rows]), said
+    return TableView(
+        name,
+        SortableTable(columns),
+        range(len(entries)),
+        lambda row: _find_lead([at for _, at in entries[row].rows]),
+        said,
     )
 
 
-def _column(column: ReportColumn, values: Sequence[object], rank: int) -> Column:
-    """Lists are sorted as the texts that they are shown as."""
+def _make_column(column: ReportColumn, values: Sequence[object], rank: int) -> TableColumn:
+    """Makes the column of a report; lists are sorted as texts."""
     if column.kind in ("text", "texts"):
         texts = [None if value is None else shown(column, value) for value in values]
-        return Column(title(column), texts, str, left=True, rank=rank, style="")
-    return Column(title(column), values, lambda value: shown(column, value), rank=rank)
+        return TableColumn(title(column), texts, str, is_name=True, rank=rank, style="")
+    return TableColumn(title(column), values, lambda value: shown(column, value), rank=rank)
 
 
-def _lead(rows: Sequence[int]) -> Lead | None:
-    """The messages of a line, by their numbers."""
+def _find_lead(rows: Sequence[int]) -> Lead | None:
+    """Returns the lead to the messages of a line."""
     if len(set(rows)) <= 1:
-        return To(rows[0]) if rows else None
-    return Shows(f"number in {{{', '.join(str(row + 1) for row in sorted(set(rows)))}}}")
+        return MessageLead(rows[0]) if rows else None
+    return FilterLead(f"number in {{{', '.join(str(row + 1) for row in sorted(set(rows)))}}}")

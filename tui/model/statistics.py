@@ -1,25 +1,49 @@
-"""Statistics of messages as views, in the order in which they can be had: what the index tells first.
+"""The views of statistics, in the order in which they can be computed: first those that need the index only.
 
-Theory. The figures are those of analyzer.insight, which `wireanalyze stats` prints. The index tells most of them at
-once; errors need some answers' bodies, topics, paths and groups those of all that have any. So the views come again and
-again, each time more of them, and whoever looks at one that is not there yet sees that it is being made.
+Theory. analyzer.insight computes the metrics, as for `wireanalyze stats`. The index has most of them; errors need the
+bodies of some answers, and topics, paths and groups need those of all messages that have any. So the generator yields
+the views again and again, more of them each time. A view that is not computed yet says so.
+
+The overview answers the first questions about an unknown capture, in this order: how much is it and when was it, is
+anything wrong, which operations are there and how fast are they. Then it has a line for each of the other views with
+their largest groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from analyzer.columns.arrays import Ints
+from analyzer.columns.text import safe_text
+from analyzer.columns.values import format_iso_time
 from analyzer.decode.rows import Rows
+from analyzer.insight.figures import Figures
 from analyzer.insight.statistics import Group, Study
+from analyzer.insight.unanswered import Waiting, longest, unanswered
+from analyzer.render.amounts import count, rate, size
+from analyzer.render.durations import duration
+from analyzer.render.lines import Line
+from analyzer.render.sparkline import narrowed, sparkline
 from analyzer.session import Analysis
-from tui.model.figures import grouped
-from tui.model.latency import latency_view
-from tui.model.leads import Lead, Shows, condition_of, one_of
-from tui.model.overview import Facts, Overview, most_of
-from tui.model.rate import rate_view
-from tui.model.views import Said, Tabled, View, Work
+from tui.model.latency_and_rate import make_latency_view, make_rate_view
+from tui.model.leads import NOTHING_NOW, FilterLead, Lead, MessageLead, ViewLead, make_label_filters, write_comparison
+from tui.model.table import SortableTable
+from tui.model.views import (
+    NOTHING,
+    TableView,
+    TextView,
+    View,
+    ViewHeads,
+    ViewLine,
+    ViewState,
+    ViewWork,
+    format_key,
+    make_group_view,
+    make_metric_columns,
+    make_name_column,
+)
 
 OVERVIEW, LATENCY, RATE, CLIENTS, ERRORS, CONNECTIONS = (
     "Overview",
@@ -32,104 +56,110 @@ OVERVIEW, LATENCY, RATE, CLIENTS, ERRORS, CONNECTIONS = (
 SUBJECTS: Mapping[str, str] = {"Topics": "topic", "Paths": "path", "Groups": "group"}
 """Views of what messages are about, and what their protocols call it."""
 
-NAMES = (OVERVIEW, LATENCY, RATE, *SUBJECTS, CLIENTS, ERRORS, CONNECTIONS)
+STATISTICS_VIEWS = (OVERVIEW, LATENCY, RATE, *SUBJECTS, CLIENTS, ERRORS, CONNECTIONS)
 
 NOT_YET = "being looked for ..."
 
 
-class Views:
-    """The views that there are by now."""
+class StatisticsViews:
+    """Collects the views as they are made."""
 
     def __init__(self) -> None:
-        self._found: dict[str, View] = {name: Said(name, NOT_YET) for name in NAMES}
+        self._found: dict[str, View] = {name: TextView(name, NOT_YET) for name in STATISTICS_VIEWS}
         self._most: dict[str, str] = {}
-        self._facts: Facts | None = None
+        self._facts: OverviewFacts | None = None
 
-    def put(self, view: View, most: str | None = None) -> None:
-        """A view has been made. most: what is most in it, if it has anything."""
+    def add_view(self, view: View, most: str | None = None) -> None:
+        """Adds a view.
+
+        most: its largest groups, for the overview.
+        """
         self._found[view.name] = view
         if most is not None:
             self._most[view.name] = most
 
-    def overview(self, facts: Facts | None = None) -> None:
-        """Makes the first one anew."""
+    def update_overview(self, facts: OverviewFacts | None = None) -> None:
+        """Makes the overview again."""
         self._facts = facts or self._facts
         if self._facts is not None:
-            others = [(name, self._most[name]) for name in NAMES if name in self._most]
-            self.put(Overview(OVERVIEW, self._facts, others, RATE))
+            others = [(name, self._most[name]) for name in STATISTICS_VIEWS if name in self._most]
+            self.add_view(OverviewView(OVERVIEW, self._facts, others, RATE))
 
-    def all(self) -> list[View]:
-        """In their order."""
-        self.overview()
+    def list_views(self) -> list[View]:
+        """Returns the views in their order."""
+        self.update_overview()
         return list(self._found.values())
 
 
-def statistics_views(session: Analysis, rows: Ints, work: Work) -> Iterator[list[View]]:
-    """All views of some rows, each time more of them. Raises views.Stopped when nobody wants them any more."""
-    reader, views = Rows(session), Views()
+def make_statistics_views(session: Analysis, rows: Ints, work: ViewWork) -> Iterator[list[View]]:
+    """Yields all views of some rows, more of them each time.
+
+    Raises Cancellation if the work is not wanted any more.
+    """
+    reader, views = Rows(session), StatisticsViews()
     if not len(rows):
-        for name in NAMES:
-            views.put(Said(name, "there is no message to count"))
-        yield views.all()
+        for name in STATISTICS_VIEWS:
+            views.add_view(TextView(name, "there is no message to count"))
+        yield views.list_views()
         return
     study = Study(reader, rows, with_errors=False)
-    views.overview(Facts.of(study))
-    yield views.all()
-    work.check()
-    views.put(latency_view(LATENCY, study))
-    yield views.all()
-    for _ in _of_index(views, study, work):
-        yield views.all()
-    work.what = "errors"
-    study = Study(reader, rows, looked=work.looked)
-    views.overview(Facts.of(study))
-    _errors(views, study)
-    yield views.all()
-    for _ in _of_index(views, study, work):
-        yield views.all()
+    views.update_overview(OverviewFacts.from_study(study))
+    yield views.list_views()
+    work.raise_if_cancelled()
+    views.add_view(make_latency_view(LATENCY, study))
+    yield views.list_views()
+    for _ in _add_index_views(views, study, work):
+        yield views.list_views()
+    work.subject = "errors"
+    study = Study(reader, rows, looked=work.report_progress)
+    views.update_overview(OverviewFacts.from_study(study))
+    _add_errors(views, study)
+    yield views.list_views()
+    for _ in _add_index_views(views, study, work):
+        yield views.list_views()
     for name, word in SUBJECTS.items():
-        work.what = name.lower()
-        _subjects(views, study, name, word)
-        yield views.all()
+        work.subject = name.lower()
+        _add_subjects(views, study, name, word)
+        yield views.list_views()
 
 
-def _of_index(views: Views, study: Study, work: Work) -> Iterator[None]:
-    """Those for which nothing is read but errors."""
-    work.check()
-    views.put(rate_view(RATE, study))
+def _add_index_views(views: StatisticsViews, study: Study, work: ViewWork) -> Iterator[None]:
+    """Adds the views that need only the index and errors."""
+    work.raise_if_cancelled()
+    views.add_view(make_rate_view(RATE, study))
     yield
-    work.check()
-    _by(views, study, CLIENTS, "client")
+    work.raise_if_cancelled()
+    _add_grouped(views, study, CLIENTS, "client")
     yield
-    work.check()
-    _by(views, study, CONNECTIONS, "stream_id")
+    work.raise_if_cancelled()
+    _add_grouped(views, study, CONNECTIONS, "stream_id")
     yield
 
 
-def _by(views: Views, study: Study, name: str, field: str) -> None:
+def _add_grouped(views: StatisticsViews, study: Study, name: str, field: str) -> None:
     groups = study.by(field).groups
 
     def lead(key: tuple[Any, ...]) -> Lead:
-        return Shows(one_of(field, key[0]))
+        return FilterLead(write_comparison(field, key[0]))
 
     title = "client" if field == "client" else "connection"
-    views.put(grouped(name, [title], groups, lead), most_of(groups, 0))
+    views.add_view(make_group_view(name, [title], groups, lead), summarise_groups(groups, 0))
 
 
-def _errors(views: Views, study: Study) -> None:
+def _add_errors(views: StatisticsViews, study: Study) -> None:
     groups = [group for group in study.by("protocol", "operation", "error").groups if group.key[2] is not None]
-    condition = condition_of((protocol, operation) for protocol, operation, _ in {group.key for group in groups})
+    condition = make_label_filters((protocol, operation) for protocol, operation, _ in {group.key for group in groups})
 
     def lead(key: tuple[Any, ...]) -> Lead:
-        return Shows(f"{condition(key[:2])} and {one_of('error', key[2])}")
+        return FilterLead(f"{condition(key[:2])} and {write_comparison('error', key[2])}")
 
     said = "" if groups else "no message reports an error"
-    found = grouped(ERRORS, ["protocol", "operation", "error"], groups, lead, said)
-    views.put(found, most_of(groups, 2) if groups else None)
+    found = make_group_view(ERRORS, ["protocol", "operation", "error"], groups, lead, said)
+    views.add_view(found, summarise_groups(groups, 2) if groups else None)
 
 
-def _subjects(views: Views, study: Study, name: str, word: str) -> None:
-    """What messages name, by protocol; those that name nothing are told as a number."""
+def _add_subjects(views: StatisticsViews, study: Study, name: str, word: str) -> None:
+    """Adds the view of what messages are about; messages without one are counted."""
     groups = study.by("protocol", word).groups
     some, silent = [], 0
     for group in groups:
@@ -137,14 +167,153 @@ def _subjects(views: Views, study: Study, name: str, word: str) -> None:
             silent += group.figures.messages
         else:
             some.append(group)
-    views.put(_table(name, word, some, silent), most_of(some, 1) if some else None)
+    views.add_view(_make_subject_view(name, word, some, silent), summarise_groups(some, 1) if some else None)
 
 
-def _table(name: str, word: str, groups: Sequence[Group], silent: int) -> Tabled:
+def _make_subject_view(name: str, word: str, groups: Sequence[Group], silent: int) -> TableView:
     def lead(key: tuple[Any, ...]) -> Lead | None:
-        return Shows(one_of(f"{key[0]}.{word}", key[1])) if isinstance(key[1], str) else None
+        return FilterLead(write_comparison(f"{key[0]}.{word}", key[1])) if isinstance(key[1], str) else None
 
     said = f"{silent:,} messages name no {word}; one that names several is counted in each"
     if not groups:
         said = f"no message names a {word}"
-    return grouped(name, ["protocol", word], groups, lead, said)
+    return make_group_view(name, ["protocol", word], groups, lead, said)
+
+
+OLDEST_REQUESTS, TITLE_WIDTH, BESIDE_WIDTH = 3, 16, 34
+"""Requests that are named, cells of the words that a line begins with, and of those behind what is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewFacts:
+    """The metrics of all messages.
+
+    over_time: messages in each `interval` (ns). waiting: the requests that waited longest.
+    """
+
+    total: Figures
+    first: int | None
+    last: int | None
+    interval: int
+    over_time: Sequence[int]
+    groups: Sequence[Group]
+    waiting: Sequence[Waiting]
+
+    @classmethod
+    def from_study(cls, study: Study) -> OverviewFacts:
+        """Collects the metrics of a study."""
+        rows: Ints = unanswered(study.reader.session, study.rows)
+        over_time = [group.figures.messages for group in study.by("time").groups]
+        groups = study.by("protocol", "operation").groups
+        parts = (study.total, study.first, study.last, study.intervals.length, over_time, groups)
+        return cls(*parts, longest(study.reader.session, rows, OLDEST_REQUESTS))
+
+
+class OverviewView(TextView):
+    """The overview.
+
+    others: names of other views, with their largest groups.
+    """
+
+    def __init__(self, name: str, facts: OverviewFacts, others: Sequence[tuple[str, str]], rate_name: str) -> None:
+        super().__init__(name, "")
+        self._facts, self._others, self._rate = facts, others, rate_name
+        self._table = _make_operation_table(facts.groups)
+
+    def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
+        """Returns the lines of amounts, problems, operations, and other views."""
+        if not self._facts.total.messages:
+            return [ViewLine((("warning", " there is no message to count"),))]
+        found = [*self._make_amounts(width), *self._make_troubles(), ViewLine(())]
+        return [*found, *self._make_table_lines(width), ViewLine(()), *self._make_view_lines()]
+
+    def make_head(self, width: int, state: ViewState) -> ViewHeads:
+        """Returns no titles: the table has its own."""
+        return ()
+
+    def _make_amounts(self, width: int) -> Iterator[ViewLine]:
+        facts, total = self._facts, self._facts.total
+        if facts.first is None or facts.last is None:
+            return
+        first, last = (format_iso_time(time)[:19].replace("T", " ") for time in (facts.first, facts.last))
+        yield _make_item("time", f"{first} to {last[11:] if last[:10] == first[:10] else last} UTC")
+        how_fast = "" if total.rate is None else f", {rate(total.rate)} messages/s"
+        yield _make_item("took", f"{duration(facts.last - facts.first)}{how_fast}")
+        kinds = ("requests", "answers", "oneway", "push", "raw")
+        parts = [f"{getattr(total, kind):,} {kind}" for kind in kinds if getattr(total, kind)]
+        yield _make_item("messages", f"{total.messages:,}, {size(total.bytes)}: {', '.join(parts)}")
+        drawn = narrowed(facts.over_time, max(width - TITLE_WIDTH - BESIDE_WIDTH, 10))
+        each = facts.interval * -(-len(facts.over_time) // len(drawn))
+        text = f"  each {duration(each)}, {max(drawn):,} at most"
+        spark: Line = (*_make_title("over time"), ("name", sparkline(drawn)), ("dim", text))
+        yield ViewLine(spark, ViewLead(self._rate), "over time")
+
+    def _make_troubles(self) -> Iterator[ViewLine]:
+        """Yields the lines of errors and of requests without an answer."""
+        total = self._facts.total
+        if total.errors is None:
+            yield _make_item("errors", "being looked for ...", style="dim")
+        elif total.errors:
+            share = "" if total.error_rate is None else f", {100 * total.error_rate:.3g} % of the answers"
+            lead = FilterLead(f"error and not {NOTHING_NOW}" if total.empty else "error")
+            yield _make_item("errors", f"{total.errors:,}{share}", lead, "error")
+        else:
+            yield _make_item("errors", "none")
+        if total.empty:
+            text = f"{total.empty:,} answers say that there is nothing now, which is no error"
+            yield _make_item("nothing yet", text, FilterLead(NOTHING_NOW))
+        if total.unanswered:
+            lead = FilterLead("role == request and not partner")
+            yield _make_item("never answered", f"{total.unanswered:,} requests", lead, "warning")
+            for each in self._facts.waiting:
+                text = f"No. {each.row + 1} had waited {duration(each.waited)} when its connection was last heard of"
+                yield ViewLine((*_make_title(""), ("value", text)), MessageLead(each.row), ("waiting", each.row))
+        else:
+            yield _make_item("never answered", "none")
+        if total.orphans:
+            lead = FilterLead("role == response and not partner")
+            yield _make_item("no request seen", f"of {total.orphans:,} answers", lead, "warning")
+
+    def _make_table_lines(self, width: int) -> Iterator[ViewLine]:
+        state = ViewState()
+        head = "".join(title for title, _ in self._table.make_head(width - 1, state))
+        yield ViewLine((("head", f" {head}"),))
+        for item in self._table.make_lines(width - 1, state):
+            yield item._replace(line=(("", " "), *item.line))
+
+    def _make_view_lines(self) -> Iterator[ViewLine]:
+        for name, most in self._others:
+            yield ViewLine((*_make_title(name.lower()), ("value", most)), ViewLead(name), name)
+
+
+def _make_title(text: str) -> Line:
+    return (("dim", f" {text:<{TITLE_WIDTH - 1}}"),)
+
+
+def _make_item(title: str, text: str, lead: Lead | None = None, style: str = "value") -> ViewLine:
+    return ViewLine((*_make_title(title), (style, text)), lead, title)
+
+
+def _make_operation_table(groups: Sequence[Group]) -> TableView:
+    """Makes the table of operations."""
+    labels = [(group.key[0], group.key[1]) for group in groups]
+    condition = make_label_filters(labels)
+    operations = [
+        operation or ("raw" if group.figures.raw == group.figures.messages else NOTHING)
+        for group, (_, operation) in zip(groups, labels, strict=True)
+    ]
+    columns = [
+        make_name_column(operations, "operation"),
+        make_name_column([protocol for protocol, _ in labels], "protocol", rank=2),
+    ]
+    table = SortableTable([*columns, *make_metric_columns(groups)], [group.figures.messages for group in groups])
+    return TableView("", table, labels, lambda row: FilterLead(condition(labels[row])))
+
+
+def summarise_groups(groups: Sequence[Group], place: int) -> str:
+    """Returns the number of groups, and the first few by name.
+
+    place: of the name in a key.
+    """
+    few = [f"{format_key(group.key[place])} {count(group.figures.messages)}" for group in groups[:4]]
+    return safe_text(f"{len(groups):,}: {', '.join(few)}", 300)

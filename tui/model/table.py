@@ -1,8 +1,8 @@
-"""Tables that are sorted by any column, made shorter by words, and fit into any width.
+"""Tables that can be sorted by any column, narrowed by words, and fitted into any width.
 
-Theory. A table keeps values, of which texts are made for the lines on the screen alone. How wide a column is must be
-known before: as wide as its widest text. Where there is no room, long names give way first, then those columns that can
-best be done without. What is left at the right is filled with bars.
+Theory. A table keeps values, and makes texts only for the lines on the screen. The width of a column must be known
+before; it is that of its widest text. If the columns do not fit, first long names are shortened, then the least
+important columns are left out. The room at the right is filled with bars.
 """
 
 from __future__ import annotations
@@ -15,53 +15,54 @@ from rich.cells import cell_len, set_cell_size
 
 from analyzer.columns.text import ELLIPSIS, safe_text
 from analyzer.render.lines import Line
-from tui.model.charts import bar
+from tui.model.drawing import draw_bar
 
-LONGEST, SHORT, SHORTEST = 100, 32, 8
+LONGEST_NAME, SHORT_NAME, SHORTEST_NAME = 100, 32, 8
 """Cells of a name where there is room, before columns are left out, and at last."""
 
 GAP = 2
-BAR, BARS = 10, 40
+LEAST_BAR, MOST_BAR = 10, 40
 """Cells of bars: fewer say nothing, more are no clearer."""
 
 DOWN, UP = "▼", "▲"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """values: one for each row, None for nothing; left: a name, which begins where others begin; others are figures.
+class TableColumn:
+    """A column.
 
-    rank: where there is not room for all, columns of a low rank come before others, and those of rank 0 always.
+    values: one for each row, None for none. is_name: aligned to the left and shortened if needed. rank: columns of a
+    higher rank are left out first; those of rank 0 stay.
     """
 
     title: str
     values: Sequence[Any]
     show: Callable[[Any], str]
-    left: bool = False
+    is_name: bool = False
     rank: int = 0
     style: str = "value"
 
-    def text(self, row: int) -> str:
-        """A cell."""
+    def format_cell(self, row: int) -> str:
+        """Returns the text of a cell."""
         value = self.values[row]
-        return "" if value is None else safe_text(self.show(value), LONGEST)
+        return "" if value is None else safe_text(self.show(value), LONGEST_NAME)
 
 
 @dataclass(slots=True)
-class Order:
-    """How a table is seen. by: the title of the column that it is sorted by, None: as it is made.
+class TableOrder:
+    """The user's view of a table.
 
-    turned: the other way round; words: what must all be in the names of a row.
+    by: the title of the column that it is sorted by, None: as it was made. words: must all occur in the names of a row.
     """
 
     by: str | None = None
-    turned: bool = False
+    is_reversed: bool = False
     words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
-    """The columns that fit, how wide each is, and how much room there is for bars."""
+class TableFit:
+    """The columns that fit, their widths, and the width of bars."""
 
     columns: tuple[int, ...]
     widths: tuple[int, ...]
@@ -69,98 +70,105 @@ class Fit:
 
 
 @dataclass(slots=True)
-class Table:
-    """Columns of equal lengths, each with a title of its own. bars: what bars at the right stand for, for each row."""
+class SortableTable:
+    """Columns of equal lengths with different titles.
 
-    columns: Sequence[Column]
+    bars: for each row, the value of its bar.
+    """
+
+    columns: Sequence[TableColumn]
     bars: Sequence[float] | None = None
     _natural: list[int] = field(init=False)
     _most: float = field(init=False)
     _searched: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        names = {column.title: [column.text(row) for row in range(len(self))] for column in self.columns if column.left}
-        self._natural = [_widest(column, names.get(column.title)) for column in self.columns]
+        names = {
+            column.title: [column.format_cell(row) for row in range(len(self))]
+            for column in self.columns
+            if column.is_name
+        }
+        self._natural = [_measure_column(column, names.get(column.title)) for column in self.columns]
         self._most = max(self.bars or (), default=0)
         self._searched = [" ".join(each).lower() for each in zip(*names.values(), strict=True)]
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
 
-    def ordered(self, order: Order) -> Sequence[int]:
-        """The rows that are seen, in their order: names rise, figures fall; what has no value stands at the end."""
+    def sort_rows(self, order: TableOrder) -> Sequence[int]:
+        """Returns the visible rows in their order: names ascend, numbers descend, missing values come last."""
         rows: Sequence[int] = range(len(self))
         if order.words:
             searched = self._searched
             rows = [row for row in rows if all(word in searched[row] for word in order.words)]
         column = next((column for column in self.columns if column.title == order.by), None)
         if column is None:
-            return rows[::-1] if order.turned else rows
+            return rows[::-1] if order.is_reversed else rows
         there = [row for row in rows if column.values[row] is not None]
-        there.sort(key=column.values.__getitem__, reverse=column.left is order.turned)
+        there.sort(key=column.values.__getitem__, reverse=column.is_name is order.is_reversed)
         return there + [row for row in rows if column.values[row] is None]
 
-    def fitted(self, width: int) -> Fit:
-        """What fits into `width` cells."""
+    def fit(self, width: int) -> TableFit:
+        """Returns what fits into `width` cells."""
         kept, widths = list(range(len(self.columns))), list(self._natural)
-        self._shorten(kept, widths, width, SHORT)
-        kept = self._chosen(kept, widths, width)
-        self._shorten(kept, widths, width, SHORTEST)
-        left = width - _needed(kept, widths) - GAP
-        room = min(left, BARS) if self.bars is not None and left >= BAR else 0
-        return Fit(tuple(kept), tuple(widths[place] for place in kept), room)
+        self._shorten(kept, widths, width, SHORT_NAME)
+        kept = self._choose_columns(kept, widths, width)
+        self._shorten(kept, widths, width, SHORTEST_NAME)
+        left = width - _count_cells(kept, widths) - GAP
+        room = min(left, MOST_BAR) if self.bars is not None and left >= LEAST_BAR else 0
+        return TableFit(tuple(kept), tuple(widths[place] for place in kept), room)
 
     def _shorten(self, kept: Sequence[int], widths: list[int], width: int, least: int) -> None:
-        """Takes from the names, the widest first, what is too much."""
-        names = [place for place in kept if self.columns[place].left]
-        for _ in range(_needed(kept, widths) - width):
+        """Shortens names, the widest first."""
+        names = [place for place in kept if self.columns[place].is_name]
+        for _ in range(_count_cells(kept, widths) - width):
             widest = max(names, key=widths.__getitem__, default=None)
             if widest is None or widths[widest] <= least:
                 return
             widths[widest] -= 1
 
-    def _chosen(self, there: Sequence[int], widths: Sequence[int], width: int) -> list[int]:
-        """The columns that stay: those of rank 0, then of each rank that still fits all of it."""
+    def _choose_columns(self, there: Sequence[int], widths: Sequence[int], width: int) -> list[int]:
+        """Returns the columns that stay: those of rank 0, then of each rank that fits as a whole."""
         kept = [place for place in there if not self.columns[place].rank]
         for rank in sorted({self.columns[place].rank for place in there} - {0}):
             more = sorted([*kept, *(place for place in there if self.columns[place].rank == rank)])
-            if _needed(more, widths) <= width:
+            if _count_cells(more, widths) <= width:
                 kept = more
         return kept
 
-    def head(self, fit: Fit, order: Order) -> list[tuple[str, str]]:
-        """The titles in their places, and what they are alone; a sign is behind that which sorts."""
+    def make_head(self, fit: TableFit, order: TableOrder) -> list[tuple[str, str]]:
+        """Returns the titles with padding, and each title alone; a sign is behind that which sorts."""
         found = []
         for place, width in zip(fit.columns, fit.widths, strict=True):
             column = self.columns[place]
-            sign = (DOWN if column.left is order.turned else UP) if column.title == order.by else " "
-            found.append((_placed(column.title, width, left=column.left) + sign + " " * (GAP - 1), column.title))
+            sign = (DOWN if column.is_name is order.is_reversed else UP) if column.title == order.by else " "
+            found.append((_pad(column.title, width, left=column.is_name) + sign + " " * (GAP - 1), column.title))
         return found
 
-    def line(self, fit: Fit, row: int) -> Line:
-        """One row."""
+    def make_line(self, fit: TableFit, row: int) -> Line:
+        """Returns a row."""
         spans: list[tuple[str, str]] = []
         for place, width in zip(fit.columns, fit.widths, strict=True):
             column = self.columns[place]
-            text = _placed(column.text(row), width, left=column.left)
+            text = _pad(column.format_cell(row), width, left=column.is_name)
             spans.append((column.style, f"{' ' * GAP if spans else ''}{text}"))
         if fit.bar and self.bars is not None:
-            spans.append(("name", " " * GAP + bar(self.bars[row], self._most, fit.bar)))
+            spans.append(("name", " " * GAP + draw_bar(self.bars[row], self._most, fit.bar)))
         return tuple(spans)
 
 
-def _widest(column: Column, names: Sequence[str] | None) -> int:
-    """Cells of the widest text; figures are many, but few different ones."""
+def _measure_column(column: TableColumn, names: Sequence[str] | None) -> int:
+    """Returns the cells of the widest text; each different value is formatted once."""
     texts = {column.show(value) for value in {*column.values} - {None}} if names is None else {*names}
     return max(map(cell_len, {column.title, *texts}))
 
 
-def _needed(kept: Sequence[int], widths: Sequence[int]) -> int:
+def _count_cells(kept: Sequence[int], widths: Sequence[int]) -> int:
     return sum(widths[place] for place in kept) + GAP * (len(kept) - 1)
 
 
-def _placed(text: str, width: int, *, left: bool) -> str:
-    """A text in exactly `width` cells."""
+def _pad(text: str, width: int, *, left: bool) -> str:
+    """Pads or shortens a text to exactly `width` cells."""
     cells = cell_len(text)
     if cells > width:
         # Names that begin alike differ at their end, and the other way round.

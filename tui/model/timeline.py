@@ -1,16 +1,15 @@
-"""Which line of the left pane shows what: streams with their messages folded beneath, or one flat timeline.
+"""Which line of the list shows what: streams with their messages folded beneath, or one flat timeline.
 
-Theory. A line is a place: a stream's own line, or a row. In the flat view line n is the n-th row shown. In the fold
-view a stream takes one line, and one more for each of its rows while it is open; the running sum of that says where
-each stream ends, so finding a line is a binary search and opening a stream costs a sum over the streams, never over the
-rows. Rows are only ever those that were announced (see tui.loader), so nothing here looks at what is still being
-written.
+Theory. A line shows a stream or a row. In the flat view, line n is the n-th visible row. In the fold view a stream
+takes one line, and one more for each of its rows while it is open. The running sum of these says where each stream
+ends, so finding a line is a binary search, and opening a stream costs a sum over the streams, never over the rows. All
+rows here were announced (see tui.loader), so nothing here reads rows that are still being written.
 
-A filter leaves some of the rows. They are counted among themselves, so all of that stays as it is: what is grouped by
-stream are the ranks of the rows that are kept. A stream without any has no line.
+A filter keeps some of the rows. They are numbered among themselves, and the rest stays as it is: the ranks of matching
+rows are grouped by stream. A stream without any has no line.
 
-Of what comes live the oldest rows leave. Numbers stay: line n of the flat view is row `first` + n then. A stream has a
-line as long as it has a row, and is told how many have left; so what is here by stream is by their places (Slots).
+In a live capture the oldest rows are evicted. Numbers stay: line n of the flat view is row `first` + n then. A stream
+has a line as long as it has a row; arrays by stream are indexed by its slot (StreamSlots).
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
-from tui.model.by_stream import ByStream, Slots
+from tui.model.stream_groups import StreamGroups, StreamSlots
 
-FLAT = "flat"
-"""The name under which is remembered that the list is a flat timeline."""
+FLAT_KEY = "flat"
+"""The key under which the view of the list is saved."""
 
 
-class Place(NamedTuple):
+class ListPlace(NamedTuple):
     """What a line shows: a row of a stream, or with `row` None the stream itself."""
 
     stream: int
@@ -35,205 +34,210 @@ class Place(NamedTuple):
 
 
 class Timeline:
-    """The lines; `flat` chooses the view. `stream_of` gives the streams (n) of rows (n)."""
+    """The lines of the list; `flat` chooses the view.
+
+    stream_of: returns the streams (n) of rows (n).
+    """
 
     def __init__(self, stream_of: Callable[[Ints], Array]) -> None:
         self.flat = False
-        self.kept: Ints | None = None
+        self.matches: Ints | None = None
         """The rows that a filter keeps, rising; None without one."""
         self.first = 0
         """Rows before it have left."""
         self._stream_of = stream_of
-        self._slots = Slots()
-        self._left: Ints = np.zeros(0, np.int64)
-        self._all = self._grouped = ByStream()
+        self._slots = StreamSlots()
+        self._evicted: Ints = np.zeros(0, np.int64)
+        self._all = self._grouped = StreamGroups()
         self._open: Bools = np.zeros(0, bool)
         self._sizes: Ints = np.zeros(0, np.int64)
         self._ends: Ints = np.zeros(0, np.int64)
 
     @property
     def rows(self) -> int:
-        """Rows announced, those that have left among them."""
+        """The number of announced rows, with evicted ones."""
         return self._all.rows
 
     @property
-    def shown(self) -> Ints:
+    def visible_rows(self) -> Ints:
         """The rows that have a line, or would have one if their streams were open."""
-        return np.arange(self.first, self.rows) if self.kept is None else self.kept
+        return np.arange(self.first, self.rows) if self.matches is None else self.matches
 
     @property
     def streams(self) -> int:
-        """Streams announced."""
+        """The number of announced streams."""
         return self._slots.streams
 
     @property
     def lines(self) -> int:
-        """Lines of the chosen view."""
+        """The number of lines of the present view."""
         if self.flat:
             return self._grouped.rows - self._grouped.first
         return int(self._ends[-1]) if len(self._ends) else 0
 
     def grow(self, rows: int, streams: int) -> None:
-        """There are `rows` rows and `streams` streams by now. New streams are folded, new rows not among the kept."""
+        """Takes the numbers of announced rows and streams; new streams are folded, new rows do not match the filter."""
         self._slots.grow(streams)
         new = self._stream_of(np.arange(self.rows, rows))
-        self._make_places(self._slots.take_in(new))
+        self._make_places(self._slots.add_streams(new))
         places = len(self._slots)
-        self._all.grow(self._slots.places(new).astype(np.int32), places)
+        self._all.grow(self._slots.find_places(new).astype(np.int32), places)
         if self._grouped is not self._all:
             self._grouped.grow(np.zeros(0, np.int32), places)
         self._open = np.concatenate((self._open, np.zeros(places - len(self._open), bool)))
-        self._left = np.concatenate((self._left, np.zeros(places - len(self._left), np.int64)))
+        self._evicted = np.concatenate((self._evicted, np.zeros(places - len(self._evicted), np.int64)))
         self._recount()
 
     def _make_places(self, places: Ints) -> None:
-        """Streams that had none have one now, before those at some places."""
+        """Inserts slots of streams that had none."""
         if len(places):
-            self._open, self._left = np.insert(self._open, places, False), np.insert(self._left, places, 0)
-            self._all.put_streams(places)
+            self._open, self._evicted = np.insert(self._open, places, False), np.insert(self._evicted, places, 0)
+            self._all.insert_streams(places)
             if self._grouped is not self._all:
-                self._grouped.put_streams(places)
+                self._grouped.insert_streams(places)
 
-    def leave(self, before: int) -> None:
-        """The rows before one, of those that were announced, have no line any more."""
+    def evict(self, before: int) -> None:
+        """Drops the rows before one."""
         if before <= self.first:
             return
-        self._left += self._all.leave(before)
+        self._evicted += self._all.evict(before)
         self.first = self._all.first
         there = np.flatnonzero(self._all.counts)
         self._all.keep_streams(there)
         self._slots.keep(there)
-        self._open, self._left = self._open[there], self._left[there]
-        self.keep(None if self.kept is None else self.kept[np.searchsorted(self.kept, self.first) :])
+        self._open, self._evicted = self._open[there], self._evicted[there]
+        self.filter_rows(None if self.matches is None else self.matches[np.searchsorted(self.matches, self.first) :])
 
-    def keep(self, rows: Ints | None) -> None:
-        """Only these rows are shown, rising, of those that have not left; None: all."""
-        self.kept = rows
+    def filter_rows(self, rows: Ints | None) -> None:
+        """Shows only these rows, ascending; None: all rows."""
+        self.matches = rows
         self._grouped = self._all
         if rows is not None:
-            self._grouped = ByStream()
-            self._grouped.grow(self._slots.places(self._stream_of(rows)).astype(np.int32), len(self._slots))
+            self._grouped = StreamGroups()
+            self._grouped.grow(self._slots.find_places(self._stream_of(rows)).astype(np.int32), len(self._slots))
         self._recount()
 
-    def count(self, stream: int) -> int:
-        """Rows of a stream that are shown."""
-        place = self._slots.place(stream)
+    def count_rows(self, stream: int) -> int:
+        """Returns the number of visible rows of a stream."""
+        place = self._slots.find_place(stream)
         return 0 if place is None else int(self._grouped.counts[place])
 
-    def messages(self, stream: int) -> int:
-        """Rows of a stream, those that have left among them; none where all have."""
-        place = self._slots.place(stream)
-        return 0 if place is None else int(self._all.counts[place] + self._left[place])
+    def count_messages(self, stream: int) -> int:
+        """Returns the number of rows of a stream with evicted ones; 0 if all were evicted."""
+        place = self._slots.find_place(stream)
+        return 0 if place is None else int(self._all.counts[place] + self._evicted[place])
 
-    def left(self, stream: int) -> int:
-        """Rows that have left of a stream that has others."""
-        place = self._slots.place(stream)
-        return 0 if place is None else int(self._left[place])
+    def count_evicted(self, stream: int) -> int:
+        """Returns the number of evicted rows of a stream that has others."""
+        place = self._slots.find_place(stream)
+        return 0 if place is None else int(self._evicted[place])
 
-    def first_row(self, stream: int) -> int | None:
-        """The stream's first row that is shown; None while it has none."""
-        place = self._slots.place(stream)
+    def find_first_row(self, stream: int) -> int | None:
+        """Returns the first visible row of a stream, or None."""
+        place = self._slots.find_place(stream)
         if place is None or not self._grouped.counts[place]:
             return None
-        found = self._grouped.row(place, 0)
-        return found if self.kept is None else int(self.kept[found])
+        found = self._grouped.find_row(place, 0)
+        return found if self.matches is None else int(self.matches[found])
 
-    def begin(self, stream: int) -> int:
-        """The stream's first row; the first one there is while it has none."""
-        place = self._slots.place(stream)
-        return self.first if place is None or not self._all.counts[place] else self._all.row(place, 0)
+    def find_begin(self, stream: int) -> int:
+        """Returns the first row of a stream, or the first row of all if it has none."""
+        place = self._slots.find_place(stream)
+        return self.first if place is None or not self._all.counts[place] else self._all.find_row(place, 0)
 
-    def shows(self, row: int) -> bool:
-        """Whether an announced row is shown."""
-        if self.kept is None:
+    def is_shown(self, row: int) -> bool:
+        """Returns whether an announced row is visible."""
+        if self.matches is None:
             return row >= self.first
-        rank = self._rank(row)
-        return rank < len(self.kept) and int(self.kept[rank]) == row
+        rank = self._find_rank(row)
+        return rank < len(self.matches) and int(self.matches[rank]) == row
 
     def is_open(self, stream: int) -> bool:
-        """Whether the stream's rows are shown in the fold view."""
-        place = self._slots.place(stream)
+        """Returns whether a stream is unfolded in the fold view."""
+        place = self._slots.find_place(stream)
         return place is not None and bool(self._open[place])
 
     def fold(self, stream: int, *, opened: bool) -> None:
-        """Shows a stream's rows beneath it, or hides them."""
-        place = self._slots.place(stream)
+        """Unfolds or folds a stream."""
+        place = self._slots.find_place(stream)
         if place is not None:
             self._open[place] = opened
             self._recount()
 
     def fold_all(self, *, opened: bool) -> None:
-        """The same for all streams."""
+        """Unfolds or folds all streams."""
         self._open[:] = opened
         self._recount()
 
-    def window(self, first: int, count: int) -> list[Place]:
-        """The places of `count` lines from `first`, fewer at the ends."""
+    def list_places(self, first: int, count: int) -> list[ListPlace]:
+        """Returns the places of `count` lines from `first` on, fewer at the ends."""
         lines = np.arange(max(first, 0), min(first + count, self.lines))
         if self.flat:
-            rows = self.first + lines if self.kept is None else self.kept[lines]
-            return list(map(Place, self._stream_of(rows).tolist(), rows.tolist()))
+            rows = self.first + lines if self.matches is None else self.matches[lines]
+            return list(map(ListPlace, self._stream_of(rows).tolist(), rows.tolist()))
         place = np.searchsorted(self._ends, lines, "right")
         rank = lines - (self._ends[place] - self._sizes[place]) - 1
         row = np.full(len(lines), -1)
         inside = np.flatnonzero(rank >= 0)
         if len(inside):
-            picked = self._grouped.picked(place[inside], rank[inside])
-            row[inside] = picked if self.kept is None else self.kept[picked]
-        streams = self._slots.numbers(place).tolist()
-        return [Place(s, None if r < 0 else r) for s, r in zip(streams, row.tolist(), strict=True)]
+            picked = self._grouped.find_rows(place[inside], rank[inside])
+            row[inside] = picked if self.matches is None else self.matches[picked]
+        streams = self._slots.get_numbers(place).tolist()
+        return [ListPlace(s, None if r < 0 else r) for s, r in zip(streams, row.tolist(), strict=True)]
 
-    def at(self, line: int) -> Place | None:
-        """What a line shows; None outside."""
-        found = self.window(line, 1)
+    def find_place(self, line: int) -> ListPlace | None:
+        """Returns what a line shows; None outside."""
+        found = self.list_places(line, 1)
         return found[0] if line >= 0 and found else None
 
-    def near(self, place: Place) -> Place | None:
-        """The place itself if it is shown, else the next one of its kind, else the one before; None while there is
-        nothing.
+    def find_nearest(self, place: ListPlace) -> ListPlace | None:
+        """Returns the place if it is visible, else the next one of its kind, else the one before.
+
+        None while there is nothing.
         """
         if place.row is None:
-            return self._near_stream(place.stream)
-        if self.kept is None and place.row >= self.first:
+            return self._find_nearest_stream(place.stream)
+        if self.matches is None and place.row >= self.first:
             return place
         count = self._grouped.rows - self._grouped.first
         if not count:
-            return self._near_stream(place.stream) if self.kept is None and not self.flat else None
-        row = self._row(max(min(self._rank(place.row), count - 1), 0))
-        return Place(int(self._stream_of(np.array([row]))[0]), row)
+            return self._find_nearest_stream(place.stream) if self.matches is None and not self.flat else None
+        row = self._find_row(max(min(self._find_rank(place.row), count - 1), 0))
+        return ListPlace(int(self._stream_of(np.array([row]))[0]), row)
 
-    def _near_stream(self, stream: int) -> Place | None:
-        """A stream that has a line: this one, else the next, else the one before."""
+    def _find_nearest_stream(self, stream: int) -> ListPlace | None:
+        """Returns a stream that has a line: this one, else the next, else the one before."""
         there = np.flatnonzero(self._sizes)
         if not len(there):
             return None
-        at = min(int(np.searchsorted(there, self._slots.near(stream))), len(there) - 1)
-        return Place(self._slots.number(int(there[at])))
+        at = min(int(np.searchsorted(there, self._slots.find_nearest(stream))), len(there) - 1)
+        return ListPlace(self._slots.get_number(int(there[at])))
 
-    def line_of(self, place: Place) -> int:
-        """The line of a place that is shown; of a row that is folded away, its stream's; in the flat view of a stream,
-        its first row's.
+    def find_line(self, place: ListPlace) -> int:
+        """Returns the line of a visible place.
+
+        A row that is folded away has its stream's line; in the flat view a stream has its first row's.
         """
         if self.flat:
-            row = self.first_row(place.stream) if place.row is None else place.row
-            return 0 if row is None else self._rank(row)
-        at = self._slots.near(place.stream)
+            row = self.find_first_row(place.stream) if place.row is None else place.row
+            return 0 if row is None else self._find_rank(row)
+        at = self._slots.find_nearest(place.stream)
         head = int(self._ends[at] - self._sizes[at])
         if place.row is None or not self._open[at]:
             return head
-        among = place.row if self.kept is None else self._rank(place.row)
-        return head + 1 + self._grouped.rank(at, among)
+        among = place.row if self.matches is None else self._find_rank(place.row)
+        return head + 1 + self._grouped.find_rank(at, among)
 
-    def _rank(self, row: int) -> int:
-        """How many shown rows come before a row."""
-        return row - self.first if self.kept is None else int(np.searchsorted(self.kept, row))
+    def _find_rank(self, row: int) -> int:
+        """Returns how many visible rows come before a row."""
+        return row - self.first if self.matches is None else int(np.searchsorted(self.matches, row))
 
-    def _row(self, rank: int) -> int:
-        return self.first + rank if self.kept is None else int(self.kept[rank])
+    def _find_row(self, rank: int) -> int:
+        return self.first + rank if self.matches is None else int(self.matches[rank])
 
     def _recount(self) -> None:
         counts = self._grouped.counts
         self._sizes = 1 + np.where(self._open, counts, 0)
-        if self.kept is not None:
+        if self.matches is not None:
             self._sizes[counts == 0] = 0
         self._ends = np.cumsum(self._sizes)

@@ -1,8 +1,8 @@
-"""The time of rows as the list shows it: in one of the formats of `list --time-format`, and since references.
+"""The times of rows in the list, in one of the formats of `list --time-format`, with time references.
 
-Theory. A format is what analyzer.render.clock writes, cut to as many decimals as there is room for. The user may make
-messages references: relative times of those behind one count from it, up to the next. `delta` counts from the row that
-is shown before, which only the list can say.
+Theory. analyzer.render.clock writes the format; it is cut to as many decimals as fit. The user may make messages
+references: relative times of the rows behind a reference count from it, up to the next one. `delta` counts from the
+visible row before, which only the list knows.
 """
 
 from __future__ import annotations
@@ -31,35 +31,38 @@ _ALL_DECIMALS, _SECOND = 9, 10**9
 _ISO = len("2026-11-21T10:00:00")
 
 
-TIME_FORMAT = "time-format"
-"""The name under which the format is remembered."""
+TIME_FORMAT_KEY = "time-format"
+"""The key of the saved format."""
 
 
-def first_form(configured: TimeFormat | None, remembered: str) -> TimeFormat | None:
-    """The format to begin with: the configuration's, else the last one; None for the clock."""
-    return configured or next((form for form in TIME_FORMATS if form == remembered), None)
+def choose_format(configured: TimeFormat | None, saved: str) -> TimeFormat | None:
+    """Returns the first format: that of the configuration, else the last one used; None for the clock."""
+    return configured or next((form for form in TIME_FORMATS if form == saved), None)
 
 
-class Width(NamedTuple):
-    """Cells of the column, and decimals of the seconds in it; 0 cells hide it."""
+class TimeWidth(NamedTuple):
+    """The cells of the column, and the decimals of seconds; 0 cells hide it."""
 
     cells: int
     decimals: int
 
 
-class Times:
-    """Of the thread that paints. form: None for the clock. `references`: rows, rising."""
+class RowTimes:
+    """Formats the times of rows; used by the thread that paints.
+
+    format: None for the clock. references: rows, ascending.
+    """
 
     def __init__(self, session: Session, form: TimeFormat | None = None) -> None:
-        self.form = form
+        self.format = form
         self.references: list[int] = []
         self._times: dict[int, int] = {}
         """Those of references (ns): the row of one may leave, and what comes behind still counts from it."""
         self._first = 0
         self._session = session
 
-    def toggle(self, row: int) -> bool:
-        """Makes a row a reference, or an ordinary one again; whether it is one now."""
+    def toggle_reference(self, row: int) -> bool:
+        """Makes a row a reference, or an ordinary one again; returns whether it is one now."""
         place = bisect_left(self.references, row)
         if self.references[place : place + 1] == [row]:
             del self.references[place]
@@ -68,42 +71,43 @@ class Times:
         self._times[row] = self._session.rows.cell("time", row)
         return True
 
-    def forget(self) -> None:
-        """No row is a reference any more."""
+    def clear_references(self) -> None:
+        """Removes all references."""
         self.references.clear()
 
-    def leave(self, before: int) -> None:
-        """The rows before one leave: of references among them only the last still counts."""
+    def evict(self, before: int) -> None:
+        """Drops the rows before one; of their references only the last one still counts."""
         self._first = before
         del self.references[: max(bisect_left(self.references, before) - 1, 0)]
         self._times = {row: self._times[row] for row in self.references}
 
-    def width(self, room: int, rows: int) -> Width:
-        """What fits where the list has `room` cells and `rows` rows have been announced."""
+    def fit(self, room: int, rows: int) -> TimeWidth:
+        """Returns the width of times in a list of `room` cells with `rows` announced rows."""
         if room < LEAST:
-            return Width(0, 0)
-        room -= DATE * (self.form == "iso")
+            return TimeWidth(0, 0)
+        room -= DATE * (self.format == "iso")
         decimals = next((decimals for least, decimals in ROOMS if room >= least), 0)
-        if self.form in (None, "iso"):
-            return Width(_ISO + bool(decimals) + decimals - (0 if self.form else DATE), decimals)
-        whole = 10 if self.form == "epoch" else max(3, len(str(self._lasts(rows) // _SECOND)))
-        return Width(whole + 1 + decimals + (self.form == "delta"), decimals)
+        if self.format in (None, "iso"):
+            return TimeWidth(_ISO + bool(decimals) + decimals - (0 if self.format else DATE), decimals)
+        whole = 10 if self.format == "epoch" else max(3, len(str(self._measure_duration(rows) // _SECOND)))
+        return TimeWidth(whole + 1 + decimals + (self.format == "delta"), decimals)
 
-    def texts(self, rows: Ints, told: Sequence[str], before: Ints, width: Width) -> list[str]:
-        """The times of rows, of which `told` are those in ISO 8601, in `width`. before: the row that is shown before
-        each, -1 for none.
+    def format_times(self, rows: Ints, told: Sequence[str], before: Ints, width: TimeWidth) -> list[str]:
+        """Formats the times of rows.
+
+        told: the same in ISO 8601. before: the visible row before each, -1 for none.
         """
         cells, decimals = width
         if not cells:
             return [""] * len(rows)
-        if self.form in (None, "iso"):
-            begin = 0 if self.form else DATE
+        if self.format in (None, "iso"):
+            begin = 0 if self.format else DATE
             found = [time[begin : begin + cells] for time in told]
         else:
             from analyzer.render.clock import seconds  # what nobody asks for costs no start
 
             cut = decimals - _ALL_DECIMALS
-            found = [seconds(time)[:cut].rjust(cells) for time in self._since(rows, before).tolist()]
+            found = [seconds(time)[:cut].rjust(cells) for time in self._count_since(rows, before).tolist()]
         if not self.references:
             return found
         references = frozenset(self.references)
@@ -112,13 +116,13 @@ class Times:
             for row, time in zip(rows.tolist(), found, strict=True)
         ]
 
-    def _since(self, rows: Ints, before: Ints) -> Ints:
-        """Nanoseconds since whatever the format counts from."""
+    def _count_since(self, rows: Ints, before: Ints) -> Ints:
+        """Returns nanoseconds since the origin of the format."""
         column = self._session.rows.column("time")
         times: Ints = column[rows].astype(np.int64)
-        if self.form == "epoch":
+        if self.format == "epoch":
             return times
-        if self.form == "delta":
+        if self.format == "delta":
             return times - np.where(before < 0, times, column[np.maximum(before, 0)])
         from analyzer.render.clock import began
 
@@ -129,8 +133,8 @@ class Times:
         since: Ints = times - bases[np.searchsorted(references, rows, "right")]
         return since
 
-    def _lasts(self, rows: int) -> int:
-        """Nanoseconds from the beginning to the newest row, about."""
+    def _measure_duration(self, rows: int) -> int:
+        """Returns about the nanoseconds from the first row to the newest."""
         from analyzer.render.clock import began
 
         session = self._session

@@ -1,28 +1,36 @@
-"""What a page about the whole capture consists of: views, each of them lines that may lead somewhere.
+"""The views of a page about the whole capture: lines that may lead somewhere; and tables of metrics as views.
 
-Theory. A view is made by another thread, in portions, and never changes; what the user did to it, sorted, narrowed,
-unfolded, is kept beside it in a State. So when a newer view of the same things comes, it is seen in the same way. A
-line has a key, by which the selection finds it again wherever it has gone.
+Theory. Another thread makes a view, and the view never changes. The user's sorting, narrowing and unfolding is kept
+beside it in a ViewState. So a newer view of the same data is shown in the same way. A line has a key, by which the
+selection finds it again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
-from typing import NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, Protocol, overload
 
+import numpy as np
+
+from analyzer.columns.values import TimeColumn
+from analyzer.insight.statistics import Group
+from analyzer.render.figures_text import SHOWN, name_of, shown_figures
 from analyzer.render.lines import Line
 from tui.model.leads import Lead
-from tui.model.table import Fit, Order, Table
+from tui.model.table import SortableTable, TableColumn, TableFit, TableOrder
 
-Heads = Sequence[tuple[str, str]]
+ViewHeads = Sequence[tuple[str, str]]
 """Titles of columns in their places, and what they are alone; nothing for what is no column."""
 
 
-class Item(NamedTuple):
-    """A line. folds: whether something is unfolded beneath it, or would be."""
+class ViewLine(NamedTuple):
+    """A line of a view.
+
+    folds: whether it can be unfolded.
+    """
 
     line: Line
     lead: Lead | None = None
@@ -31,26 +39,26 @@ class Item(NamedTuple):
 
 
 @dataclass(slots=True)
-class State:
-    """How the user sees a view.
+class ViewState:
+    """The user's view of a View.
 
-    opened: keys of what is unfolded; None until he has folded or unfolded anything. zoom: how often he has looked
-    closer.
+    opened: keys of unfolded lines, None before the first choice. zoom: how often the user has zoomed in.
     """
 
-    order: Order = field(default_factory=Order)
+    order: TableOrder = field(default_factory=TableOrder)
     opened: frozenset[Hashable] | None = None
     zoom: int = 0
 
-    def unfolded(self, view: View) -> frozenset[Hashable]:
-        """The keys of what is unfolded of a view."""
+    def get_opened(self, view: View) -> frozenset[Hashable]:
+        """Returns the keys of the unfolded lines of a view."""
         return view.opened if self.opened is None else self.opened
 
 
 class View(Protocol):
-    """sorts: whether it can be sorted by its columns. foldable: what can be unfolded, opened: what is so at first.
+    """Lines for one aspect of the capture.
 
-    zooms: how often one can look closer.
+    sorts: whether columns can sort it. foldable: keys of lines that can be unfolded; opened: those that are unfolded at
+    first. zooms: the number of zoom steps.
     """
 
     name: str
@@ -59,99 +67,108 @@ class View(Protocol):
     opened: frozenset[Hashable]
     zooms: int
 
-    def head(self, width: int, state: State) -> Heads:
-        """What stands above the lines."""
+    def make_head(self, width: int, state: ViewState) -> ViewHeads:
+        """Returns the titles above the lines."""
 
-    def lines(self, width: int, state: State) -> Sequence[Item]:
-        """The lines for a width in cells."""
+    def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
+        """Returns the lines for a width in cells."""
 
-    def place(self, key: Hashable, lines: Sequence[Item]) -> int | None:
-        """Which of its lines has a key, or is nearest."""
+    def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
+        """Returns the line of a key, or the nearest one."""
 
-    def above(self, width: int, height: int, state: State, key: Hashable) -> Sequence[Line]:
-        """What stands above the head; `key` is that of the selected line, `height` the lines that there is room for."""
+    def make_chart(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
+        """Returns the lines of the chart above the titles.
 
-    def key_at(self, cell: int, width: int, state: State) -> Hashable:
-        """The key of the line that a cell of what stands above stands for; None for none."""
+        height: the lines of the page. key: of the selected line.
+        """
+
+    def find_key(self, cell: int, width: int, state: ViewState) -> Hashable:
+        """Returns the key of the line for a cell of the chart, or None."""
 
 
-class Said:
-    """A view of one line, and the beginning of others."""
+class TextView:
+    """A view of one line of text, and the base of other views."""
 
     def __init__(self, name: str, said: str) -> None:
-        self.name, self.said = name, said
+        self.name, self.text = name, said
         self.sorts = False
         self.foldable: Sequence[Hashable] = ()
         self.opened: frozenset[Hashable] = frozenset()
         self.zooms = 0
 
-    def head(self, width: int, state: State) -> Heads:
-        """See View."""
+    def make_head(self, width: int, state: ViewState) -> ViewHeads:
+        """Returns no titles."""
         return ()
 
-    def lines(self, width: int, state: State) -> Sequence[Item]:
-        """See View."""
-        return [Item((("dim", f" {self.said}"),))]
+    def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
+        """Returns the text as the only line."""
+        return [ViewLine((("dim", f" {self.text}"),))]
 
-    def place(self, key: Hashable, lines: Sequence[Item]) -> int | None:
-        """See View."""
+    def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
+        """Returns the line of a key, or None."""
         return next((place for place, item in enumerate(lines) if item.key == key), None)
 
-    def above(self, width: int, height: int, state: State, key: Hashable) -> Sequence[Line]:
-        """See View."""
+    def make_chart(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
+        """Returns no chart."""
         return ()
 
-    def key_at(self, cell: int, width: int, state: State) -> Hashable:
-        """See View."""
+    def find_key(self, cell: int, width: int, state: ViewState) -> Hashable:
+        """Returns None: there is no chart."""
         return None
 
 
-OFTEN = 0.1
+PROGRESS_INTERVAL = 0.1
 """Seconds between two words about how far it has come."""
 
 
-class Stopped(Exception):
-    """Nobody wants the work any more."""
+class Cancellation(Exception):
+    """Raised inside work that is not wanted any more."""
 
 
-class Work:
-    """What those who do it are told, and tell. say: how far it has come. what: what is being looked for."""
+class ViewWork:
+    """The connection between work and its page.
+
+    say: gets the progress. subject: what is being examined.
+    """
 
     def __init__(self, say: Callable[[str], None], what: str = "") -> None:
-        self.what = what
+        self.subject = what
         self._say, self._said = say, 0.0
-        self._stopped = Event()
+        self._cancelled = Event()
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anybody still wants it."""
-        return not self._stopped.is_set()
+        """Whether the work is still wanted."""
+        return not self._cancelled.is_set()
 
-    def stop(self) -> None:
-        """Nobody wants it any more."""
-        self._stopped.set()
+    def cancel(self) -> None:
+        """Cancels the work."""
+        self._cancelled.set()
 
-    def check(self) -> None:
-        """Raises Stopped if nobody wants it any more."""
-        if self._stopped.is_set():
-            raise Stopped
+    def raise_if_cancelled(self) -> None:
+        """Raises Cancellation if the work was cancelled."""
+        if self._cancelled.is_set():
+            raise Cancellation
 
-    def looked(self, done: int, total: int) -> None:
-        """Says that so many messages of `total` have been examined. Raises Stopped as check() does."""
-        self.check()
+    def report_progress(self, done: int, total: int) -> None:
+        """Reports that `done` of `total` messages were examined. Raises Cancellation if the work was cancelled."""
+        self.raise_if_cancelled()
         now = time.monotonic()
-        if now > self._said + OFTEN:
+        if now > self._said + PROGRESS_INTERVAL:
             self._said = now
-            self._say(f"{self.what}: {done:,} of {total:,} examined")
+            self._say(f"{self.subject}: {done:,} of {total:,} examined")
 
 
-class Tabled(Said):
-    """A table. keys: of its rows; lead: what such a row leads to. said: a line behind them."""
+class TableView(TextView):
+    """A table.
+
+    keys: of its rows. lead: returns the lead of a row. said: a line behind the rows.
+    """
 
     def __init__(
         self,
         name: str,
-        table: Table,
+        table: SortableTable,
         keys: Sequence[Hashable],
         lead: Callable[[int], Lead | None],
         said: str = "",
@@ -160,29 +177,29 @@ class Tabled(Said):
         self.table, self.keys, self.lead = table, keys, lead
         self.sorts = True
 
-    def head(self, width: int, state: State) -> Heads:
-        """See View."""
-        return self.table.head(self.table.fitted(width), state.order)
+    def make_head(self, width: int, state: ViewState) -> ViewHeads:
+        """Returns the titles of the columns that fit."""
+        return self.table.make_head(self.table.fit(width), state.order)
 
-    def lines(self, width: int, state: State) -> Sequence[Item]:
-        """See View."""
-        rows, said = self.table.ordered(state.order), self.said
+    def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
+        """Returns the visible rows in their order, and a line behind them."""
+        rows, said = self.table.sort_rows(state.order), self.text
         if state.order.words:
             said = f"{len(rows):,} of {len(self.table):,} have {' '.join(state.order.words)}; / narrows, Esc shows all"
-        fit = self.table.fitted(width)
-        return Lines(self, fit, rows, [Item((("dim", said),))] if said else [])
+        fit = self.table.fit(width)
+        return TableLines(self, fit, rows, [ViewLine((("dim", said),))] if said else [])
 
-    def place(self, key: Hashable, lines: Sequence[Item]) -> int | None:
-        """See View."""
-        if key is None or not isinstance(lines, Lines):
+    def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
+        """Returns the line of a row's key, or None."""
+        if key is None or not isinstance(lines, TableLines):
             return None
         return next((place for place, row in enumerate(lines.rows) if self.keys[row] == key), None)
 
 
-class Lines(Sequence[Item]):
-    """An item for each of the rows that are seen, made when it is asked for, and some behind them."""
+class TableLines(Sequence[ViewLine]):
+    """The lines of the visible rows, made on demand, and further lines behind them."""
 
-    def __init__(self, view: Tabled, fit: Fit, rows: Sequence[int], behind: Sequence[Item]) -> None:
+    def __init__(self, view: TableView, fit: TableFit, rows: Sequence[int], behind: Sequence[ViewLine]) -> None:
         self.view, self.rows, self.behind = view, rows, behind
         self._fit = fit
 
@@ -190,13 +207,80 @@ class Lines(Sequence[Item]):
         return len(self.rows) + len(self.behind)
 
     @overload
-    def __getitem__(self, place: int) -> Item: ...
+    def __getitem__(self, place: int) -> ViewLine: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Item]: ...
-    def __getitem__(self, place: int | slice) -> Item | list[Item]:
+    def __getitem__(self, place: slice) -> list[ViewLine]: ...
+    def __getitem__(self, place: int | slice) -> ViewLine | list[ViewLine]:
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         if place >= len(self.rows):
             return self.behind[place - len(self.rows)]
         row, view = self.rows[place], self.view
-        return Item(view.table.line(self._fit, row), view.lead(row), view.keys[row])
+        return ViewLine(view.table.make_line(self._fit, row), view.lead(row), view.keys[row])
+
+
+RANKS: Mapping[str, int] = {
+    name: rank
+    for rank, name in enumerate(
+        ("max_ns", "unanswered", "bytes", "p50_ns", "rate", "empty", "error_rate", "p90_ns", "p999_ns", "min_ns"), 1
+    )
+}
+"""Which figures come first where there is not room for all."""
+
+NO_NAME, NOTHING = '""', "-"
+"""What an empty name looks like, and no name."""
+
+STYLES: Mapping[str, str] = {"errors": "error", "error_rate": "error", "unanswered": "warning"}
+
+
+def make_metric_columns(groups: Sequence[Group]) -> list[TableColumn]:
+    """Makes the columns of metrics that have values."""
+    return [
+        TableColumn(
+            SHOWN[name][0],
+            [getattr(group.figures, name) for group in groups],
+            SHOWN[name][1],
+            rank=RANKS.get(name, 0),
+            style=STYLES.get(name, "value"),
+        )
+        for name in shown_figures(groups)
+    ]
+
+
+def make_name_column(
+    values: Sequence[Any], title: str, show: Callable[[Any], str] | None = None, rank: int = 0
+) -> TableColumn:
+    """Makes the column of a grouping key."""
+    return TableColumn(title, values, show or format_key, is_name=True, rank=rank, style="")
+
+
+def format_key(value: Any) -> str:
+    """Formats a grouping key."""
+    return value or NO_NAME if isinstance(value, str) else name_of(value)
+
+
+def format_clocks(times: Sequence[int], digits: int) -> list[str]:
+    """Formats times (ns since 1970) with so many decimals; with dates if they are of several days."""
+    stop = 19 + (digits + 1 if digits else 0)
+    texts: list[str] = [text[:stop].replace("T", " ") for text in TimeColumn(np.array(times, np.int64)).values()]
+    return texts if len({text[:10] for text in texts}) > 1 else [text[11:] for text in texts]
+
+
+def make_group_view(
+    name: str,
+    titles: Sequence[str],
+    groups: Sequence[Group],
+    lead: Callable[[tuple[Any, ...]], Lead | None],
+    said: str = "",
+) -> TableView:
+    """Makes the view of groups.
+
+    titles: of the parts of their keys. lead: returns the lead of a key.
+    """
+    keys = [group.key for group in groups]
+    parts = [
+        make_name_column([NOTHING if key[place] is None else key[place] for key in keys], title)
+        for place, title in enumerate(titles)
+    ]
+    table = SortableTable([*parts, *make_metric_columns(groups)], [group.figures.messages for group in groups])
+    return TableView(name, table, keys, lambda row: lead(keys[row]), said)

@@ -1,1 +1,1 @@
-"""The screens: the three panes, and what opens above them."""
+"""The screens: the main screen with its three panes, and the pages and dialogs above it."""

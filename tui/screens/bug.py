@@ -1,6 +1,6 @@
-"""A defect of the program, shown: a report for others, and whether to go on.
+"""The screen of a defect of the program: a report for its developers, and the question whether to go on.
 
-It covers the whole screen, for what lies beneath may be what failed.
+It covers the whole terminal, because the screen beneath it may be the one that failed.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from analyzer.render.lines import Line
-from tui.crash_guard import Fenced
+from tui.crash_guard import CrashGuard
+from tui.model.drawing import Spans
 from tui.theme import Palette
-from tui.widgets.bar import BLANK, Bar, Part
-from tui.widgets.cutting import Spans
+from tui.widgets.bars import BLANK, Bar, BarPart
 from tui.widgets.pane import Pane
 
-Going = Literal["on", "end"]
+BugAnswer = Literal["on", "end"]
 
 KEYS = (("y", "copy the report"), ("s", "save it"), ("c", "go on"), ("q", "quit"))
 
@@ -35,16 +35,19 @@ class BugPane(Pane):
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of lines."""
         return len(self.lines)
 
-    def spans(self, line: int) -> Spans:
-        """See Pane."""
+    def get_spans(self, line: int) -> Spans:
+        """Returns a line of the report."""
         return self.lines[line]
 
 
-class BugScreen(Fenced, Screen[Going]):
-    """Shows a report; gives whether to go on. happened: what it cost."""
+class BugScreen(CrashGuard, Screen[BugAnswer]):
+    """Shows a report; its result is whether to go on.
+
+    happened: the effect of the defect.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "copy", show=False),
@@ -64,34 +67,34 @@ class BugScreen(Fenced, Screen[Going]):
         self._pane = BugPane(palette, said, id="bug")
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields the bars and the report."""
         yield self._head
         yield self._pane
         yield self._said
         yield self._foot
 
     def on_mount(self) -> None:
-        """Says what it is, and the keys."""
-        self._head.say([Part("bar-title", " bug")])
-        hints = [(Part("bar-key", key, key), Part("bar-dim", f" {text}", key), BLANK) for key, text in KEYS]
-        self._foot.say([Part("bar", " "), *(part for parts in hints for part in parts)])
+        """Shows the title and the keys."""
+        self._head.show([BarPart("bar-title", " bug")])
+        hints = [(BarPart("bar-key", key, key), BarPart("bar-dim", f" {text}", key), BLANK) for key, text in KEYS]
+        self._foot.show([BarPart("bar", " "), *(part for parts in hints for part in parts)])
 
-    def on_bar_clicked(self, message: Bar.Clicked) -> None:
+    def on_bar_part_click(self, message: Bar.PartClick) -> None:
         """A key that is clicked is pressed."""
         self.app.simulate_key(message.name)
 
     def _action_copy(self) -> None:
         self.app.copy_to_clipboard(self._report)
-        self._said.say([Part("bar", " the report is in the clipboard, if the terminal has one: s saves it")])
+        self._said.show([BarPart("bar", " the report is in the clipboard, if the terminal has one: s saves it")])
 
     def _action_save(self) -> None:
-        from tui.remembered import put
+        from tui.saved_state import write_file
 
-        path = put("bug-report.txt", f"{self._report}\n".encode())
+        path = write_file("bug-report.txt", f"{self._report}\n".encode())
         if path is None:
-            self._said.say([Part("bar-error", " the report cannot be written: y copies it")])
+            self._said.show([BarPart("bar-error", " the report cannot be written: y copies it")])
         else:
-            self._said.say([Part("bar", f" the report is in {path}")])
+            self._said.show([BarPart("bar", f" the report is in {path}")])
 
-    def _action_go(self, going: Going) -> None:
+    def _action_go(self, going: BugAnswer) -> None:
         self.dismiss(going)

@@ -1,8 +1,7 @@
-"""A list of things to choose from, made shorter by typing: menus, the palette, themes, names; or a question.
+"""A dialog with a list of choices that typing narrows: menus, the palette, themes, names; and a confirmation.
 
-Theory. What is typed are words that must all be in a choice, in any order. The cursor's keys move in the list while the
-line has the focus, so nobody has to change between them. A question before something is lost has no line: the same key
-once more, or Enter, says yes.
+Theory. A choice must contain all words that are typed, in any order. The cursor keys move in the list while the input
+line has the focus. A confirmation has no line: pressing the same key again, or Enter, confirms.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from analyzer.render.lines import Line, plain
-from tui.crash_guard import Fenced
-from tui.screens.text_line import TextLine
+from tui.crash_guard import CrashGuard
+from tui.model.drawing import Spans
+from tui.screens.input_line import TextLine
 from tui.theme import Palette
-from tui.widgets.bar import Bar, Part
-from tui.widgets.cutting import Spans
+from tui.widgets.bars import Bar, BarPart
 from tui.widgets.pane import Pane
 
 _Value = TypeVar("_Value")
 
-MOST = 18
+MOST_CHOICES = 18
 """Choices that are seen at once."""
 
 AROUND = 4
@@ -35,15 +34,18 @@ AROUND = 4
 
 
 class Choice(NamedTuple, Generic[_Value]):
-    """One thing to choose. shown: its line. beside: what stands at its right, a key for example."""
+    """A choice.
 
-    shown: Line
+    line: its text. beside: the text at its right, such as a key.
+    """
+
+    line: Line
     value: _Value
     beside: str = ""
 
 
 class ChoicePane(Pane):
-    """The lines of the choices that are left."""
+    """The lines of the matching choices."""
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
@@ -53,35 +55,38 @@ class ChoicePane(Pane):
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of matching choices."""
         return len(self.lines)
 
     @property
     def has_focus(self) -> bool:  # type: ignore[override] # what is typed goes to the line, and yet this one is chosen
-        """It looks so."""
+        """True, so that the cursor looks active while the input line has the focus."""
         return True
 
-    def spans(self, line: int) -> Spans:
-        """See Pane."""
+    def get_spans(self, line: int) -> Spans:
+        """Returns the text of a choice, and the text at its right."""
         shown, beside = self.lines[line]
         width = self.inner.width - len(plain(shown)) - len(beside) - 1
         return [*shown, ("", " " * max(width, 1)), ("dim", beside)] if beside else shown
 
-    def clicked(self, line: int, column: int) -> None:
-        """See Pane."""
+    def handle_click(self, line: int, column: int) -> None:
+        """Chooses the clicked line."""
         assert isinstance(self.screen, Chooser)
         self.screen.choose()
 
 
-class Chooser(Fenced, ModalScreen[tuple[_Value]]):
-    """Gives the value that was chosen alone in a tuple; Escape gives None. at: the choice selected first."""
+class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
+    """A dialog of choices; its result is a tuple of the chosen value, or None after Escape.
+
+    at: the choice selected first.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", show=False),
         Binding("down,ctrl+n", "move(1)", show=False, priority=True),
         Binding("up,ctrl+p", "move(-1)", show=False, priority=True),
-        Binding("pagedown", f"move({MOST - 1})", show=False, priority=True),
-        Binding("pageup", f"move({1 - MOST})", show=False, priority=True),
+        Binding("pagedown", f"move({MOST_CHOICES - 1})", show=False, priority=True),
+        Binding("pageup", f"move({1 - MOST_CHOICES})", show=False, priority=True),
     ]
     DEFAULT_CSS = """
     Chooser { align: center middle; }
@@ -97,33 +102,33 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
         self._said = Bar(palette, "bar", id="said")
         self._title = title
         self.pane = ChoicePane(palette, id="choices")
-        self.pane.styles.height = max(1, min(len(choices), MOST))
+        self.pane.styles.height = max(1, min(len(choices), MOST_CHOICES))
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields title, input line and choices."""
         with Vertical():
             yield self._said
             yield TextLine(placeholder="type to find")
             yield self.pane
 
     def on_mount(self) -> None:
-        """Shows all."""
-        self._said.say([Part("bar-title", f" {self._title}")])
+        """Shows all choices."""
+        self._said.show([BarPart("bar-title", f" {self._title}")])
         self._show(self._at)
 
     def on_resize(self, event: events.Resize) -> None:
-        """The list has no lines that the terminal has not: what is selected is to be seen."""
+        """Limits the list to the height of the terminal."""
         self.pane.styles.max_height = max(event.size.height - AROUND, 1)
 
     @on(Input.Changed)
     def _narrow(self, message: Input.Changed) -> None:
         words = message.value.lower().split()
-        self._left = [each for each in self._choices if all(word in _searched(each) for word in words)]
+        self._left = [each for each in self._choices if all(word in _make_search_text(each) for word in words)]
         self._show(0)
 
     def _show(self, at: int) -> None:
-        self.pane.lines = [(each.shown, each.beside) for each in self._left]
-        self.pane.recount()
+        self.pane.lines = [(each.line, each.beside) for each in self._left]
+        self.pane.update_count()
         self.pane.place_cursor(at)
 
     def _action_move(self, by: int) -> None:
@@ -131,7 +136,7 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
 
     @on(Input.Submitted)
     def choose(self) -> None:
-        """Ends with what is selected."""
+        """Closes the dialog with the selected choice."""
         if self._left:
             self.dismiss((self._left[self.pane.cursor].value,))
 
@@ -139,21 +144,21 @@ class Chooser(Fenced, ModalScreen[tuple[_Value]]):
         self.dismiss(None)
 
 
-def _searched(choice: Choice[_Value]) -> str:
-    return f"{plain(choice.shown)} {choice.beside}".lower()
+def _make_search_text(choice: Choice[_Value]) -> str:
+    return f"{plain(choice.line)} {choice.beside}".lower()
 
 
 Act = Callable[[], object]
 
 
-class Sure(Chooser[Act]):
-    """Gives what is to be done. choices: what there is to do, for people, and the act; the first is what was wanted.
+class ConfirmDialog(Chooser[Act]):
+    """A dialog whose result is the act to do.
 
-    keys: Textual's names of those that choose the first, with commas.
+    choices: texts and acts, the one asked for first. keys: Textual's names, with commas, of keys that choose the first.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", show=False, priority=True)]
-    DEFAULT_CSS = "Sure { align: center middle; }"
+    DEFAULT_CSS = "ConfirmDialog { align: center middle; }"
 
     def __init__(self, palette: Palette, title: str, choices: Sequence[tuple[str, Act]], keys: str) -> None:
         lines = [Choice((("", text),), act) for text, act in choices]
@@ -162,7 +167,7 @@ class Sure(Chooser[Act]):
         self._bindings.bind(keys, "yes", show=False, priority=True)
 
     def compose(self) -> ComposeResult:
-        """See Chooser; a line to type into would take the keys."""
+        """Yields title and choices, without an input line that would take the keys."""
         with Vertical():
             yield self._said
             yield self.pane

@@ -1,13 +1,13 @@
-"""Which columns the list has: toggled, moved, or taken from a set, and seen behind the window at once.
+"""The dialog for the columns of the list: show, hide and move columns, or take a set of them.
 
-Theory. What is typed narrows keys, sets and all fields that there are, thousands of them, which another thread writes
-down when the window opens; so only the first ones that fit are listed. Enter shows or hides what is selected; nothing
-waits for the window to be closed.
+Theory. Typing narrows keys, sets and all fields, thousands of them, which another thread lists when the dialog opens;
+only the first ones that match are listed. Enter shows or hides the selected column, and the list behind the dialog
+changes at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -17,14 +17,13 @@ from textual.widgets import Input
 
 from analyzer.errors import UserError
 from analyzer.render.lines import plain
-from tui.commands import columns
-from tui.model.chosen import AUTOMATIC, added, set_keys, sets
-from tui.screens.chooser import MOST, Choice, Chooser
+from tui.model.list_columns import AUTOMATIC, collect_sets, insert_column, list_set_keys
+from tui.screens.chooser import MOST_CHOICES, Choice, Chooser
 
 if TYPE_CHECKING:
     from tui.screens.main import MainScreen
 
-HINT = "columns: Enter shows or hides, Ctrl+Up and Ctrl+Down move, Esc ends"
+COLUMNS_HINT = "columns: Enter shows or hides, Ctrl+Up and Ctrl+Down move, Esc ends"
 SHOWN, HIDDEN, SET, FITTING = "[x] ", "[ ] ", "set ", "what fits"
 
 LISTED = 200
@@ -34,73 +33,91 @@ BESIDE = 30
 """Characters of what stands beside a name."""
 
 
-class Gives(NamedTuple):
-    """What Enter gives: all columns by name, none for those that fit."""
+class ColumnSetChoice(NamedTuple):
+    """A choice that replaces all columns; no names: those that fit."""
 
     names: Sequence[str]
 
 
-class Turns(NamedTuple):
-    """A column that Enter shows or hides."""
+class ColumnToggle(NamedTuple):
+    """A choice that shows or hides a column."""
 
     name: str
 
 
-class ColumnsScreen(Chooser[Gives | Turns]):
-    """Changes the list's columns as they are chosen; what it ends with is of no interest."""
+class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
+    """Changes the columns of the list as the user chooses them; its result is of no interest.
+
+    get_columns: returns the columns by name, None while the list chooses those that fit. set_columns: shows others;
+    raises UserError for a name that means nothing.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+up,shift+up", "shift(-1)", show=False, priority=True),
         Binding("ctrl+down,shift+down", "shift(1)", show=False, priority=True),
     ]
 
-    def __init__(self, main: MainScreen) -> None:
-        super().__init__(main.palette, HINT, ())
-        self._main = main
+    def __init__(
+        self,
+        main: MainScreen,
+        get_columns: Callable[[], list[str] | None],
+        set_columns: Callable[[Sequence[str]], object],
+    ) -> None:
+        super().__init__(main.palette, COLUMNS_HINT, ())
+        self._main, self._get_columns, self._set_columns = main, get_columns, set_columns
         self._fields: Mapping[str, str] = {}
         self._words: list[str] = []
-        self.pane.styles.height = MOST
+        self.pane.styles.height = MOST_CHOICES
 
     def on_mount(self) -> None:
-        """Shows what is known at once, and has the fields written down."""
-        self._choose_among(None)
+        """Shows the columns and sets at once, and lists all fields in the worker thread."""
+        self._update_list(None)
         super().on_mount()
-        self._main.background.ask("fields", _fields, self._take)
+        self._main.background.submit("fields", _list_fields, self._take_fields)
 
-    def _take(self, fields: Mapping[str, str]) -> None:
+    def _take_fields(self, fields: Mapping[str, str]) -> None:
         self._fields = fields
         if self.is_attached:
-            self._choose_among(None)
+            self._update_list(None)
 
     @on(Input.Changed)
-    def _typed(self, message: Input.Changed) -> None:
+    def _narrow_list(self, message: Input.Changed) -> None:
         message.prevent_default()
         self._words = message.value.lower().split()
         self.pane.cursor = 0
-        self._choose_among(None)
+        self._update_list(None)
 
     @on(Input.Submitted)
-    def _entered(self, message: Input.Submitted) -> None:
+    def _submit(self, message: Input.Submitted) -> None:
         message.prevent_default()
         self.choose()
 
     def choose(self) -> None:
-        """Does what Enter is for, and stays."""
+        """Shows or hides the selected column, or takes the set; the dialog stays open."""
         if not self._left:
             return
         value = self._left[self.pane.cursor].value
-        if isinstance(value, Gives):
+        if isinstance(value, ColumnSetChoice):
             self._show_columns(value.names, self._left[self.pane.cursor])
             return
-        shown = columns.shown(self._main)
+        shown = self._get_columns()
         now = list(AUTOMATIC) if shown is None else shown
-        names = [name for name in now if name != value.name] if value.name in (shown or ()) else added(now, value.name)
+        names = (
+            [name for name in now if name != value.name]
+            if value.name in (shown or ())
+            else insert_column(now, value.name)
+        )
         self._show_columns(names, self._left[self.pane.cursor])
 
     def _action_shift(self, by: int) -> None:
-        shown = columns.shown(self._main)
+        shown = self._get_columns()
         choice = self._left[self.pane.cursor] if self._left else None
-        if shown is None or choice is None or not isinstance(choice.value, Turns) or choice.value.name not in shown:
+        if (
+            shown is None
+            or choice is None
+            or not isinstance(choice.value, ColumnToggle)
+            or choice.value.name not in shown
+        ):
             return
         place = shown.index(choice.value.name)
         to = place + by
@@ -108,53 +125,53 @@ class ColumnsScreen(Chooser[Gives | Turns]):
             shown[place], shown[to] = shown[to], shown[place]
             self._show_columns(shown, choice)
 
-    def _show_columns(self, names: Sequence[str], at: Choice[Gives | Turns]) -> None:
+    def _show_columns(self, names: Sequence[str], at: Choice[ColumnSetChoice | ColumnToggle]) -> None:
         try:
-            columns.show(self._main, names)
+            self._set_columns(names)
         except UserError as error:
-            self._said_wrong(error)
+            self._show_error(error)
         else:
-            self._choose_among(at)
+            self._update_list(at)
 
-    def _said_wrong(self, error: UserError) -> None:
-        self._main.say(str(error), "bar-warning")
+    def _show_error(self, error: UserError) -> None:
+        self._main.show_message(str(error), "bar-warning")
         self.dismiss(None)
 
-    def _choose_among(self, at: Choice[Gives | Turns] | None) -> None:
-        """Lists what there is by now; `at` is selected if it is there still, else the same line as before."""
+    def _update_list(self, at: Choice[ColumnSetChoice | ColumnToggle] | None) -> None:
+        """Lists the choices; `at` stays selected if it is still there, else the same line."""
         before = self.pane.cursor
-        self._left = list(self._fitting())
-        names = [choice.shown[1] for choice in self._left]
-        self._show(names.index(at.shown[1]) if at is not None and at.shown[1] in names else before)
+        self._left = list(self._list_matching())
+        names = [choice.line[1] for choice in self._left]
+        self._show(names.index(at.line[1]) if at is not None and at.line[1] in names else before)
 
-    def _fitting(self) -> Iterator[Choice[Gives | Turns]]:
-        shown = columns.shown(self._main)
-        for choice in self._always(shown):
-            text = f"{plain(choice.shown)} {choice.beside}".lower()
+    def _list_matching(self) -> Iterator[Choice[ColumnSetChoice | ColumnToggle]]:
+        shown = self._get_columns()
+        for choice in self._list_fixed(shown):
+            text = f"{plain(choice.line)} {choice.beside}".lower()
             if all(word in text for word in self._words):
                 yield choice
         there = frozenset(shown or ())
         names = (name for name in self._fields if name not in there)
         fitting = (name for name in names if all(word in name.lower() for word in self._words))
         for name in islice(fitting, LISTED):
-            yield _turns(HIDDEN, name, self._fields[name])
+            yield _make_toggle(HIDDEN, name, self._fields[name])
 
-    def _always(self, shown: Sequence[str] | None) -> Iterator[Choice[Gives | Turns]]:
-        """What fits, the columns that are shown, in order, and the sets."""
+    def _list_fixed(self, shown: Sequence[str] | None) -> Iterator[Choice[ColumnSetChoice | ColumnToggle]]:
+        """Yields what fits, the visible columns in order, and the sets."""
         mark = SHOWN if shown is None else HIDDEN
-        yield Choice((("", mark), ("name", FITTING)), Gives(()), "the list's own choice")
+        yield Choice((("", mark), ("name", FITTING)), ColumnSetChoice(()), "the list's own choice")
         for name in shown or ():
-            yield _turns(SHOWN, name, self._fields.get(name, ""))
-        for name, keys in sets(self._main.config.columns).items():
-            yield Choice((("dim", SET), ("name", name)), Gives(set_keys(keys)), ", ".join(keys)[:BESIDE])
+            yield _make_toggle(SHOWN, name, self._fields.get(name, ""))
+        for name, keys in collect_sets(self._main.config.columns).items():
+            yield Choice((("dim", SET), ("name", name)), ColumnSetChoice(list_set_keys(keys)), ", ".join(keys)[:BESIDE])
 
 
-def _turns(mark: str, name: str, about: str) -> Choice[Gives | Turns]:
-    return Choice((("", mark), ("name", name)), Turns(name), about[:BESIDE])
+def _make_toggle(mark: str, name: str, about: str) -> Choice[ColumnSetChoice | ColumnToggle]:
+    return Choice((("", mark), ("name", name)), ColumnToggle(name), about[:BESIDE])
 
 
-def _fields() -> Mapping[str, str]:
-    """All that can be a column, with what kind of values it has."""
+def _list_fields() -> Mapping[str, str]:
+    """Returns all fields that can be a column, with the kind of their values."""
     from analyzer.query.fields import Kind, every
 
     return {field.name: field.kind.value for field in every() if field.kind is not Kind.PRESENCE}

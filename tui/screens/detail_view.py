@@ -1,8 +1,8 @@
-"""What is selected in the list, shown: its tree and its bytes.
+"""Shows the selected message of the list in the tree pane and in the hex pane.
 
-Theory. Panes do not know one another: each says what is selected in it, and here the others are told. What one pane is
-told it does not tell again, so nothing goes round in circles. What takes long is decoded by another thread, and shown
-if it is still what is selected.
+Theory. Panes do not know one another: each posts its selection, and this module updates the others. A pane that is
+updated posts nothing, so there are no loops. Long messages are decoded by another thread, and shown if they are still
+selected then.
 """
 
 from __future__ import annotations
@@ -12,97 +12,96 @@ from dataclasses import replace
 from functools import partial
 
 from analyzer.decode.content import read_cell
-from analyzer.decode.fragments import portion_of
+from analyzer.decode.fragments import find_fragment
 from analyzer.insight.related import standing_of
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.field import Field, Tree
-from dissectors.lesson import Standing
-from tui.background import Background
-from tui.model.cells import LONG
-from tui.model.detail import Detail, Note, Place, field_path, fields_at, place_of, stream_notes
-from tui.model.timeline import Place as ListPlace
-from tui.screens.bars import Bars
+from dissectors.name_binding import Standing
+from tui.background import BackgroundWorker
+from tui.model.detail import ByteRange, MessageDetail, TreeNote, find_fields, find_range, join_path, make_stream_notes
+from tui.model.row_cells import LONG
+from tui.model.timeline import ListPlace
+from tui.screens.status_bars import StatusBars
 from tui.search_worker import SearchWorker
 
-LEFT = "is not there any more: the oldest messages leave (--memory, --ring)"
+EVICTED = "is not there any more: the oldest messages leave (--memory, --ring)"
 
 
 class DetailView:
-    """Shows in the tree and in the bytes what is selected in the list: the panes of `bars`.
+    """Shows the selection of the list in the tree pane and the hex pane.
 
-    detail: the message that is shown, None while there is none. head: what stands above the tree; source: which of the
-    message's sources the bytes are of. search: what was found is shown in its message. say_heads: has the heads of the
-    panes say what these show now.
+    detail: the message, None while there is none. head: the title of the tree. source: the source of the bytes. search:
+    its result is shown in the message. show_heads: updates the heads of the panes.
     """
 
     def __init__(
         self,
         session: Session,
-        read: Callable[[int, Standing | None], Detail],
-        background: Background,
-        bars: Bars,
+        read: Callable[[int, Standing | None], MessageDetail],
+        background: BackgroundWorker,
+        bars: StatusBars,
         search: SearchWorker,
         say_heads: Callable[[], None],
     ) -> None:
-        self.detail: Detail | None = None
+        self.detail: MessageDetail | None = None
         self.head, self.source = "", 0
         self._session, self._read, self._background, self._search = session, read, background, search
         self._bars, self._say_heads = bars, say_heads
         self._timeline, self._tree, self._hex = bars.timeline, bars.tree, bars.hex
-        self._aim: tuple[int, Callable[[Tree], Place | None]] | None = None
+        self._target: tuple[int, Callable[[Tree], ByteRange | None]] | None = None
 
-    def say_status(self) -> None:
-        """The status line speaks of what is selected now."""
-        self._bars.say_status(self.detail, self.source)
+    def show_status(self) -> None:
+        """Updates the status line."""
+        self._bars.show_selection(self.detail, self.source)
 
     def show_selected(self, place: ListPlace | None) -> None:
-        """Shows what is selected in the list, None for nothing."""
-        self._background.forget("detail")
-        self._background.forget("session")
-        self.say_status()
+        """Shows the selection of the list; None: nothing is selected."""
+        self._background.cancel("detail")
+        self._background.cancel("session")
+        self.show_status()
         if place is None:
             self.show_nothing()
         elif place.row is None:
-            cells = self._timeline.stream_cells(place.stream)
-            self._show(None, f"stream {place.stream}", stream_notes(self._session, cells), ())
+            cells = self._timeline.read_stream(place.stream)
+            self._show(None, f"stream {place.stream}", make_stream_notes(self._session, cells), ())
         else:
-            self._look_at(place.row)
+            self._show_row(place.row)
 
-    def _look_at(self, row: int) -> None:
-        """Decodes a row and shows it: at once; when it is long, or not alone, as soon as another thread has done so."""
+    def _show_row(self, row: int) -> None:
+        """Shows a row: at once, or after another thread has decoded it if it is long or in fragments."""
         session, read = self._session, self._read
         if row in self._timeline.ignored:
-            self._show(None, f"message {row + 1}", (Note((("dim", "ignored: d takes it in again"),)),), ())
+            self._show(None, f"message {row + 1}", (TreeNote((("dim", "ignored: d takes it in again"),)),), ())
             return
         length = session.rows.cell("length", row)
-        if length < LONG and portion_of(session, row) is None:
+        if length < LONG and find_fragment(session, row) is None:
             self._show_detail(read(row, None))
         else:
-            self._show(None, f"message {row + 1}", (Note((("dim", f"decoding {length:,} bytes ..."),)),), ())
-            self._background.ask("detail", lambda: read(row, None), self._take)
-        self._background.ask("session", lambda: standing_of(session, row), partial(self._take_standing, row))
+            self._show(None, f"message {row + 1}", (TreeNote((("dim", f"decoding {length:,} bytes ..."),)),), ())
+            self._background.submit("detail", lambda: read(row, None), self._take_detail)
+        self._background.submit("session", lambda: standing_of(session, row), partial(self._take_standing, row))
 
-    def look_again(self) -> None:
-        """Shows anew what is selected: there is something else to be said of it."""
+    def refresh(self) -> None:
+        """Shows the selected row again."""
         place = self._timeline.selected
         if place is not None and place.row is not None:
-            self._look_at(place.row)
+            self._show_row(place.row)
 
     def _take_standing(self, row: int, standing: Standing | None) -> None:
         if standing is not None:
-            self.read_again(row, standing)
+            self.reread(row, standing)
 
-    def read_again(self, row: int, standing: Standing | None) -> None:
-        """Decodes what is shown again, for more is known of it."""
+    def reread(self, row: int, standing: Standing | None) -> None:
+        """Decodes the shown row again, because more is known about it."""
         if self._is_selected(row):
-            self._background.ask("detail", lambda: self._read(row, standing), self._take)
+            self._background.submit("detail", lambda: self._read(row, standing), self._take_detail)
 
     def _is_selected(self, row: int) -> bool:
         place = self._timeline.selected
         return place is not None and place.row == row
 
-    def _take(self, detail: Detail) -> None:
+    def _take_detail(self, detail: MessageDetail) -> None:
         shown = self.detail
         if not self._is_selected(detail.row):
             return
@@ -112,55 +111,57 @@ class DetailView:
             # Only the first line of the tree is selected while nobody is in it: nobody is thrown off his place.
             self._show_detail(detail)
 
-    def _show_detail(self, detail: Detail) -> None:
+    def _show_detail(self, detail: MessageDetail) -> None:
         self._show(detail, plain(detail.title), detail.notes, detail.tree.fields)
-        self.point()
+        self.select_found()
 
-    def point(self) -> None:
-        """Selects the field and marks the bytes that were found, or aimed at, in the selected message."""
+    def select_found(self) -> None:
+        """Selects the field that a search has found, or that a lead points to."""
         detail = self.detail
-        found = None if detail is None else self._search.found_in(detail.row)
+        found = None if detail is None else self._search.get_result_in(detail.row)
         if detail is None or found is None:
-            self._point_at_aim()
+            self._select_target()
             return
-        said = f"{'round the end, ' if found.went_round else ''}found in message {detail.row + 1}"
-        where = found.place_in(detail.tree)
+        said = f"{'round the end, ' if found.has_wrapped else ''}found in message {detail.row + 1}"
+        where = found.locate_in(detail.tree)
         if where is not None:
             path, place = where
             self._reveal(path, place)
-            said += f": {field_path([node.spec.name for node in path])}"
-        self._bars.say(said)
+            said += f": {join_path([node.spec.name for node in path])}"
+        self._bars.show_message(said)
 
-    def _point_at_aim(self) -> None:
-        detail, aim = self.detail, self._aim
+    def _select_target(self) -> None:
+        detail, aim = self.detail, self._target
         if detail is None or aim is None or aim[0] != detail.row:
-            self._aim = None
+            self._target = None
             return
         place = aim[1](detail.tree)
         if place is not None:
-            self._reveal(fields_at(detail.tree, place.source, place.offset), place)
+            self._reveal(find_fields(detail.tree, place.source, place.offset), place)
 
-    def _reveal(self, path: Sequence[Field], place: Place) -> None:
+    def _reveal(self, path: Sequence[Field], place: ByteRange) -> None:
         """Selects the last field of a path, and marks bytes."""
         self._tree.reveal(path)
-        self.turn_to(place.source)
+        self.show_source(place.source)
         self._hex.mark((place.offset, place.offset + place.length), jump=True)
 
-    def _show(self, detail: Detail | None, head: str, notes: Sequence[Note], fields: Sequence[Field]) -> None:
+    def _show(
+        self, detail: MessageDetail | None, head: str, notes: Sequence[TreeNote], fields: Sequence[Field]
+    ) -> None:
         self.detail, self.head = detail, head
         self._tree.show(notes, fields)
-        self.turn_to(0)
+        self.show_source(0)
         self._timeline.show_partner(None if detail is None else detail.partner)
         self._say_heads()
         if not self._timeline.has_focus:  # else it speaks of no field, and what a key has said meanwhile stays
-            self.say_status()
+            self.show_status()
 
     def show_nothing(self) -> None:
-        """Nothing is selected, or what was has left."""
+        """Empties the panes."""
         self._show(None, "", (), ())
 
     def check_partner(self) -> None:
-        """An answer that came in late makes its request a partner."""
+        """Takes a partner that has come in late."""
         detail = self.detail
         if detail is not None and detail.partner is None:
             partner = read_cell(self._session, "partner", detail.row)
@@ -168,40 +169,40 @@ class DetailView:
                 self.detail = replace(detail, partner=partner)
                 self._timeline.show_partner(partner)
 
-    def select_field(self, path: Sequence[Field | Note]) -> None:
-        """Another line of the tree is selected, the last of a path: its bytes are marked."""
-        place = place_of(path[-1]) if path else None
+    def select_field(self, path: Sequence[Field | TreeNote]) -> None:
+        """Marks the bytes of the selected line of the tree, the last of a path."""
+        place = find_range(path[-1]) if path else None
         if place is None:
             self._hex.mark(None, jump=False)
         else:
-            self.turn_to(place.source)
+            self.show_source(place.source)
             self._hex.mark((place.offset, place.offset + place.length), jump=True)
-        self.say_status()
+        self.show_status()
 
     def select_byte(self, offset: int) -> None:
-        """The cursor has come to another byte: the innermost field around it is selected."""
+        """Selects the innermost field around a byte."""
         if self.detail is None:
             return
-        path = fields_at(self.detail.tree, self.source, offset)
+        path = find_fields(self.detail.tree, self.source, offset)
         if path:
             self._tree.reveal(path)
-            place = place_of(path[-1])
+            place = find_range(path[-1])
             if place is not None and place.source == self.source:
                 self._hex.mark((place.offset, place.offset + place.length), jump=False)
-        self.say_status()
+        self.show_status()
 
-    def turn_source(self, by: int) -> None:
-        """The source `by` tabs further, round the end."""
+    def cycle_source(self, by: int) -> None:
+        """Shows the source `by` tabs further, round the end."""
         sources = 0 if self.detail is None else len(self.detail.tree.sources)
         if sources > 1:
-            self.turn_to((self.source + by) % sources)
+            self.show_source((self.source + by) % sources)
         else:
-            self._bars.say("there is no other source: nothing here was decompressed or joined", "bar-warning")
+            self._bars.show_message("there is no other source: nothing here was decompressed or joined", "bar-warning")
 
-    def turn_to(self, source: int) -> None:
-        """Another source in the hex pane."""
+    def show_source(self, source: int) -> None:
+        """Shows another source in the hex pane."""
         detail = self.detail
-        if detail is not None and self._hex.shows == (detail.row, source):
+        if detail is not None and self._hex.shown_source == (detail.row, source):
             return
         self.source = source
         if detail is None:
@@ -211,18 +212,23 @@ class DetailView:
         self._say_heads()
 
     def select_row(self, row: int, what: str = "") -> None:
-        """Selects a row of those that were announced, or says why that cannot be."""
+        """Selects an announced row, or shows why that is impossible.
+
+        what: names the row in that message.
+        """
         if row < self._timeline.timeline.first:
-            self._bars.say(f"{what}message {row + 1} {LEFT}", "bar-warning")
-        elif self._timeline.timeline.shows(row):
+            self._bars.show_message(f"{what}message {row + 1} {EVICTED}", "bar-warning")
+        elif self._timeline.timeline.is_shown(row):
             self._timeline.select_row(row)
         else:
-            self._bars.say(f"the filter hides {what}message {row + 1}: an empty filter (/) shows all", "bar-warning")
+            self._bars.show_message(
+                f"the filter hides {what}message {row + 1}: an empty filter (/) shows all", "bar-warning"
+            )
 
-    def select_at(self, row: int, where: Callable[[Tree], Place | None]) -> None:
-        """Selects a row and, when it is decoded, the field at a place in it, if there is one; see select_row."""
-        self._search.found, self._aim = None, (row, where)
+    def select_place(self, row: int, where: Callable[[Tree], ByteRange | None]) -> None:
+        """Selects a row and, after it is decoded, the field at a place in it."""
+        self._search.result, self._target = None, (row, where)
         if self._is_selected(row):
-            self.point()
+            self.select_found()
         else:
             self.select_row(row)

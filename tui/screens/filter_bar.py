@@ -1,9 +1,9 @@
-"""The line for a filter or a search, which helps while one types.
+"""The input line for a filter or a search, with advice while you type.
 
-Theory. Each letter is answered: a sign and a colour say whether what stands there is a filter, the line above says why
-not, and a list above that how the word at the cursor may go on. One thread looks at each text, another reads what
-there is to offer, and what they say is shown if it speaks of what stands there by then; so no key waits. Enter takes
-what was typed, whatever is offered; Tab takes an offer, and the next one when it is pressed again.
+Theory. Each letter gets an answer: a sign and a colour say whether the text is a valid filter, the line above says why
+not, and a list above that completes the word at the cursor. One thread judges the text, another reads names and values,
+and their results are shown if the text is still the same; so no key waits. Enter takes the text as it is, Tab takes a
+completion, and the next one when it is pressed again.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from textual.message import Message
 
 from analyzer.columns.text import safe_text
 from analyzer.query.filter.errors import Span
-from tui.background import Background
-from tui.model.completion import NOTHING, Offer, Offers, State, Verdict, about_field
-from tui.model.prompting import Look, Prompter
-from tui.screens.ask import AskLine, Question
+from tui.background import BackgroundWorker
+from tui.model.completion import NO_COMPLETIONS, Completion, Completions, TextState, TextVerdict, describe_field
+from tui.model.drawing import Spans
+from tui.model.input_advice import InputAdvice, InputAdvisor
 from tui.screens.chooser import Choice, Chooser
-from tui.screens.text_line import BarLine
+from tui.screens.input_line import BarLine, LineDialog, LineQuestion
 from tui.theme import Palette
-from tui.widgets.bar import Bar, Part
-from tui.widgets.cutting import Spans
+from tui.widgets.bars import Bar, BarPart
 from tui.widgets.pane import Pane
 
 FOOT = 2
@@ -37,7 +36,7 @@ FOOT = 2
 HELP = " Tab: go on, Up: back"
 ENTER = " Enter applies it, Esc leaves "
 
-_STYLES = {State.WHOLE: "text", State.BEGUN: "dim", State.WRONG: "error"}
+_STYLES = {TextState.WHOLE: "text", TextState.BEGUN: "dim", TextState.WRONG: "error"}
 
 _Answer = TypeVar("_Answer")
 
@@ -50,11 +49,11 @@ LEAST = 16
 """Cells that are left for what an offer is."""
 
 
-class OffersPane(Pane):
-    """Some offers; the cursor is on none of them until one is taken."""
+class CompletionPane(Pane):
+    """Shows completions; the cursor is on none until one is taken."""
 
-    class Taken(Message):
-        """An offer was clicked."""
+    class CompletionClick(Message):
+        """A completion was clicked."""
 
         def __init__(self, place: int) -> None:
             super().__init__()
@@ -62,52 +61,55 @@ class OffersPane(Pane):
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
-        self.styles_of = {**palette.styles, "": palette.styles["bar"]}
+        self.palette_styles = {**palette.styles, "": palette.styles["bar"]}
         self.can_focus = False
-        self.offers: Sequence[Offer] = ()
+        self.completions: Sequence[Completion] = ()
         self.display = False
 
     @property
     def count(self) -> int:
-        """See Pane."""
-        return len(self.offers)
+        """The number of completions."""
+        return len(self.completions)
 
     @property
     def has_focus(self) -> bool:  # type: ignore[override] # keys go to the line, and yet this is where the cursor is
-        """It looks so."""
+        """True, so that the cursor looks active while the input line has the focus."""
         return True
 
-    def show(self, offers: Sequence[Offer], room: int) -> None:
-        """Shows others, none of them taken; `room` lines are left for them."""
+    def show(self, offers: Sequence[Completion], room: int) -> None:
+        """Shows others, none of them selected, in at most `room` lines."""
         height = min(len(offers), MOST, max(room, 0))
         if height != (self.styles.height.value if self.display and self.styles.height else 0):
             self.display = height > 0
             self.styles.height = height
-        if offers != self.offers or self.cursor >= 0:
-            self.offers = offers
+        if offers != self.completions or self.cursor >= 0:
+            self.completions = offers
             self.cursor, self.top = -1, 0
-            self.anew()
+            self.invalidate()
 
-    def take(self, place: int) -> None:
-        """Marks one."""
+    def select(self, place: int) -> None:
+        """Selects one."""
         self.place_cursor(place)
 
-    def spans(self, line: int) -> Spans:
-        """See Pane."""
-        offer = self.offers[line]
-        about = about_field(offer.text) if offer.about is None else offer.about
+    def get_spans(self, line: int) -> Spans:
+        """Returns a completion and its description."""
+        offer = self.completions[line]
+        about = describe_field(offer.text) if offer.about is None else offer.about
         spans = [("bar", TAKEN if line == self.cursor else FREE)]
         spans.append(("bar-key" if offer.about is None else "bar-title", offer.text))
         room = self.inner.width - len(FREE) - cell_len(safe_text(offer.text, WIDEST)) - len(GAP)
         return [*spans, ("bar", GAP), ("bar-dim", about)] if about and room >= LEAST else spans
 
-    def clicked(self, line: int, column: int) -> None:
-        """See Pane."""
-        self.post_message(self.Taken(line))
+    def handle_click(self, line: int, column: int) -> None:
+        """Posts the clicked completion."""
+        self.post_message(self.CompletionClick(line))
 
 
-class FilterBar(AskLine[_Answer]):
-    """A line at the foot of the screen with somebody who helps; see AskLine."""
+class FilterBar(LineDialog[_Answer]):
+    """A LineDialog with advice while you type.
+
+    advice: the last advice for the present text; None if more has been read since.
+    """
 
     DEFAULT_CSS = """
     FilterBar Horizontal { height: 1; }
@@ -116,193 +118,195 @@ class FilterBar(AskLine[_Answer]):
     FilterBar Input { width: 1fr; padding: 0 1 0 0; }
     """
 
-    def __init__(self, palette: Palette, question: Question[_Answer], prompter: Prompter) -> None:
+    def __init__(self, palette: Palette, question: LineQuestion[_Answer], prompter: InputAdvisor) -> None:
         super().__init__(palette, question)
-        self.prompter = prompter
+        self.advisor = prompter
         self.sign = Bar(palette, "", id="sign")
-        self.pane = OffersPane(palette, id="offers")
-        self.seen: Look | None = None
+        self.pane = CompletionPane(palette, id="offers")
+        self.advice: InputAdvice | None = None
         """What was said last of a text, if nothing has been learned since."""
-        self._looker, self._reader = (Background(self.call_later) for _ in range(2))
+        self._looker, self._reader = (BackgroundWorker(self.call_later) for _ in range(2))
         self._asked: tuple[str, int] | None = None
-        self._wants_offers = False
+        self._wants_completions = False
         self._owed = 0
         """What Tab was pressed for before there were names."""
-        self._turning: Offers | None = None
+        self._cycled: Completions | None = None
         """What Tab goes round in; the text is one of these offers while it does."""
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields completions, hint, sign and input line."""
         with Vertical():
             yield self.pane
-            yield self.said
+            yield self.hint_bar
             with Horizontal():
                 yield self.sign
                 yield self.line
 
     def on_mount(self) -> None:
-        """Begins to look. Names are read when the line is on the screen: the first time, a third of a second."""
-        self.prompter.history.begin()
+        """Starts the two threads; names are read after the line has been painted."""
+        self.advisor.history.begin()
         self._looker.start()
-        self._look()
+        self._submit_text()
         self.call_after_refresh(self._begin_to_read)
 
     def _begin_to_read(self) -> None:
-        self._reader.ask("names", self.prompter.read_names, self._look_again)
+        self._reader.submit("names", self.advisor.read_names, self._resubmit_text)
         self._reader.start()
 
     def on_unmount(self) -> None:
-        """Nobody wants to know any more."""
+        """Stops the two threads."""
         self._looker.stop()
         self._reader.stop()
 
     @property
     def is_reading(self) -> bool:
-        """Whether there may be more to offer in a moment."""
-        is_known = self.prompter.known.names is not None
-        return not is_known or self.seen is None or self.seen.offers.missing is not None
+        """Whether more completions may come in a moment."""
+        is_known = self.advisor.sources.names is not None
+        return not is_known or self.advice is None or self.advice.offers.missing is not None
 
     # What stands there is looked at.
 
-    def _look(self) -> None:
-        prompter, text, cursor = self.prompter, self.line.value, self.line.cursor_position
+    def _submit_text(self) -> None:
+        prompter, text, cursor = self.advisor, self.line.value, self.line.cursor_position
         if (text, cursor) != self._asked:
             self._asked = text, cursor
-            self._looker.ask("look", lambda: prompter.look(text, cursor), self._take_look)
+            self._looker.submit("look", lambda: prompter.advise(text, cursor), self._take_advice)
 
-    def _look_again(self, _: None) -> None:
-        """There is more to offer than there was."""
-        self._asked = self.seen = None
-        self._look()
+    def _resubmit_text(self, _: None) -> None:
+        """Judges the text again, because more was read."""
+        self._asked = self.advice = None
+        self._submit_text()
 
-    def changed(self) -> None:
-        """See AskLine. What was said stays until the new text has been looked at, lest it flickers at every letter."""
-        wrong = self.underlined.wrong
+    def handle_change(self) -> None:
+        """Judges the new text; the verdict of the old one stays until then, so that nothing flickers."""
+        wrong = self.highlighter.error
         if wrong is not None and wrong.stop > len(self.line.value):
-            self.underlined.wrong = None
-        self._go_on()
+            self.highlighter.error = None
+        self._follow_cursor()
 
-    @on(BarLine.Moved)
-    def _go_on(self) -> None:
-        """The text or the cursor is another one."""
-        if self._turning is not None and not self._is_taken(self._turning):
-            self._turning = None
-        self._wants_offers, self._owed = False, 0
-        self._look()
+    @on(BarLine.CursorMove)
+    def _follow_cursor(self) -> None:
+        """Judges the text for the new cursor position."""
+        if self._cycled is not None and not self._is_inserted(self._cycled):
+            self._cycled = None
+        self._wants_completions, self._owed = False, 0
+        self._submit_text()
         if not self.line.selection.is_empty:
-            self._show_offers(NOTHING)
+            self._show_completions(NO_COMPLETIONS)
 
-    def _take_look(self, look: Look) -> None:
-        line, prompter = self.line, self.prompter
+    def _take_advice(self, look: InputAdvice) -> None:
+        line, prompter = self.line, self.advisor
         if (look.text, look.cursor) != (line.value, line.cursor_position):
             return
-        self.seen = look
-        self._say_verdict(look.verdict)
-        if self._turning is None:
-            self._show_offers(look.offers)
+        self.advice = look
+        self._show_verdict(look.verdict)
+        if self._cycled is None:
+            self._show_completions(look.offers)
         missing = look.offers.missing
         if missing is not None:
-            self._reader.ask("values", lambda: prompter.read_values(missing), self._look_again)
-        if self._owed and prompter.known.names is not None:
-            self._turn(self._owed)
+            self._reader.submit("values", lambda: prompter.read_values(missing), self._resubmit_text)
+        if self._owed and prompter.sources.names is not None:
+            self._cycle(self._owed)
 
-    def say_hint(self, beside: str = HELP) -> None:
-        """See AskLine."""
-        super().say_hint(beside)
+    def show_hint(self, beside: str = HELP) -> None:
+        """Shows the question, and the keys that help."""
+        super().show_hint(beside)
 
-    def _say_verdict(self, verdict: Verdict) -> None:
-        """Sign, colour and words for what stands there."""
+    def _show_verdict(self, verdict: TextVerdict) -> None:
+        """Shows a verdict by sign, colour and text."""
         state = verdict.state
         if verdict.why:
-            self.say([Part("bar-error" if state is State.WRONG else "bar-dim", f" {verdict.why}")], ENTER)
+            self.show_above([BarPart("bar-error" if state is TextState.WRONG else "bar-dim", f" {verdict.why}")], ENTER)
         else:
-            self.say_hint()
-        self.sign.say([Part(_STYLES[state], f"{state.value} ")])
-        self.underlined.style = self.palette.styles["text"] if state is State.WHOLE else Style.null()
-        self.underlined.wrong = verdict.where
+            self.show_hint()
+        self.sign.show([BarPart(_STYLES[state], f"{state.value} ")])
+        self.highlighter.style = self.palette.styles["text"] if state is TextState.WHOLE else Style.null()
+        self.highlighter.error = verdict.span
         self.line.refresh()
 
-    def refuse(self, why: str, wrong: Span | None) -> None:
-        """See AskLine."""
-        self._say_verdict(Verdict(State.WRONG, why, wrong))
-        super().refuse(why, wrong)
+    def show_error(self, why: str, wrong: Span | None) -> None:
+        """Shows an error with the sign of a wrong text."""
+        self._show_verdict(TextVerdict(TextState.WRONG, why, wrong))
+        super().show_error(why, wrong)
 
-    def taken(self, text: str) -> None:
-        """See AskLine: it is an earlier one from now on."""
-        self.prompter.history.add(text)
+    def handle_accept(self, text: str) -> None:
+        """Adds the text to the history."""
+        self.advisor.history.add(text)
 
     # Ways to go on.
 
-    def _show_offers(self, offers: Offers) -> None:
-        is_wanted = self.line.selection.is_empty and (self._wants_offers or not offers.asked_for)
+    def _show_completions(self, offers: Completions) -> None:
+        is_wanted = self.line.selection.is_empty and (self._wants_completions or not offers.on_request)
         self.pane.show(offers.items if is_wanted else (), self.size.height - FOOT - 1)
 
-    def help(self, key: str) -> None:
-        """A key that helps was pressed in the line."""
-        history = self.prompter.history
+    def press_help_key(self, key: str) -> None:
+        """Handles a key of the input line: earlier entries, or completions."""
+        history = self.advisor.history
         if key == "older":
-            self._put(history.older(self.line.value))
+            self._set_text(history.go_older(self.line.value))
         elif key == "newer":
-            self._put(history.newer())
+            self._set_text(history.go_newer())
         elif key == "search":
             choices = [Choice((("", entry),), entry) for entry in history.entries]
             self.app.push_screen(Chooser(self.palette, f"{self.question.name}: earlier ones", choices), self._recall)
         else:
-            self._turn(1 if key == "next" else -1)
+            self._cycle(1 if key == "next" else -1)
 
     def _recall(self, answer: tuple[str] | None) -> None:
         if answer is not None:
-            self._put(*answer)
+            self._set_text(*answer)
 
-    def _put(self, text: str | None) -> None:
+    def _set_text(self, text: str | None) -> None:
         if text is not None:
-            self.line.put(text, len(text))
+            self.line.set_text(text, len(text))
 
-    def _turn(self, by: int) -> None:
-        """Takes the first offer, or another one in the place of the one that was taken."""
-        if self._turning is not None:
-            self._take(self._turning, (self.pane.cursor + by) % len(self._turning.items))
+    def _cycle(self, by: int) -> None:
+        """Inserts the first completion, or another one in place of the last."""
+        if self._cycled is not None:
+            self._insert(self._cycled, (self.pane.cursor + by) % len(self._cycled.items))
             return
         line = self.line
         if not line.selection.is_empty:
             line.cursor_position = line.cursor_position
-        look = self._current()
+        look = self._get_advice()
         if look is None:
             self._owed = by
-        elif look.offers.items and look.offers.asked_for and not self._wants_offers:
-            self._wants_offers = True
-            self._show_offers(look.offers)
+        elif look.offers.items and look.offers.on_request and not self._wants_completions:
+            self._wants_completions = True
+            self._show_completions(look.offers)
         elif look.offers.items:
-            self._show_offers(look.offers)
-            self._take(look.offers, 0 if by > 0 else len(look.offers.items) - 1)
+            self._show_completions(look.offers)
+            self._insert(look.offers, 0 if by > 0 else len(look.offers.items) - 1)
 
-    def _current(self) -> Look | None:
-        """What there is to say of the text as it is: who types faster than a thread looks waits for it here. None while
-        names are being read."""
-        look, line, prompter = self.seen, self.line, self.prompter
-        if prompter.known.names is None:
+    def _get_advice(self) -> InputAdvice | None:
+        """Returns the advice for the present text, and waits for it if you type faster than the thread.
+
+        None while names are being read.
+        """
+        look, line, prompter = self.advice, self.line, self.advisor
+        if prompter.sources.names is None:
             return None
         if look is None or (look.text, look.cursor) != (line.value, line.cursor_position):
-            look = self.seen = prompter.look(line.value, line.cursor_position)
+            look = self.advice = prompter.advise(line.value, line.cursor_position)
         return look
 
-    @on(OffersPane.Taken)
-    def _take_clicked(self, message: OffersPane.Taken) -> None:
-        look = self._current()
-        offers = self._turning or (None if look is None else look.offers)
-        if offers is not None and self.pane.offers == offers.items:
-            self._take(offers, message.place)
-            self._turning = None
-            self._show_offers(NOTHING)
+    @on(CompletionPane.CompletionClick)
+    def _take_clicked(self, message: CompletionPane.CompletionClick) -> None:
+        look = self._get_advice()
+        offers = self._cycled or (None if look is None else look.offers)
+        if offers is not None and self.pane.completions == offers.items:
+            self._insert(offers, message.place)
+            self._cycled = None
+            self._show_completions(NO_COMPLETIONS)
 
-    def _take(self, offers: Offers, place: int) -> None:
+    def _insert(self, offers: Completions, place: int) -> None:
         text, word = self.line.value, offers.items[place].text
-        self._turning = offers._replace(end=offers.begin + len(word)) if len(offers.items) > 1 else None
-        self.line.put(text[: offers.begin] + word + text[offers.end :], offers.begin + len(word))
-        self.pane.take(place)
+        self._cycled = offers._replace(end=offers.begin + len(word)) if len(offers.items) > 1 else None
+        self.line.set_text(text[: offers.begin] + word + text[offers.end :], offers.begin + len(word))
+        self.pane.select(place)
 
-    def _is_taken(self, turning: Offers) -> bool:
-        """Whether the text is still as Tab has left it."""
+    def _is_inserted(self, turning: Completions) -> bool:
+        """Returns whether the text is still as Tab has left it."""
         line = self.line
         return line.cursor_position == turning.end and any(
             line.value[turning.begin : turning.end] == item.text for item in turning.items

@@ -1,11 +1,11 @@
-"""A page of things that unfold: kinds of findings, packets, the messages of a conversation.
+"""The base of pages whose lines unfold: kinds of findings, packets, the messages of a conversation.
 
-Theory. What a page has are heads, one line each, and lines beneath those that are unfolded (tui.model.accordion). To
-unfold all of a million messages is a wish that is fulfilled where somebody looks: what comes into sight is unfolded
-then. Lines that come in above the cursor must not move it on the screen, so the places are moved with them, and a
-step forwards or backwards goes over what is unfolded on its way.
+Theory. A page has items, one line each, and more lines beneath those that are unfolded (tui.model.fold_list). Unfolding
+all of a million messages happens on demand: an item is unfolded when it comes into sight. Lines that are inserted above
+the cursor must not move it on the screen, so cursor and scroll position move with them, and a step forwards or
+backwards passes over what is unfolded on its way.
 
-What the lines say does not depend on the width, so they are made once, and anew when the user asks for it.
+Lines do not depend on the width, so they are made once, and again on request.
 """
 
 from __future__ import annotations
@@ -19,149 +19,149 @@ from textual.strip import Strip
 
 from analyzer.render.lines import Line
 from tui import keys
-from tui.model.accordion import Accordion, Spot
+from tui.model.drawing import Spans
+from tui.model.fold_list import FoldLine, FoldList
 from tui.model.leads import Lead
-from tui.screens.page import Entry, Page, PagePane
+from tui.screens.page import Page, PageLine, PagePane
 from tui.theme import Palette
-from tui.widgets.bar import Part
-from tui.widgets.cutting import Spans
+from tui.widgets.bars import BarPart
 
 OPEN, FOLDED, PLAIN = "▾ ", "▸ ", "  "
 
 
-class Contents(Protocol):
-    """What a page shows, for the thread that paints."""
+class FoldContents(Protocol):
+    """The content of a page whose lines unfold; used by the thread that paints."""
 
     @property
-    def accordion(self) -> Accordion:
-        """Where each line is."""
+    def fold_list(self) -> FoldList:
+        """The positions of lines."""
 
-    def head(self, head: int) -> Line:
-        """What a head says."""
+    def make_head(self, head: int) -> Line:
+        """Returns the head of an item."""
 
-    def beneath(self, head: int, at: int) -> Line:
-        """What a line beneath an unfolded head says; they are counted from 0."""
+    def make_child(self, head: int, at: int) -> Line:
+        """Returns a line beneath an unfolded head, counted from 0."""
 
-    def unfolds(self, head: int) -> bool:
-        """Whether there is anything beneath a head."""
+    def can_unfold(self, head: int) -> bool:
+        """Returns whether an item has lines beneath it."""
 
     def unfold(self, head: int) -> int:
-        """Unfolds a head; how many more lines there are now. They may be others, and more, before long."""
+        """Unfolds an item; returns the number of lines that were added. They may change before long."""
 
     def fold(self, head: int) -> int:
-        """Folds it; how many fewer lines there are."""
+        """Folds an item; returns the number of lines that were removed."""
 
-    def lead(self, spot: Spot) -> Lead | None:
-        """Where Enter on a line leads."""
+    def find_lead(self, spot: FoldLine) -> Lead | None:
+        """Returns the lead of a line, or None."""
 
 
 class FoldingPane(PagePane):
-    """Shows Contents, or while there are none, what a page shows before its lines are there."""
+    """Shows FoldContents, or a text while there are none."""
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("folding")
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("folding")
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
-        self.contents: Contents | None = None
-        self._all = False
+        self.contents: FoldContents | None = None
+        self._unfolds_all = False
         self._kept_folded: set[int] = set()
 
-    def say(self, text: str) -> None:
-        """Shows a sentence, and no contents."""
-        self.contents, self.entries = None, (Entry((("dim", text),)),)
-        self.recount()
+    def show_text(self, text: str) -> None:
+        """Shows a text without contents."""
+        self.contents, self.page_lines = None, (PageLine((("dim", text),)),)
+        self.update_count()
 
     @property
     def count(self) -> int:
-        """See Pane."""
-        return super().count if self.contents is None else self.contents.accordion.lines
+        """The number of lines."""
+        return super().count if self.contents is None else self.contents.fold_list.lines
 
-    def spans(self, line: int) -> Spans:
-        """See Pane."""
+    def get_spans(self, line: int) -> Spans:
+        """Returns a line with its fold mark."""
         contents = self.contents
         if contents is None:
-            return super().spans(line)
-        head, beneath = contents.accordion.at(line)
+            return super().get_spans(line)
+        head, beneath = contents.fold_list.locate(line)
         if beneath:
-            return (("", PLAIN), *contents.beneath(head, beneath - 1))
-        unfolded = contents.accordion.height(head) is not None
-        mark = OPEN if unfolded else FOLDED if contents.unfolds(head) else PLAIN
-        return (("dim", mark), *contents.head(head))
+            return (("", PLAIN), *contents.make_child(head, beneath - 1))
+        unfolded = contents.fold_list.get_height(head) is not None
+        mark = OPEN if unfolded else FOLDED if contents.can_unfold(head) else PLAIN
+        return (("dim", mark), *contents.make_head(head))
 
-    def show(self, contents: Contents, at: int = 0) -> None:
-        """Shows others, with the cursor on a head."""
-        self.contents, self._all = contents, False
+    def show_contents(self, contents: FoldContents, at: int = 0) -> None:
+        """Shows other contents, with the cursor on the item `at`."""
+        self.contents, self._unfolds_all = contents, False
         self._kept_folded.clear()
         self.cursor = self.top = 0
-        self.recount()
-        self.place_cursor(contents.accordion.line_of(at) if self.count else 0)
+        self.update_count()
+        self.place_cursor(contents.fold_list.find_line(at) if self.count else 0)
 
     @property
-    def spot(self) -> Spot | None:
-        """What the cursor is on."""
-        return None if self.contents is None or not self.count else self.contents.accordion.at(self.cursor)
+    def current_line(self) -> FoldLine | None:
+        """The line of the cursor, or None."""
+        return None if self.contents is None or not self.count else self.contents.fold_list.locate(self.cursor)
 
     @property
-    def top_spot(self) -> Spot | None:
-        """What the first line seen shows."""
-        return None if self.contents is None or not self.count else self.contents.accordion.at(self.top)
+    def top_line(self) -> FoldLine | None:
+        """The first visible line, or None."""
+        return None if self.contents is None or not self.count else self.contents.fold_list.locate(self.top)
 
-    def changed(self, spot: Spot | None, top: Spot | None) -> None:
-        """There are other lines: `spot` is selected, and `top` is the first line seen, where that can be."""
+    def restore_lines(self, spot: FoldLine | None, top: FoldLine | None) -> None:
+        """Selects a line and scrolls to another one, after the contents have changed."""
         if self.contents is not None:
-            accordion = self.contents.accordion
-            self.cursor = 0 if spot is None else accordion.line_of(spot.head) + spot.beneath
-            self.top = 0 if top is None else accordion.line_of(top.head) + top.beneath
-        self.recount()
+            accordion = self.contents.fold_list
+            self.cursor = 0 if spot is None else accordion.find_line(spot.head) + spot.offset
+            self.top = 0 if top is None else accordion.find_line(top.head) + top.offset
+        self.update_count()
         self.place_cursor(self.cursor)
 
-    def grown(self, line: int, more: int) -> None:
-        """Beneath the head on a line there are so many more lines now."""
+    def add_lines(self, line: int, more: int) -> None:
+        """Adapts cursor and scroll position to lines that were added beneath a head."""
         if self.cursor > line:
             self.cursor = max(self.cursor + more, line)
         if self.top > line:
             self.top = max(self.top + more, line)
-        self.recount()
+        self.update_count()
 
-    def made(self, size: Size) -> list[Strip]:
-        """See Painted."""
-        if self._all and self.contents is not None:
-            self._unfold_seen(self.contents)
-        return super().made(size)
+    def make_strips(self, size: Size) -> list[Strip]:
+        """Returns the visible lines; unfolds them first if all are to be unfolded."""
+        if self._unfolds_all and self.contents is not None:
+            self._unfold_visible(self.contents)
+        return super().make_strips(size)
 
-    def _unfold_seen(self, contents: Contents) -> None:
+    def _unfold_visible(self, contents: FoldContents) -> None:
         line = self.top
         while line < min(self.top + self.inner.height, self.count):
-            head = contents.accordion.at(line).head
-            begin = contents.accordion.line_of(head)
+            head = contents.fold_list.locate(line).head
+            begin = contents.fold_list.find_line(head)
             more = self._unfold_if_wanted(head)
             if more and self.cursor > begin:
                 self.cursor += more
                 self._scroll_to_line(self.cursor)
-            line = begin + 1 + (contents.accordion.height(head) or 0)
+            line = begin + 1 + (contents.fold_list.get_height(head) or 0)
 
     def _unfold_if_wanted(self, head: int) -> int:
-        """Unfolds a head because all are to be; how many more lines there are."""
+        """Unfolds an item if all are to be unfolded; returns the number of lines that were added."""
         contents = self.contents
-        if contents is None or head in self._kept_folded or contents.accordion.height(head) is not None:
+        if contents is None or head in self._kept_folded or contents.fold_list.get_height(head) is not None:
             return 0
         self._strips.clear()
-        return contents.unfold(head) if contents.unfolds(head) else 0
+        return contents.unfold(head) if contents.can_unfold(head) else 0
 
-    def _on_the_way(self, line: int, by: int) -> int:
-        """Where a step of `by` lines leads from a line, when all on the way is unfolded; the cursor keeps its spot."""
+    def _unfold_on_way(self, line: int, by: int) -> int:
+        """Returns the line that a step of `by` lines leads to, after unfolding the items on its way."""
         contents, aim = self.contents, line + by
-        if contents is None or not self._all:
+        if contents is None or not self._unfolds_all:
             return aim
-        head = contents.accordion.at(line).head
-        while by > 0 and head < contents.accordion.heads and contents.accordion.line_of(head) < aim:
-            self._move_down(contents.accordion.line_of(head), self._unfold_if_wanted(head))
+        head = contents.fold_list.locate(line).head
+        while by > 0 and head < contents.fold_list.heads and contents.fold_list.find_line(head) < aim:
+            self._move_down(contents.fold_list.find_line(head), self._unfold_if_wanted(head))
             head += 1
-        while by < 0 and head > 0 and contents.accordion.line_of(head) > aim:
+        while by < 0 and head > 0 and contents.fold_list.find_line(head) > aim:
             head -= 1
             more = self._unfold_if_wanted(head)
             aim += more
-            self._move_down(contents.accordion.line_of(head), more)
+            self._move_down(contents.fold_list.find_line(head), more)
         return aim
 
     def _move_down(self, line: int, more: int) -> None:
@@ -169,11 +169,11 @@ class FoldingPane(PagePane):
         self.top += more * (self.top > line)
 
     def _step(self, by: int) -> None:
-        self.go(self._on_the_way(self.cursor, by))
+        self.move_cursor(self._unfold_on_way(self.cursor, by))
 
-    def scroll_lines(self, top: int) -> None:
-        """See Pane."""
-        super().scroll_lines(self._on_the_way(self.top, top - self.top))
+    def set_top_line(self, top: int) -> None:
+        """Scrolls to a line, and unfolds the items on the way."""
+        super().set_top_line(self._unfold_on_way(self.top, top - self.top))
 
     def _action_down(self) -> None:
         self._step(1)
@@ -188,76 +188,76 @@ class FoldingPane(PagePane):
         self._step(-max(self.inner.height - 1, 1))
 
     def _action_bottom(self) -> None:
-        if self._all and self.contents is not None:
-            self._unfold_if_wanted(self.contents.accordion.heads - 1)
+        if self._unfolds_all and self.contents is not None:
+            self._unfold_if_wanted(self.contents.fold_list.heads - 1)
         super()._action_bottom()
 
-    def clicked(self, line: int, column: int) -> None:
-        """See Pane: a click on the mark folds."""
-        if column < len(PLAIN) and self.spot is not None and not self.spot.beneath:
-            self.turn()
+    def handle_click(self, line: int, column: int) -> None:
+        """Folds or unfolds an item if its mark was clicked."""
+        if column < len(PLAIN) and self.current_line is not None and not self.current_line.offset:
+            self.toggle()
 
-    def _turn(self, spot: Spot, *, unfold: bool) -> None:
-        """Unfolds or folds the head of a spot, which is selected then."""
+    def _set_unfolded(self, spot: FoldLine, *, unfold: bool) -> None:
+        """Unfolds or folds the item of a line, and selects its head."""
         contents = self.contents
         if contents is None:
             return
-        line = contents.accordion.line_of(spot.head)
-        if unfold and contents.unfolds(spot.head):
+        line = contents.fold_list.find_line(spot.head)
+        if unfold and contents.can_unfold(spot.head):
             self._kept_folded.discard(spot.head)
             contents.unfold(spot.head)
         elif not unfold:
             self._kept_folded.add(spot.head)
             contents.fold(spot.head)
-        self.recount()
+        self.update_count()
         self.place_cursor(line)
         if unfold:
-            self.show_below(contents.accordion.height(spot.head) or 0)
+            self.show_below(contents.fold_list.get_height(spot.head) or 0)
 
-    def turn(self) -> None:
-        """Unfolds what the cursor is on, or folds it."""
-        spot, contents = self.spot, self.contents
+    def toggle(self) -> None:
+        """Unfolds the item under the cursor, or folds it."""
+        spot, contents = self.current_line, self.contents
         if spot is not None and contents is not None:
-            self._turn(spot, unfold=contents.accordion.height(spot.head) is None)
+            self._set_unfolded(spot, unfold=contents.fold_list.get_height(spot.head) is None)
 
     def _action_fold(self) -> None:
-        self.turn()
+        self.toggle()
 
     def _action_inward(self) -> None:
-        spot, contents = self.spot, self.contents
+        spot, contents = self.current_line, self.contents
         if spot is None or contents is None:
             return
-        if contents.accordion.height(spot.head) is None:
-            self._turn(spot, unfold=True)
-        elif not spot.beneath:
+        if contents.fold_list.get_height(spot.head) is None:
+            self._set_unfolded(spot, unfold=True)
+        elif not spot.offset:
             self._step(1)
 
     def _action_outward(self) -> None:
-        spot, contents = self.spot, self.contents
+        spot, contents = self.current_line, self.contents
         if spot is None or contents is None:
             return
-        if spot.beneath:
-            self.go(contents.accordion.line_of(spot.head))
+        if spot.offset:
+            self.move_cursor(contents.fold_list.find_line(spot.head))
         else:
-            self._turn(spot, unfold=False)
+            self._set_unfolded(spot, unfold=False)
 
     def _action_unfold_all(self) -> None:
-        self._all = True
+        self._unfolds_all = True
         self._kept_folded.clear()
         self.repaint()
 
     def _action_fold_all(self) -> None:
-        spot, contents = self.spot, self.contents
+        spot, contents = self.current_line, self.contents
         if spot is not None and contents is not None:
-            self._all = False
+            self._unfolds_all = False
             self._kept_folded.clear()
-            for head in reversed(contents.accordion.unfolded):
+            for head in reversed(contents.fold_list.unfolded):
                 contents.fold(head)
-            self.changed(Spot(spot.head, 0), None)
+            self.restore_lines(FoldLine(spot.head, 0), None)
 
 
 class FoldingPage(Page):
-    """A page whose lines unfold. A subclass begins the work that makes them, and says the title."""
+    """A page whose lines unfold; a subclass starts the work and shows the title."""
 
     HINTS: ClassVar[Sequence[tuple[str, str]]] = (
         ("Enter", "go there"),
@@ -273,27 +273,27 @@ class FoldingPage(Page):
         self._has_begun = False
 
     def begin(self) -> None:
-        """Begins the work, or begins it anew: there may be more by now."""
+        """Starts the work, or starts it again."""
         raise NotImplementedError
 
-    def remake(self) -> None:
-        """See Page: lines do not depend on the width."""
+    def rebuild(self) -> None:
+        """Starts the work once; lines do not depend on the width."""
         if not self._has_begun:
             self._has_begun = True
             self.begin()
 
-    def say_title(self, *more: Part) -> None:
-        """What stands behind the page's name in its first line."""
-        self._head.say([Part("bar-title", f" {self.heading}"), *more])
+    def show_title(self, *more: BarPart) -> None:
+        """Shows the name of the page and more parts in the title bar."""
+        self._head.show([BarPart("bar-title", f" {self.heading}"), *more])
 
-    def enter(self) -> None:
-        """See Page."""
-        contents, spot = self.pane.contents, self.pane.spot
-        lead = None if contents is None or spot is None else contents.lead(spot)
+    def follow_line(self) -> None:
+        """Closes the page with the lead of the selected line, or folds it."""
+        contents, spot = self.pane.contents, self.pane.current_line
+        lead = None if contents is None or spot is None else contents.find_lead(spot)
         if lead is not None:
             self.dismiss(lead)
         else:
-            self.pane.turn()
+            self.pane.toggle()
 
     def _action_anew(self) -> None:
         self.begin()

@@ -1,7 +1,7 @@
-"""The page of all keys, commands and signs: read, searched, and used, for Enter does what a line says.
+"""The help page of all keys, commands and signs: you can search it, and Enter runs the command of a line.
 
-Theory. Help that is written beside what it describes goes stale, so it is made of the same tables: a key that is bound
-is a line here. Words of a search are looked for in the line and in the title that it stands below.
+Theory. The page is made of the same tables that define the keys, so it is never out of date. The words of a search must
+occur in the line or in the title above it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from analyzer.render.lines import Line, plain
-from tui.crash_guard import Fenced
-from tui.keys import KEYS, TITLES, Key
-from tui.model.colouring import Rule
-from tui.screens.text_line import TextLine
+from tui.crash_guard import CrashGuard
+from tui.keys import KEYS, TITLES, KeyBinding
+from tui.model.colour_rules import CompiledRule
+from tui.model.drawing import Spans
+from tui.model.row_spans import SIGN_HELP
+from tui.screens.input_line import TextLine
 from tui.theme import Palette
-from tui.widgets.bar import Bar, Part
-from tui.widgets.cutting import Spans
-from tui.widgets.listing import SIGN_HELP
+from tui.widgets.bars import Bar, BarPart
 from tui.widgets.pane import Pane
 
 HINT = (("/", "search"), ("Enter", "do it"), ("Esc", "back"))
@@ -35,27 +35,27 @@ class HelpPane(Pane):
 
     DEFAULT_CSS = "HelpPane { height: 1fr; }"
 
-    def __init__(self, palette: Palette, said: Sequence[Said], *, id: str) -> None:
+    def __init__(self, palette: Palette, said: Sequence[HelpLine], *, id: str) -> None:
         super().__init__(palette, id=id)
-        self.said = said
+        self.help_lines = said
 
     @property
     def count(self) -> int:
-        """See Pane."""
-        return len(self.said)
+        """The number of lines."""
+        return len(self.help_lines)
 
-    def spans(self, line: int) -> Spans:
-        """See Pane."""
-        return self.said[line].line
+    def get_spans(self, line: int) -> Spans:
+        """Returns a line of the help."""
+        return self.help_lines[line].line
 
     @property
-    def key(self) -> Key | None:
-        """What the selected line is about."""
-        return self.said[self.cursor].key if self.count else None
+    def key(self) -> KeyBinding | None:
+        """The key of the selected line, or None."""
+        return self.help_lines[self.cursor].key if self.count else None
 
 
-class Help(Fenced, ModalScreen[Key]):
-    """Opens above the panes and gives the key whose line was chosen; Escape, q and ? lead back."""
+class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
+    """The help page; its result is the key of the chosen line. Escape, q and ? close it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,question_mark", "back", show=False),
@@ -68,31 +68,33 @@ class Help(Fenced, ModalScreen[Key]):
     ]
     AUTO_FOCUS = "#help"
     DEFAULT_CSS = """
-    Help { align: center middle; }
-    Help Vertical { width: 104; max-width: 100%; height: 90%; padding: 0 1; background: $surface; }
-    Help Vertical { border: round $accent; }
-    Help Input { display: none; border: none; height: 1; padding: 0; background: $surface; }
-    Help Input:focus { border: none; }
-    Help.-searching Input { display: block; }
+    HelpScreen { align: center middle; }
+    HelpScreen Vertical { width: 104; max-width: 100%; height: 90%; padding: 0 1; background: $surface; }
+    HelpScreen Vertical { border: round $accent; }
+    HelpScreen Input { display: none; border: none; height: 1; padding: 0; background: $surface; }
+    HelpScreen Input:focus { border: none; }
+    HelpScreen.-searching Input { display: block; }
     """
 
-    def __init__(self, palette: Palette, rules: Sequence[Rule] = ()) -> None:
+    def __init__(self, palette: Palette, rules: Sequence[CompiledRule] = ()) -> None:
         super().__init__()
-        self._said = help_lines(SIGN_HELP, rules)
-        self.pane = HelpPane(palette, self._said, id="help")
+        self._lines = make_help_lines(SIGN_HELP, rules)
+        self.pane = HelpPane(palette, self._lines, id="help")
         self._hint = Bar(palette, "bar", id="hint")
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields search line, help and hint."""
         with Vertical():
             yield TextLine(placeholder="words to find")
             yield self.pane
             yield self._hint
 
     def on_mount(self) -> None:
-        """Says the keys of this page."""
-        parts = [each for key, text in HINT for each in (Part("bar-key", f" {key}"), Part("bar-dim", f" {text}  "))]
-        self._hint.say(parts)
+        """Shows the keys of this page."""
+        parts = [
+            each for key, text in HINT for each in (BarPart("bar-key", f" {key}"), BarPart("bar-dim", f" {text}  "))
+        ]
+        self._hint.show(parts)
 
     def _action_search(self) -> None:
         self.add_class("-searching")
@@ -100,12 +102,12 @@ class Help(Fenced, ModalScreen[Key]):
 
     @on(Input.Changed)
     def _narrow(self, message: Input.Changed) -> None:
-        self.pane.said = fitting(self._said, message.value)
+        self.pane.help_lines = filter_lines(self._lines, message.value)
         self.pane.cursor = 0
-        self.pane.recount()
+        self.pane.update_count()
 
     def _action_move(self, by: int) -> None:
-        self.pane.go(self.pane.cursor + by)
+        self.pane.move_cursor(self.pane.cursor + by)
 
     @on(Input.Submitted)
     def _action_choose(self) -> None:
@@ -114,7 +116,7 @@ class Help(Fenced, ModalScreen[Key]):
             self.dismiss(key)
 
     def _action_leave(self) -> None:
-        """First the search, then the page."""
+        """Closes the search, or the page."""
         if not self.has_class("-searching"):
             self.dismiss(None)
             return
@@ -156,51 +158,61 @@ NOTES = (
 )
 
 
-class Said(NamedTuple):
-    """A line of the help. title: of what it stands below; key: what Enter on it does."""
+class HelpLine(NamedTuple):
+    """A line of the help.
+
+    title: of its section. key: what Enter on it does.
+    """
 
     line: Line
     title: str = ""
-    key: Key | None = None
+    key: KeyBinding | None = None
 
 
-def help_lines(signs: Sequence[tuple[str, str]], rules: Sequence[Rule]) -> list[Said]:
-    """All that is to be said. signs: of the list; rules: the colour rules in force."""
-    said: list[Said] = []
+def make_help_lines(signs: Sequence[tuple[str, str]], rules: Sequence[CompiledRule]) -> list[HelpLine]:
+    """Makes all lines.
+
+    signs: of the list. rules: the colour rules in force.
+    """
+    said: list[HelpLine] = []
     for where, title in TITLES.items():
-        said += _part(title, ((_line(key.shown, key.help), key) for key in KEYS if key.where == where and key.keys))
-    said += _part("Commands without a key", ((_line("", key.help), key) for key in KEYS if not key.keys))
-    said += _part("Signs in the list", _lines(signs))
-    said += _part("Mouse", _lines(MOUSE))
-    said += _part("Colour rules in force", ((_rule(rule), None) for rule in rules))
+        said += _make_section(
+            title, ((_make_line(key.label, key.help), key) for key in KEYS if key.place == where and key.keys)
+        )
+    said += _make_section("Commands without a key", ((_make_line("", key.help), key) for key in KEYS if not key.keys))
+    said += _make_section("Signs in the list", _make_lines(signs))
+    said += _make_section("Mouse", _make_lines(MOUSE))
+    said += _make_section("Colour rules in force", ((_make_rule_line(rule), None) for rule in rules))
     filters = [((("name", f"  {text:<{FILTER_WIDTH}}"), ("", f"  {about}")), None) for text, about in FILTERS]
-    return said + _part("Filters (/)", [*filters, *((((("", f"  {note}"),)), None) for note in NOTES)])
+    return said + _make_section("Filters (/)", [*filters, *((((("", f"  {note}"),)), None) for note in NOTES)])
 
 
-def fitting(said: Sequence[Said], words: str) -> list[Said]:
-    """The lines that have all of the words; all lines without words."""
+def filter_lines(said: Sequence[HelpLine], words: str) -> list[HelpLine]:
+    """Returns the lines that contain all words; all lines without words."""
     wanted = words.lower().split()
     if not wanted:
         return list(said)
-    return [each for each in said if each.line and all(word in _searched(each) for word in wanted)]
+    return [each for each in said if each.line and all(word in _make_search_text(each) for word in wanted)]
 
 
-def _searched(said: Said) -> str:
+def _make_search_text(said: HelpLine) -> str:
     return f"{said.title} {plain(said.line)}".lower() if said.title else ""
 
 
-def _part(title: str, lines: Iterator[tuple[Line, Key | None]] | Sequence[tuple[Line, Key | None]]) -> list[Said]:
-    found = [Said(line, title, key) for line, key in lines]
-    return [Said((("title", title),)), *found, Said(())] if found else []
+def _make_section(
+    title: str, lines: Iterator[tuple[Line, KeyBinding | None]] | Sequence[tuple[Line, KeyBinding | None]]
+) -> list[HelpLine]:
+    found = [HelpLine(line, title, key) for line, key in lines]
+    return [HelpLine((("title", title),)), *found, HelpLine(())] if found else []
 
 
-def _lines(table: Sequence[tuple[str, str]]) -> Iterator[tuple[Line, Key | None]]:
-    return ((_line(sign, text), None) for sign, text in table)
+def _make_lines(table: Sequence[tuple[str, str]]) -> Iterator[tuple[Line, KeyBinding | None]]:
+    return ((_make_line(sign, text), None) for sign, text in table)
 
 
-def _line(keys: str, text: str) -> Line:
+def _make_line(keys: str, text: str) -> Line:
     return (("name", f"  {keys:<{KEY_WIDTH}}"), ("", text))
 
 
-def _rule(rule: Rule) -> Line:
+def _make_rule_line(rule: CompiledRule) -> Line:
     return ((rule.style, f"  {rule.sign} {rule.name:<{KEY_WIDTH - 2}}"), ("", rule.filter.text))

@@ -1,12 +1,12 @@
-"""Takes over rows as they come, and lets go of those that leave.
+"""Takes over rows as they come in, has names resolved from them, and drops rows that are evicted.
 
-Theory. Rows are taken over a few times a second, however fast they come: the next time is put off by ten times what the
-last one took, so that keys always find time. Where few come, each is to be seen soon, and there is time for it. A list
-that is paused takes over nothing; reading goes on behind it.
+Theory. Rows are taken over a few times a second, however fast they come: the pause is ten times as long as the last
+takeover, so keys always find time. If few rows come, they appear sooner. A paused list takes over nothing; reading goes
+on behind it.
 
-Rows leave together: the list, its filter and what is shown forget them, then the reader is told, and only then their
-cells go (tui.loader). A page or a dialog speaks of rows that were there when it was opened, and so does a list that
-stands still. Therefore rows leave while the list alone is seen; when memory is full, what stands above it is closed.
+Rows are evicted together: the list, its filter and the detail view drop them, then the loader is told, and only then
+their cells go (tui.loader). A page or dialog is about rows that existed when it was opened, and so is a paused list. So
+rows are evicted only while the main screen alone is shown; when memory is full, the screens above it are closed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from functools import partial
 from textual.screen import Screen
 from textual.timer import Timer
 
+from analyzer.decode.name_resolver import Lore
+from analyzer.decode.resolved_names import TOPIC
+from tui.background import BackgroundWorker
 from tui.inputs import CaptureStatus, LiveCapture
-from tui.loader import End, Growth, Loader
-from tui.screens.bars import Bars
+from tui.loader import Growth, Loader, ReadingEnd
 from tui.screens.detail_view import DetailView
-from tui.screens.filter_control import FilterControl
-from tui.screens.name_learning import NameLearning
+from tui.screens.filter_and_search import FilterControl
+from tui.screens.status_bars import StatusBars
+from tui.widgets.timeline import TimelinePane
 
-MOMENT = 0.1
+FIRST_ROWS_TIMEOUT = 0.1
 """Seconds that the first screen waits for the first rows: to paint it twice takes longer than to read them."""
 
 PAUSE, SHORT_PAUSE, FEW = 0.1, 0.03, 500
@@ -36,10 +39,10 @@ SHARE = 10
 
 
 class Ingest:
-    """Takes over what a Loader announces, for a screen. live: the capture that the packets come from, if it is one.
+    """Takes over what a Loader announces, for a screen.
 
-    paused: the list stands still. saved: so many packets of a live capture that nobody keeps have been saved. follows:
-    more may come for ever.
+    live: the live capture, if any. is_paused: the list stands still. saved: packets of a live capture that were saved.
+    follows: the input may grow for ever.
     """
 
     def __init__(
@@ -50,12 +53,12 @@ class Ingest:
         filters: FilterControl,
         names: NameLearning,
         view: DetailView,
-        bars: Bars,
+        bars: StatusBars,
         say_heads: Callable[[], None],
         *,
         follows: bool,
     ) -> None:
-        self.live, self.paused, self.saved = live, False, 0
+        self.live, self.is_paused, self.saved = live, False, 0
         self.when_read: Callable[[], None] = lambda: None
         """Called when all has been read."""
         self._screen, self._loader, self._filters, self._names = screen, loader, filters, names
@@ -67,77 +70,79 @@ class Ingest:
         self._was_alone = False
 
     @property
-    def reading(self) -> bool:
-        """Whether more may come."""
+    def is_reading(self) -> bool:
+        """Whether more rows may come."""
         return self._bars.counts.is_reading
 
     @property
     def memory(self) -> int | None:
-        """Bytes that tables may hold."""
+        """Bytes that tables may hold; None: no limit."""
         return self._loader.memory
 
     @property
     def is_over(self) -> bool:
-        """Whether reading has ended, after `stop`."""
+        """Whether reading has ended, after stop()."""
         return not self._loader.is_alive()
 
     @property
     def scrolls(self) -> bool | None:
-        """Whether the list stays at its end; None where no end is awaited."""
-        return self._timeline.following and not self.paused if self.reading and self._comes_live else None
+        """Whether the list stays at its end; None if no rows are expected."""
+        return self._timeline.following and not self.is_paused if self.is_reading and self._comes_live else None
 
     @property
     def unsaved(self) -> int:
-        """Packets that were captured and that nobody keeps."""
+        """The number of captured packets that nobody keeps."""
         live = self.live
         return 0 if live is None or live.kept else max(live.health().captured - self.saved, 0)
 
     @property
-    def wire(self) -> CaptureStatus | None:
-        """What there is to say of the live capture, or of a list that stands still."""
+    def capture_status(self) -> CaptureStatus | None:
+        """The status of the live capture, or of a paused list; None without either."""
         live, waiting = self.live, 0
-        if self.paused and self._announced is not None:
+        if self.is_paused and self._announced is not None:
             waiting = self._announced.rows - self._timeline.timeline.rows
         if live is None:
-            return CaptureStatus("paused", waiting=waiting) if self.paused else None
+            return CaptureStatus("paused", waiting=waiting) if self.is_paused else None
         health, state = live.health(), str(live.state)
-        if state == "stopped" and self.reading:
+        if state == "stopped" and self.is_reading:
             state = "stopping"  # what was captured is still being read
-        if self.paused:
+        if self.is_paused:
             state = "paused"
         return CaptureStatus(state, health.captured, health.dropped, health.backlog, health.lag, waiting)
 
-    def say_title(self) -> None:
-        """The first line says how much there is now, and how the live capture stands."""
+    def show_title(self) -> None:
+        """Updates the title with the numbers of rows, and the status of the live capture."""
         live = self.live
-        self._bars.say_title(self._filters.in_force, self.wire)
-        if self._bars.take_problem(None if live is None else live.problem):
-            self._view.say_status()
+        self._bars.show_title(self._filters.in_force, self.capture_status)
+        if self._bars.set_problem(None if live is None else live.problem):
+            self._view.show_status()
 
     # Rows come in.
 
     def begin(self) -> Growth | None:
-        """Begins to read; the first rows, if they come in a moment."""
-        return self._loader.begin(MOMENT)
+        """Starts reading; returns the first rows, if they come in a moment."""
+        return self._loader.begin(FIRST_ROWS_TIMEOUT)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Reads on."""
-        self._loader.go_on(self._tell)
+        self._loader.resume(self._take_progress)
 
     def stop(self, patience: float) -> None:
-        """Ends reading; waits that many seconds for it at most."""
+        """Ends reading; waits at most `patience` seconds."""
         self._loader.stop(patience)
 
-    def _tell(self, told: Growth | End) -> None:
-        """See Loader.go_on; in its thread."""
-        self._screen.call_later(partial(self._end, told.error) if isinstance(told, End) else partial(self._grow, told))
+    def _take_progress(self, told: Growth | ReadingEnd) -> None:
+        """Passes an announcement to the thread that paints; called in the loader's thread."""
+        self._screen.call_later(
+            partial(self._end, told.error) if isinstance(told, ReadingEnd) else partial(self._grow, told)
+        )
 
     def _grow(self, growth: Growth) -> None:
         self._announced = growth
         self.show_soon()
 
     def show_soon(self, *, now: bool = False) -> None:
-        """Takes over what was announced, and shows what the filter keeps: at once, or when there is time for it."""
+        """Takes over what was announced: at once, or when the pause is over."""
         wait = 0.0 if now else self._next - time.monotonic()
         if wait <= 0:
             self.take_over()
@@ -145,62 +150,62 @@ class Ingest:
             self._timer = self._screen.set_timer(wait, self.take_over)
 
     def take_over(self, growth: Growth | None = None) -> None:
-        """Shows what has been announced, or what is given, unless the list stands still."""
+        """Shows the announced rows, or the given ones, unless the list is paused."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
         timeline = self._timeline
         began, before = time.monotonic(), timeline.timeline.rows
         self._announced = growth or self._announced
-        if self._announced is not None and self._goes_on(self._announced):
+        if self._announced is not None and self._can_take_over(self._announced):
             growth, self._announced = self._announced, None
             timeline.grow(growth.rows, growth.streams)
-            self._bars.counts = self._bars.counts.grown(growth)
+            self._bars.counts = self._bars.counts.with_growth(growth)
             self._filters.worker.grow(growth.rows)
-            self._leave(growth)
+            self._evict(growth)
             self._say_heads()
             self._view.check_partner()
             self._names.learn()
-        self._filters.show_kept()
-        self.say_title()
+        self._filters.show_matches()
+        self.show_title()
         now = time.monotonic()
         pause = SHORT_PAUSE if timeline.timeline.rows - before <= FEW else PAUSE
         self._next = now + max(pause, SHARE * (now - began))
 
-    def _goes_on(self, growth: Growth) -> bool:
-        """Whether the list takes over what was announced; one that stands still does when it must lose rows."""
-        if self.paused and growth.pressing and growth.first > self._timeline.timeline.first:
-            self.paused = False
-            self._bars.warn("the list goes on: messages that stood in it leave memory")
-        return not self.paused
+    def _can_take_over(self, growth: Growth) -> bool:
+        """Returns whether the list takes rows over; a paused one resumes if it must lose rows."""
+        if self.is_paused and growth.pressing and growth.first > self._timeline.timeline.first:
+            self.is_paused = False
+            self._bars.show_warning("the list goes on: messages that stood in it leave memory")
+        return not self.is_paused
 
-    def pause(self) -> None:
-        """The list stands still, or takes over all that has come meanwhile."""
-        self.paused = not self.paused
+    def toggle_pause(self) -> None:
+        """Pauses the list, or takes over all that has come meanwhile."""
+        self.is_paused = not self.is_paused
         self.show_soon(now=True)
         self._say_heads()
 
     def _end(self, error: Exception | None) -> None:
         bars, timeline = self._bars, self._timeline
-        self.paused = False
+        self.is_paused = False
         self.take_over()
         self._filters.worker.end()
-        timeline.end()
-        bars.counts = bars.counts.ended(error)
+        timeline.finish()
+        bars.counts = bars.counts.with_end(error)
         self._say_heads()
-        self.say_title()
+        self.show_title()
         if error is not None:
             if not timeline.timeline.rows:
                 self._screen.app.exit(error)
-            bars.say(str(error), "bar-error")
+            bars.show_message(str(error), "bar-error")
         elif not timeline.timeline.streams:
-            bars.say("there is no TCP packet in it", "bar-warning")
+            bars.show_message("there is no TCP packet in it", "bar-warning")
         self.when_read()
 
     # Rows leave.
 
-    def _leave(self, growth: Growth) -> None:
-        """Rows leave that are to, if nobody needs them: nothing that is painted looks at them from then on."""
+    def _evict(self, growth: Growth) -> None:
+        """Drops rows that are to be evicted, if no page or dialog needs them."""
         app, first = self._screen.app, min(growth.first, growth.rows)
         alone = app.screen is self._screen
         was_alone, self._was_alone = self._was_alone, alone
@@ -208,18 +213,50 @@ class Ingest:
             return
         if not alone and growth.pressing and not any(getattr(each, "HOLDS_ROWS", False) for each in app.screen_stack):
             self._close_others()
-            self._bars.warn("what stood here was closed: messages that it spoke of leave memory")
+            self._bars.show_warning("what stood here was closed: messages that it spoke of leave memory")
         elif not (alone and was_alone):  # between two dialogs of one command there is a moment, too
             return
-        self._filters.worker.leave(first)
+        self._filters.worker.evict(first)
         if self._view.detail is not None and self._view.detail.row < first:
             self._view.show_nothing()
-        self._timeline.leave(first)
-        self._loader.left(first)
+        self._timeline.evict(first)
+        self._loader.release_rows(first)
 
     def _close_others(self) -> None:
-        """Closes what stands above the screen, now: Textual's own way to do that comes too late the second time."""
+        """Closes the screens above the main screen at once; Textual's own way is too late for several."""
         app = self._screen.app
         for screen in app.screen_stack[:0:-1]:
             if screen is app.screen and screen is not self._screen:
                 screen.dismiss()
+
+
+MOST_MESSAGES, MOST_ROWS = 500, 100_000
+"""Messages that teach names, and rows among which they are looked for, that are read before others get their turn."""
+
+
+class NameLearning:
+    """Resolves names from the rows that were taken over, a portion at a time, in the worker thread."""
+
+    def __init__(self, lore: Lore, background: BackgroundWorker, timeline: TimelinePane, view: DetailView) -> None:
+        self._lore, self._background, self._timeline, self._view = lore, background, timeline, view
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all rows that were taken over have been examined for names."""
+        return self._lore.read >= self._timeline.timeline.rows
+
+    def learn(self) -> None:
+        """Examines the next rows, if there are any."""
+        lore = self._lore
+        rows = min(self._timeline.timeline.rows, lore.read + MOST_ROWS)
+        if lore.read < rows:
+            self._background.submit("names", lambda: lore.learn(rows, MOST_MESSAGES), self._take_kinds)
+
+    def _take_kinds(self, kinds: set[str]) -> None:
+        """Updates list and tree after names of these kinds were resolved."""
+        if TOPIC in kinds:
+            self._timeline.clear_names()
+        detail = self._view.detail
+        if kinds and detail is not None:
+            self._view.reread(detail.row, detail.known.standing)
+        self.learn()

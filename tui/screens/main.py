@@ -1,8 +1,7 @@
-"""The main screen: puts together the parts that do its work, and tells them what panes and keys say.
+"""The main screen: it composes its parts and passes on messages of panes and keys.
 
-Theory. Rows are taken over and let go by Ingest; what is selected is shown by DetailView, what is asked of the whole
-capture by FilterControl and SearchControl, and Bars say how it stands. The parts know those that they need, and none of
-them this screen.
+Theory. Ingest takes over and drops rows, DetailView shows the selection, FilterControl and SearchControl work on the
+whole capture, and StatusBars show the state. The parts know the parts that they need, and none knows this screen.
 """
 
 from __future__ import annotations
@@ -19,54 +18,49 @@ from textual.screen import Screen
 
 from analyzer.decode.name_resolver import Lore
 from analyzer.session import Session
-from dissectors.lesson import Standing
+from dissectors.name_binding import Standing
 from tui import keys
-from tui.background import Background
-from tui.crash_guard import Fenced
-from tui.filter_worker import FilterWorker, Readers
+from tui.background import BackgroundWorker
+from tui.crash_guard import CrashGuard
+from tui.filter_worker import FilterWorker, RowReaders
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
-from tui.model.detail import Detail, read_detail
-from tui.model.timeline import FLAT
-from tui.model.timeline import Place as ListPlace
-from tui.model.times import TIME_FORMAT, first_form
-from tui.remembered import Remembered
-from tui.screens.bars import Bars
+from tui.model.detail import MessageDetail, read_detail
+from tui.model.row_lines import COLUMNS_KEY
+from tui.model.timeline import FLAT_KEY, ListPlace
+from tui.model.times import TIME_FORMAT_KEY, choose_format
+from tui.saved_state import SavedState
 from tui.screens.detail_view import DetailView
-from tui.screens.filter_control import FilterControl
-from tui.screens.ingest import Ingest
-from tui.screens.name_learning import NameLearning
-from tui.screens.prompts import Prompts
-from tui.screens.search_control import SearchControl
+from tui.screens.filter_and_search import FilterControl, InputPrompts, SearchControl
+from tui.screens.ingest import Ingest, NameLearning
+from tui.screens.status_bars import StatusBars
 from tui.search_worker import SearchWorker
 from tui.theme import Palette
-from tui.widgets.bar import Bar
-from tui.widgets.desk import Desk
-from tui.widgets.hexview import HexPane
-from tui.widgets.lines import COLUMNS
+from tui.widgets.bars import Bar
+from tui.widgets.detail_panes import HexPane, TreePane
 from tui.widgets.pane import Pane
+from tui.widgets.pane_area import PaneArea
 from tui.widgets.timeline import TimelinePane
-from tui.widgets.tree import TreePane
 
 if TYPE_CHECKING:
     from tui.model.leads import Lead
 
 _Answer = TypeVar("_Answer")
 
-LOOK = 1.0
+STATUS_INTERVAL = 1.0
 """Seconds between two looks at a live capture."""
 
-AT_ONCE = 4
+MOST_LONG_BODIES = 4
 """Long messages that are decoded for the list before it is painted again."""
 
 
-class MainScreen(Fenced, Screen[None]):
-    """List, tree and bytes of one session.
+class MainScreen(CrashGuard, Screen[None]):
+    """The list, the tree and the bytes of one session.
 
-    named: filters that a filter may refer to. background: the thread for what takes longer than a key may.
+    named: named filters. background: the worker thread.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("screen")
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("screen")
     AUTO_FOCUS = ""
     BLANK = True
 
@@ -75,35 +69,35 @@ class MainScreen(Fenced, Screen[None]):
         session: Session,
         opened: StartOptions,
         palette: Palette,
-        remembered: Remembered,
+        saved_state: SavedState,
         loader: Loader,
         live: LiveCapture | None = None,
     ) -> None:
         super().__init__()
-        self.session, self.palette, self.remembered = session, palette, remembered
+        self.session, self.palette, self.saved_state = session, palette, saved_state
         self.config, self.limits, self.named = opened.config, opened.limits, opened.config.filters or {}
         self.lore, self._wanted = Lore(session), opened.wanted
-        self.when_gone: Callable[[], object] = lambda: None
+        self.on_gone: Callable[[], object] = lambda: None
         """Called when this screen has no more to do."""
-        self.background, self._asker = Background(self.call_later), Background(self.call_later)
+        self.background, self._asker = BackgroundWorker(self.call_later), BackgroundWorker(self.call_later)
         self.timeline = TimelinePane(palette, session, following=opened.following, id="list", lore=self.lore)
-        self.timeline.timeline.flat = opened.following or remembered.get(FLAT, False)
+        self.timeline.timeline.flat = opened.following or saved_state.get(FLAT_KEY, False)
         self.tree_pane, self.hex_pane = TreePane(palette, opened.limits, id="tree"), HexPane(palette, id="hex")
-        self.bars = Bars(palette, opened.title, self.timeline, self.tree_pane, self.hex_pane)
-        self.desk = Desk(
+        self.bars = StatusBars(palette, opened.title, self.timeline, self.tree_pane, self.hex_pane)
+        self.pane_area = PaneArea(
             palette,
             {"list": self.timeline, "tree": self.tree_pane, "hex": self.hex_pane},
             self.bars.widgets,
-            remembered,
+            saved_state,
         )
-        readers = Readers(session)
+        readers = RowReaders(session)
         filters = FilterWorker(session, readers, self._asker)
         search = SearchWorker(session, readers, self._asker)
-        prompts = Prompts(self, session, palette, self.timeline, remembered, self.named)
+        prompts = InputPrompts(self, session, palette, self.timeline, saved_state, self.named)
         self.filter = FilterControl(
             filters, search, self.timeline, self.bars, prompts, lambda now: self.ingest.show_soon(now=now)
         )
-        self.view = DetailView(session, self._read, self.background, self.bars, search, self.say_heads)
+        self.view = DetailView(session, self._read_detail, self.background, self.bars, search, self.show_heads)
         self.search = SearchControl(search, filters, self.timeline, self.view, self.bars, prompts)
         self.names = NameLearning(self.lore, self.background, self.timeline, self.view)
         self.ingest = Ingest(
@@ -114,20 +108,22 @@ class MainScreen(Fenced, Screen[None]):
             self.names,
             self.view,
             self.bars,
-            self.say_heads,
+            self.show_heads,
             follows=opened.following,
         )
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
-        yield self.desk
+        """Yields the area of panes and bars."""
+        yield self.pane_area
 
     def on_mount(self) -> None:
-        """Begins to read; what is there in a moment is painted with the first screen."""
-        self.set_focus(self.desk.focus_first, scroll_visible=False)
-        self.timeline.said.times.form = first_form(self.config.time_format, self.remembered.get(TIME_FORMAT, ""))
-        if self.remembered.get(COLUMNS, []):
-            self.action_do("columns.begin")
+        """Starts reading; the first rows are painted with the first screen."""
+        self.set_focus(self.pane_area.focus_first, scroll_visible=False)
+        self.timeline.row_lines.times.format = choose_format(
+            self.config.time_format, self.saved_state.get(TIME_FORMAT_KEY, "")
+        )
+        if self.saved_state.get(COLUMNS_KEY, []):
+            self.action_do("columns.restore_columns")
         growth = self.ingest.begin()
         self._asker.start()
         if self._wanted is not None:
@@ -136,20 +132,20 @@ class MainScreen(Fenced, Screen[None]):
         self.on_descendant_focus()
         self.background.start()
         if self.ingest.live is not None:
-            self.set_interval(LOOK, self.ingest.say_title)
-        self.call_after_refresh(self.ingest.go_on)
-        self.call_after_refresh(self.action_do, "colouring.begin")
+            self.set_interval(STATUS_INTERVAL, self.ingest.show_title)
+        self.call_after_refresh(self.ingest.resume)
+        self.call_after_refresh(self.action_do, "appearance.load_rules")
 
-    def _read(self, row: int, standing: Standing | None) -> Detail:
-        """All that is shown of a message; any thread may ask."""
+    def _read_detail(self, row: int, standing: Standing | None) -> MessageDetail:
+        """Decodes a message for the panes; any thread may call it."""
         return read_detail(self.session, row, self.limits, self.lore, standing)
 
     def on_unmount(self) -> None:
-        """The last that a screen hears."""
-        self.when_gone()
+        """Calls on_gone()."""
+        self.on_gone()
 
     def stop(self, patience: float) -> None:
-        """Ends reading and decoding; waits that many seconds for each thread at most."""
+        """Ends reading and decoding; waits at most `patience` seconds for each thread."""
         self.background.stop()
         self.search.stop()
         self._asker.stop()
@@ -159,89 +155,90 @@ class MainScreen(Fenced, Screen[None]):
 
     # What the bars say.
 
-    def say(self, text: str, style: str = "bar") -> None:
-        """A sentence in the status line, until something else is selected."""
-        self.bars.say(text, style)
+    def show_message(self, text: str, style: str = "bar") -> None:
+        """Shows a message in the status line until the selection changes."""
+        self.bars.show_message(text, style)
 
-    @on(TimelinePane.Widened)
-    @on(TimelinePane.Followed)
-    @on(Pane.Shifted)
-    def say_heads(self) -> None:
-        """What stands above the panes speaks of what they show now."""
-        view, zoomed = self.view, self.desk.arrangement.zoomed
-        self.bars.say_heads(view.detail, view.head, view.source, zoomed=zoomed, scrolls=self.ingest.scrolls)
+    @on(TimelinePane.ColumnGrowth)
+    @on(TimelinePane.FollowToggle)
+    @on(Pane.SidewaysScroll)
+    def show_heads(self) -> None:
+        """Updates the heads of the panes."""
+        view, zoomed = self.view, self.pane_area.arrangement.zoomed
+        self.bars.show_heads(view.detail, view.head, view.source, zoomed=zoomed, scrolls=self.ingest.scrolls)
 
     def on_descendant_focus(self) -> None:
-        """Another pane has the focus: heads, keys and status speak of it."""
-        self.say_heads()
-        self.bars.say_keys()
-        self.view.say_status()
+        """Updates heads, keys and status for the pane that has the focus."""
+        self.show_heads()
+        self.bars.show_keys()
+        self.view.show_status()
 
     @on(Resize)
-    @on(Desk.Rearranged)
-    def _say_heads_soon(self) -> None:
-        """Other columns fit into the list, or another pane is zoomed."""
-        self.call_after_refresh(self.say_heads)
+    @on(PaneArea.LayoutChange)
+    def _show_heads_soon(self) -> None:
+        """Updates the heads after the next layout."""
+        self.call_after_refresh(self.show_heads)
 
     # What the panes tell.
 
-    @on(TimelinePane.Selected)
-    def _select(self, message: TimelinePane.Selected) -> None:
-        """Goes to the end of the queue first: behind what says that the list's cursor has to be painted."""
+    @on(TimelinePane.LineSelection)
+    def _select(self, message: TimelinePane.LineSelection) -> None:
+        """Shows the selection after the cursor has been painted."""
         self.call_later(self._show_selected, message.place)
 
     def _show_selected(self, place: ListPlace | None) -> None:
-        """The cursor is painted before anything else is done: it is what the eye follows. Textual's own clock would
-        come to that behind all that follows, which takes as long again.
+        """Paints the cursor, then shows the selection.
+
+        The eye follows the cursor, and Textual's own timer would paint it after the selection.
         """
         if place == self.timeline.selected:  # else the cursor has gone on since
             self._on_timer_update()
             self.view.show_selected(place)
             if place is None:
-                self.filter.say_if_empty()
+                self.filter.warn_if_empty()
 
-    @on(TimelinePane.Wanting)
-    def _decode_for_list(self, message: TimelinePane.Wanting) -> None:
-        cells, rows = self.timeline.cells, message.rows[:AT_ONCE]
-        self.background.ask("list", lambda: cells.decode(rows), self.timeline.keep)
+    @on(TimelinePane.BodiesRequest)
+    def _decode_for_list(self, message: TimelinePane.BodiesRequest) -> None:
+        cells, rows = self.timeline.cells, message.rows[:MOST_LONG_BODIES]
+        self.background.submit("list", lambda: cells.decode_bodies(rows), self.timeline.cache_bodies)
 
-    @on(TimelinePane.Wants)
-    def _read_for_list(self, message: TimelinePane.Wants) -> None:
-        self.background.ask(message.want.kind, message.want.work, self.timeline.take)
+    @on(TimelinePane.LinesRequest)
+    def _read_for_list(self, message: TimelinePane.LinesRequest) -> None:
+        self.background.submit(message.want.kind, message.want.work, self.timeline.apply_result)
 
-    @on(TreePane.Selected)
-    def _select_field(self, message: TreePane.Selected) -> None:
-        self.view.select_field(message.path)
+    @on(TreePane.FieldSelection)
+    def _select_field(self, message: TreePane.FieldSelection) -> None:
+        self.view.select_field(message.get_path)
 
-    @on(HexPane.Moved)
-    def _select_byte(self, message: HexPane.Moved) -> None:
+    @on(HexPane.ByteSelection)
+    def _select_byte(self, message: HexPane.ByteSelection) -> None:
         self.view.select_byte(message.offset)
 
-    @on(HexPane.Turned)
-    def _turn_source(self, message: HexPane.Turned) -> None:
-        self.view.turn_source(message.by)
+    @on(HexPane.SourceTurn)
+    def _turn_source(self, message: HexPane.SourceTurn) -> None:
+        self.view.cycle_source(message.by)
 
-    @on(Bar.Clicked, "#hex-head")
-    def _turn_to_tab(self, message: Bar.Clicked) -> None:
-        self.view.turn_to(int(message.name))
+    @on(Bar.PartClick, "#hex-head")
+    def _turn_to_tab(self, message: Bar.PartClick) -> None:
+        self.view.show_source(int(message.name))
         self.hex_pane.focus()
 
-    @on(TimelinePane.Entered)
+    @on(TimelinePane.TreeRequest)
     def _to_tree(self) -> None:
         self.tree_pane.focus()
 
-    @on(TreePane.Entered)
+    @on(TreePane.BytesRequest)
     def _to_bytes(self) -> None:
         self.hex_pane.focus()
 
     # What keys do.
 
-    @on(Pane.MenuWanted)
+    @on(Pane.MenuRequest)
     def _open_menu(self) -> None:
-        self.action_do("menu.show")
+        self.action_do("menu.open_menu")
 
-    @on(Bar.Clicked, "#keys")
-    async def _press(self, message: Bar.Clicked) -> None:
+    @on(Bar.PartClick, "#keys")
+    async def _press(self, message: Bar.PartClick) -> None:
         pane = self.focused
         if isinstance(pane, Pane) and hasattr(pane, f"_action_{message.name}"):
             await pane.run_action(message.name)
@@ -249,16 +246,16 @@ class MainScreen(Fenced, Screen[None]):
             await self.run_action(message.name)
 
     def _action_next_pane(self) -> None:
-        self.desk.turn_focus(1)
+        self.pane_area.turn_focus(1)
 
     def _action_previous_pane(self) -> None:
-        self.desk.turn_focus(-1)
+        self.pane_area.turn_focus(-1)
 
     def _action_filter(self) -> None:
-        self.filter.ask()
+        self.filter.ask_filter()
 
     def _action_find(self) -> None:
-        self.search.ask()
+        self.search.ask_text()
 
     def _action_find_next(self) -> None:
         self.search.search(forward=True)
@@ -267,51 +264,51 @@ class MainScreen(Fenced, Screen[None]):
         self.search.search(forward=False)
 
     def _action_give_up(self) -> None:
-        if not self.search.give_up():
-            self.filter.give_up()
+        if not self.search.cancel():
+            self.filter.cancel()
 
     def action_do(self, name: str) -> None:
-        """Runs a command, the function `module.function` of tui.commands; imported when it is first used."""
+        """Runs a command, `module.function` of tui.commands, and imports its module if needed."""
         module, _, function = name.rpartition(".")
         getattr(import_module(f"tui.commands.{module}"), function)(self)
 
-    def open(self, dialog: Screen[tuple[_Answer]], then: Callable[[_Answer], object]) -> None:
+    def open_dialog(self, dialog: Screen[tuple[_Answer]], then: Callable[[_Answer], object]) -> None:
         """Opens a dialog; `then` gets its answer, if there is one."""
 
-        def answered(answer: tuple[_Answer] | None) -> None:
+        def pass_answer(answer: tuple[_Answer] | None) -> None:
             if answer is not None:
                 then(*answer)
 
-        self.app.push_screen(dialog, answered)
+        self.app.push_screen(dialog, pass_answer)
 
     def follow_lead(self, lead: Lead | None) -> None:
-        """Goes where the line of a page leads that the user has chosen; nowhere if he has left it."""
+        """Follows the lead of a page's line; None: the user left the page."""
         if lead is None:
             return
-        from tui.model.leads import Shows, To, ToPlace
+        from tui.model.leads import FilterLead, MessageLead, PlaceLead
 
-        self.say("")
+        self.show_message("")
         match lead:
-            case To(row):
+            case MessageLead(row):
                 self.view.select_row(row)
-            case ToPlace(row, where):
-                self.view.select_at(row, where)
-            case Shows(condition):
+            case PlaceLead(row, where):
+                self.view.select_place(row, where)
+            case FilterLead(condition):
                 from analyzer.query.filter import compiled
 
                 self.filter.apply(compiled(condition, self.named))
 
     def _action_view(self) -> None:
-        self.timeline.switch()
-        self.remembered.keep(FLAT, self.timeline.timeline.flat)
-        self.say_heads()
+        self.timeline.switch_view()
+        self.saved_state.set(FLAT_KEY, self.timeline.timeline.flat)
+        self.show_heads()
 
     def _action_quit(self) -> None:
         self.quit()
 
     def quit(self) -> None:
-        """Ends the program; where packets would be lost, who wants that is asked first."""
+        """Ends the program; asks first if packets would be lost."""
         if self.ingest.live is None:
             self.app.exit()
         else:
-            self.action_do("capturing.leave")
+            self.action_do("capturing.quit_program")

@@ -1,38 +1,44 @@
-"""A screen of lines about the whole capture: conversations, statistics, findings, properties, packets, a dialogue.
+"""The base of pages about the whole capture, and the page of the capture's properties.
 
-Theory. What such a page says is computed by a thread of its own and shown when it is there; keys never wait for it, and
-whoever leaves the page leaves the work. Enter on a line ends the page with what the line stands for, a row to go to or
-a filter to apply, and the main screen does it.
+Theory. A thread computes the content of a page, which is shown when it is there; keys never wait for it, and leaving
+the page drops the work. Enter on a line closes the page with the line's lead, a row to go to or a filter to apply, and
+the main screen follows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
+import numpy as np
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from analyzer.errors import UserError
+from analyzer.insight.properties import properties
 from analyzer.render.lines import Line
-from tui.background import Background
-from tui.crash_guard import Fenced
-from tui.model.leads import Lead
+from analyzer.render.properties_text import WIDTH, Property, property_lines
+from analyzer.session import Session
+from tui.background import BackgroundWorker
+from tui.crash_guard import CrashGuard
+from tui.model.drawing import Spans
+from tui.model.leads import FilterLead, Lead, MessageLead
+from tui.model.row_sets import PageScope
+from tui.screens.status_bars import measure_memory
 from tui.theme import Palette
-from tui.widgets.bar import BLANK, Bar, Part
-from tui.widgets.cutting import Spans
+from tui.widgets.bars import BLANK, Bar, BarPart
 from tui.widgets.pane import Pane
 
 
-class Entry(NamedTuple):
-    """A line of a page, and where Enter on it leads."""
+class PageLine(NamedTuple):
+    """A line of a page, and its lead."""
 
     line: Line
     lead: Lead | None = None
 
 
-Make = Callable[[int], Sequence[Entry]]
+LineMaker = Callable[[int], Sequence[PageLine]]
 """Makes a page's lines for a width in cells; in a thread of its own. Raises UserError, which is shown."""
 
 
@@ -43,25 +49,25 @@ class PagePane(Pane):
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
-        self.entries: Sequence[Entry] = (Entry((("dim", "working ..."),)),)
+        self.page_lines: Sequence[PageLine] = (PageLine((("dim", "working ..."),)),)
 
     @property
     def count(self) -> int:
-        """See Pane."""
-        return len(self.entries)
+        """The number of lines."""
+        return len(self.page_lines)
 
-    def spans(self, line: int) -> Spans:
-        """See Pane."""
-        return self.entries[line].line
+    def get_spans(self, line: int) -> Spans:
+        """Returns a line of the page."""
+        return self.page_lines[line].line
 
-    def clicked(self, line: int, column: int) -> None:
-        """See Pane: a click on what leads somewhere goes there."""
-        if self.entries[line].lead is not None and isinstance(self.screen, Page):
-            self.screen.enter()
+    def handle_click(self, line: int, column: int) -> None:
+        """Follows the lead of the clicked line."""
+        if self.page_lines[line].lead is not None and isinstance(self.screen, Page):
+            self.screen.follow_line()
 
 
-class Page(Fenced, Screen[Lead]):
-    """Shows what `make` makes, anew whenever the width changes. Gives where a line leads, None when it was left."""
+class Page(CrashGuard, Screen[Lead]):
+    """Shows the lines that `make` makes, again whenever the width changes; its result is a lead, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", show=False),
@@ -71,61 +77,126 @@ class Page(Fenced, Screen[Lead]):
     AUTO_FOCUS = "#page"
     HINTS: ClassVar[Sequence[tuple[str, str]]] = (("Enter", "go there"), ("Esc", "back"))
 
-    def __init__(self, palette: Palette, title: str, make: Make) -> None:
+    def __init__(self, palette: Palette, title: str, make: LineMaker) -> None:
         super().__init__()
         self.palette = palette
         self._make = make
         self.page = PagePane(palette, id="page")
-        self._worker = Background(self.call_later)
+        self._worker = BackgroundWorker(self.call_later)
         self._head = Bar(palette, "bar", id="page-title")
         self._foot = Bar(palette, "bar", id="page-keys")
         self.heading = title
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields title, lines and keys."""
         yield self._head
         yield self.page
         yield self._foot
 
     def on_mount(self) -> None:
-        """Begins to work."""
-        self._head.say([Part("bar-title", f" {self.heading}")])
-        hints = [(Part("bar-key", key), Part("bar-dim", f" {text}"), BLANK) for key, text in self.HINTS]
-        self._foot.say([Part("bar", " "), *(part for parts in hints for part in parts)])
+        """Shows title and keys, and starts the worker thread."""
+        self._head.show([BarPart("bar-title", f" {self.heading}")])
+        hints = [(BarPart("bar-key", key), BarPart("bar-dim", f" {text}"), BLANK) for key, text in self.HINTS]
+        self._foot.show([BarPart("bar", " "), *(part for parts in hints for part in parts)])
         self._worker.start()
 
     def on_unmount(self) -> None:
-        """Nobody wants the work any more."""
+        """Stops the worker thread."""
         self._worker.stop()
 
     def on_resize(self) -> None:
-        """Another width, other lines."""
-        self.call_after_refresh(self.remake)
+        """Makes the lines again for the new width."""
+        self.call_after_refresh(self.rebuild)
 
-    def remake(self) -> None:
-        """Has the lines made anew."""
+    def rebuild(self) -> None:
+        """Makes the lines again, in the worker thread."""
         width, make = self.page.inner.width, self._make
 
-        def work() -> Sequence[Entry]:
+        def work() -> Sequence[PageLine]:
             try:
                 return make(width)
             except UserError as error:
-                return [Entry((("error", str(error)),))]
+                return [PageLine((("error", str(error)),))]
 
-        self._worker.ask("page", work, self._show)
+        self._worker.submit("page", work, self._show)
 
-    def _show(self, entries: Sequence[Entry]) -> None:
-        self.page.entries = entries
-        self.page.recount()
+    def _show(self, entries: Sequence[PageLine]) -> None:
+        self.page.page_lines = entries
+        self.page.update_count()
 
     def _action_enter(self) -> None:
-        self.enter()
+        self.follow_line()
 
-    def enter(self) -> None:
-        """Ends with what the selected line stands for, if it stands for something."""
-        entry = self.page.entries[self.page.cursor] if self.page.count else None
+    def follow_line(self) -> None:
+        """Closes the page with the lead of the selected line, if it has one."""
+        entry = self.page.page_lines[self.page.cursor] if self.page.count else None
         if entry is not None and entry.lead is not None:
             self.dismiss(entry.lead)
 
     def _action_leave(self) -> None:
         self.dismiss(None)
+
+
+_MIB = 1 << 20
+
+
+def make_property_lines(session: Session, scope: PageScope) -> list[PageLine]:
+    """Makes the lines of properties. Only reads the session, so any thread may call it."""
+    found = properties(session, scope.rows, scope.streams)
+    lines = [PageLine(_make_line(each), _find_lead(each, session, scope)) for each in property_lines(found)]
+    return [*lines, PageLine(()), *map(PageLine, _make_own_lines(scope))]
+
+
+def _make_own_lines(scope: PageScope) -> Iterator[Line]:
+    state = "has been read to its end" if scope.ended else "is being read: what is said here holds so far"
+    yield _make_line(Property("the input", state))
+    held = measure_memory()
+    if held is not None:
+        yield _make_line(Property("memory", f"{held / _MIB:,.0f} MiB are held by this program"))
+
+
+def _make_line(each: Property) -> Line:
+    return (("name", f"{each.name + ':':<{WIDTH}} "), ("value", each.text))
+
+
+def _find_lead(each: Property, session: Session, scope: PageScope) -> Lead | None:
+    """Returns the lead to a protocol's messages, or to the message of a commented packet."""
+    match each.about:
+        case ("protocol", name):
+            return FilterLead(f'protocol == "{name}"')
+        case ("packet", number):
+            row = _find_row(session, scope, int(number))
+            return None if row is None else MessageLead(row)
+    return None
+
+
+def _find_row(session: Session, scope: PageScope, packet: int) -> int | None:
+    """Returns the first row that has bytes of a packet, or None."""
+    begins, counts = (session.rows.column(name)[scope.first : scope.rows] for name in ("pieces", "count"))
+    for piece in np.flatnonzero(session.engine.pieces.column("packet") == packet)[:1].tolist():
+        for row in np.flatnonzero((begins <= piece) & (piece < begins + counts)).tolist():
+            return scope.first + int(row)
+    return None
+
+
+class PropertiesPage(Page):
+    """The page of properties.
+
+    scope: returns the present rows.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "anew", show=False)]
+    HINTS = (("Enter", "filter by the protocol; go to the packet's message"), ("r", "anew"), ("Esc", "back"))
+
+    def __init__(self, palette: Palette, session: Session, scope: Callable[[], PageScope]) -> None:
+        super().__init__(palette, "Properties of the capture", lambda width: make_property_lines(session, self._known))
+        self._scope = scope
+        self._known = scope()
+
+    def rebuild(self) -> None:
+        """Makes the lines again, for the present rows."""
+        self._known = self._scope()
+        super().rebuild()
+
+    def _action_anew(self) -> None:
+        self.rebuild()

@@ -1,7 +1,7 @@
-"""Work that takes a while, seen: how far it has come, and Escape to have no more of it.
+"""A dialog for work that takes a while: it shows the progress, and Escape stops the work.
 
-Theory. The work runs in a thread of its own and tells how far it has come; there it also learns that nobody wants it
-any more, by an exception, so what it has begun it undoes itself. The screen waits for that, also when the program ends.
+Theory. The work runs in a thread of its own and reports its progress. Its report raises Cancellation after the user
+pressed Escape, so the work itself undoes what it has begun. The dialog waits for that, also when the program ends.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from analyzer.errors import UserError
-from tui.background import Background
-from tui.crash_guard import Fenced
-from tui.model.views import Stopped
+from tui.background import BackgroundWorker
+from tui.crash_guard import CrashGuard
+from tui.model.views import Cancellation
 from tui.theme import Palette
-from tui.widgets.bar import Bar, Part
+from tui.widgets.bars import Bar, BarPart
 
 PATIENCE = 5.0
 """Seconds that the program's end waits for work to undo what it has begun."""
@@ -30,29 +30,29 @@ WIDTH = 40
 """Cells of the bar."""
 
 
-class Watch:
-    """What the work tells. Of the thread that works, but for `stop`."""
+class ProgressWatch:
+    """The connection between work and its dialog; used by the working thread, except cancel()."""
 
     def __init__(self, show: Callable[[int | None], object]) -> None:
         self._show = show
-        self._stopped = threading.Event()
+        self._cancelled = threading.Event()
         self.over = threading.Event()
 
-    def told(self, done: int | None) -> None:
-        """So many rows are done, None where that cannot be said. Raises Stopped."""
-        if self._stopped.is_set():
-            raise Stopped
+    def report(self, done: int | None) -> None:
+        """Reports the number of rows that are done, None if unknown. Raises Cancellation if the work was cancelled."""
+        if self._cancelled.is_set():
+            raise Cancellation
         self._show(done)
 
-    def stop(self) -> None:
-        """Nobody wants it any more."""
-        self._stopped.set()
+    def cancel(self) -> None:
+        """Cancels the work."""
+        self._cancelled.set()
 
 
-class Progress(Fenced, ModalScreen[tuple[str, bool]]):
-    """Has `work` done, which is called with a Watch and gives a sentence; gives it, and whether it is a bad one.
+class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
+    """Runs `work` with a ProgressWatch; its result is the work's message, and whether it is an error.
 
-    rows: how many it will have done at its end.
+    rows: their total number.
     """
 
     HOLDS_ROWS = True
@@ -60,37 +60,37 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,ctrl+c,ctrl+q", "stop", show=False, priority=True)]
     DEFAULT_CSS = """
-    Progress { align: center middle; }
-    Progress Vertical { width: 60; max-width: 100%; height: 5; padding: 0 1; border: round $accent; }
-    Progress Vertical { background: $surface; }
+    ProgressDialog { align: center middle; }
+    ProgressDialog Vertical { width: 60; max-width: 100%; height: 5; padding: 0 1; border: round $accent; }
+    ProgressDialog Vertical { background: $surface; }
     """
 
-    def __init__(self, palette: Palette, title: str, rows: int, work: Callable[[Watch], str]) -> None:
+    def __init__(self, palette: Palette, title: str, rows: int, work: Callable[[ProgressWatch], str]) -> None:
         super().__init__()
         self._title, self._rows, self._work = title, rows, work
         self._said = [Bar(palette, "bar", id=name) for name in ("what", "far", "hint")]
-        self._worker = Background(self.call_later)
-        self._watch = Watch(lambda done: self._worker.post(partial(self._show, done)))
+        self._worker = BackgroundWorker(self.call_later)
+        self._watch = ProgressWatch(lambda done: self._worker.post(partial(self._show, done)))
 
     def compose(self) -> ComposeResult:
-        """See Textual."""
+        """Yields title, progress and hint."""
         with Vertical():
             yield from self._said
 
     def on_mount(self) -> None:
-        """Begins."""
+        """Starts the work."""
         what, _, hint = self._said
-        what.say([Part("bar-title", f" {self._title}")])
-        hint.say([Part("bar-key", " Esc"), Part("bar-dim", " stops it: nothing is left behind")])
+        what.show([BarPart("bar-title", f" {self._title}")])
+        hint.show([BarPart("bar-key", " Esc"), BarPart("bar-dim", " stops it: nothing is left behind")])
         self._show(None)
         self._worker.start()
-        self._worker.ask("work", self._whole, self._finish)
+        self._worker.submit("work", self._run_work, self._finish)
 
-    def _whole(self) -> tuple[str, bool] | Exception:
-        """Does the work: a sentence, and whether it is a bad one; or a defect."""
+    def _run_work(self) -> tuple[str, bool] | Exception:
+        """Runs the work; returns its message and whether it is an error, or a defect."""
         try:
             return self._work(self._watch), False
-        except Stopped:
+        except Cancellation:
             return "stopped: nothing was written", True
         except UserError as error:
             return str(error), True
@@ -102,8 +102,8 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
             self._watch.over.set()
 
     def on_unmount(self) -> None:
-        """Whoever ends the program in between waits until all is undone."""
-        self._watch.stop()
+        """Cancels the work, and waits until it has been undone."""
+        self._watch.cancel()
         self._worker.stop()
         if self._worker.ident is not None:
             self._watch.over.wait(PATIENCE)
@@ -111,12 +111,12 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
     def _show(self, done: int | None) -> None:
         far = self._said[1]
         if done is None:
-            far.say([Part("bar-dim", " working ...")])
+            far.show([BarPart("bar-dim", " working ...")])
             return
         share = done / max(self._rows, 1)
         full = int(share * WIDTH)
         bar = "█" * full + "·" * (WIDTH - full)
-        far.say([Part("bar", f" {bar} "), Part("bar-dim", f"{int(100 * share)} %")])
+        far.show([BarPart("bar", f" {bar} "), BarPart("bar-dim", f"{int(100 * share)} %")])
 
     def _finish(self, end: tuple[str, bool] | Exception) -> None:
         if isinstance(end, Exception):
@@ -125,5 +125,5 @@ class Progress(Fenced, ModalScreen[tuple[str, bool]]):
         self.dismiss(end)
 
     def _action_stop(self) -> None:
-        self._watch.stop()
-        self._said[2].say([Part("bar-warning", " stopping ...")])
+        self._watch.cancel()
+        self._said[2].show([BarPart("bar-warning", " stopping ...")])

@@ -1,11 +1,11 @@
-"""The user interface in a browser on the same computer: a page for each tab, a process of the program for each page.
+"""The user interface in a browser on the same computer: a process of the program for each open page.
 
-Theory. textual-serve has the page (a terminal emulator) and what goes over its websocket; the program runs as ever, but
-for the driver, which reads keys and writes the screen through pipes. What is added here is that nobody else gets in:
-captures hold what is nobody's business, and any page that a browser shows, as well as any user of this computer, can
-send requests to a port on loopback. So everything asks for a token (`gate`), and nothing is loaded from elsewhere.
+Theory. textual-serve provides the page (a terminal emulator) and the protocol of its websocket. The program runs as in
+a terminal, but its driver reads keys and writes the screen through pipes. This package adds access control: captures
+are confidential, and any page in a browser, as well as any user of this computer, can send requests to a port on
+loopback. So all requests need a token (server.AccessGate), and nothing is loaded from other hosts.
 
-A page's process ends with its page: its standard input ends then, however the page, or the server, came to its end.
+A page's process ends with its page: its standard input ends then, whatever ended the page or the server.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from typing import TYPE_CHECKING
 from analyzer.render import extras
 
 if TYPE_CHECKING:
-    from tui.web.server import Pages
+    from tui.web.server import PageServer
 
 HOSTS = ("127.0.0.1", "::1")
 """Where pages are served: they are for this computer."""
 
 
-def pages(words: Sequence[str], title: str, host: str, port: int, say: Callable[[str], None]) -> Pages:
-    """Pages of which each runs a command, at a port (0: a free one) that is open when this returns.
+def serve_pages(words: Sequence[str], title: str, host: str, port: int, say: Callable[[str], None]) -> PageServer:
+    """Returns a server whose pages each run a command; its port is open already (0: any free one).
 
-    words: the command. title: what it shows. host: one of HOSTS. say: takes the lines that the commands write to their
-    standard error. Raises UserError where the extra is not installed or the port is not to be had.
+    words: the command. title: its title. host: one of HOSTS. say: gets the lines that the commands write to standard
+    error.
+
+    Raises UserError if the extra is not installed or the port is not free.
     """
     extras.require("web", "web")
-    from tui.web.server import Pages, listen  # a third of a second that nothing else pays for
+    from tui.web.server import PageServer, open_socket  # a third of a second that nothing else pays for
 
-    return Pages(words, title, listen(host, port), say)
+    return PageServer(words, title, open_socket(host, port), say)

@@ -1,7 +1,7 @@
-"""Textual's driver for a program whose screen is a web page, which ends when nobody is at the other end any more.
+"""Textual's driver for a program whose screen is a web page; the program ends when the page is gone.
 
-Theory. The server holds the other end of standard input, and nobody else does. So the end of it is the one sign that
-the page is gone which always comes: when the page is closed, when the server ends, and when it is killed.
+Theory. Only the server holds the other end of standard input. So the end of standard input is the one signal that
+always comes when the page is gone: after the page was closed, after the server ended, and after it was killed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from textual.messages import ExitApp
 
 
 class PageDriver(WebDriver):
-    """Reads keys from packets on standard input, writes the screen as packets to standard output."""
+    """Reads keys as packets from standard input, and writes the screen as packets to standard output."""
 
     def __init__(
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
@@ -27,12 +27,12 @@ class PageDriver(WebDriver):
         self._write = partial(_write_if_read, self.fileno)
 
     def start_application_mode(self) -> None:
-        """See WebDriver, which takes a page for one in the background until it says otherwise; some never do."""
+        """Starts as WebDriver does, and takes the page as focused: some pages never say so."""
         super().start_application_mode()
         self._app.call_later(self._app.post_message, AppFocus())
 
     def run_input_thread(self) -> None:
-        """See WebDriver; ends the program with its input."""
+        """Reads input as WebDriver does, and ends the program when the input ends."""
         super().run_input_thread()
         if not self.exit_event.is_set():
             with contextlib.suppress(RuntimeError):  # the program has ended since
@@ -40,7 +40,7 @@ class PageDriver(WebDriver):
 
 
 def _write_if_read(descriptor: int, data: bytes) -> int:
-    """Nobody misses what is painted for a page that is gone."""
+    """Writes data; ignores that the page is gone."""
     with contextlib.suppress(BrokenPipeError):
         return os.write(descriptor, data)
     return len(data)

@@ -1,9 +1,8 @@
-"""The process behind one page: packets of keys go in, packets of the screen come out, and it ends with the page.
+"""The process behind one page: it reads packets of keys, writes packets of the screen, and ends with the page.
 
-Theory. textual-serve's AppService speaks the language of the packets; what it leaves open is said here. The command is
-a list of words that no shell reads. What the process has painted is read to its end, whether or not the page takes it,
-for a process that cannot write cannot end. And what it says on standard error is told to the person at the page, too,
-when it ends for it.
+Theory. textual-serve's AppService implements the protocol of the packets. This module adds the rest. The command is a
+list of words that no shell reads. The output of the process is read to its end, whether or not the page takes it,
+because a process that cannot write cannot end. Its standard error is shown on the page, too, if the process fails.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ PLAIN_SCREEN = "\x1b[?1049l\x1b[?1000l\x1b[?1003l\x1b[?25l\x1b[0m\x1b[2J\x1b[H"
 """Back from the screen of the program, without mouse and cursor: only text comes now."""
 
 
-def as_screen(lines: Sequence[str]) -> bytes:
-    """Lines as a terminal takes them, on an empty screen."""
+def render_lines(lines: Sequence[str]) -> bytes:
+    """Returns lines as a terminal takes them, on an empty screen."""
     return (PLAIN_SCREEN + "\r\n".join(safe_text(line, LONGEST) for line in lines)).encode()
 
 
 class PageProcess(AppService):
-    """Runs the words for a websocket. `start`, then `obey` for each message of the page, then `stop`."""
+    """Runs a command for a websocket: start(), then handle_message() for each message of the page, then stop()."""
 
     def __init__(
         self,
@@ -54,14 +53,14 @@ class PageProcess(AppService):
             "",
             write_bytes=websocket.send_bytes,
             write_str=websocket.send_str,
-            close=self._leave,
+            close=self._keep_open,
             download_manager=downloads,
         )
         self._words, self._websocket, self._say = words, websocket, say
         self._said: deque[str] = deque(maxlen=LAST)
 
-    async def obey(self, message: str) -> None:
-        """Does what the page asks for, `["stdin", "q"]`; what makes no sense is left out."""
+    async def handle_message(self, message: str) -> None:
+        """Handles a message of the page, such as `["stdin", "q"]`; ignores invalid ones."""
         try:
             asked = json.loads(message)
         except ValueError:
@@ -77,27 +76,30 @@ class PageProcess(AppService):
                 await self.blur()
 
     async def run(self) -> None:
-        """Passes on what the process paints until it ends; then says why it did, if it said so, and ends the page."""
+        """Forwards the output of the process until it ends.
+
+        Then shows its errors, if it failed, and closes the page.
+        """
         process = self._process
         assert process is not None
         assert process.stdout is not None
-        saying = asyncio.create_task(self._listen(process))
+        saying = asyncio.create_task(self._read_errors(process))
         is_shown = True
         try:
             if await process.stdout.readuntil(GREETING):
                 while True:
-                    kind, payload = await _packet(process.stdout)
-                    is_shown = is_shown and await self._pass_on(kind, payload)
+                    kind, payload = await _read_packet(process.stdout)
+                    is_shown = is_shown and await self._forward(kind, payload)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             await process.stdout.read()
         status = await process.wait()
         await saying
         if status and self._said and not self._websocket.closed:
-            await self._pass_on(b"D", as_screen(self._said))
+            await self._forward(b"D", render_lines(self._said))
         await self._websocket.close()
 
     async def stop(self) -> None:
-        """Ends the process, and waits for it; may be called again."""
+        """Ends the process and waits for it; may be called again."""
         process = self._process
         if process is None or self._task is None:
             return
@@ -119,13 +121,13 @@ class PageProcess(AppService):
         return process
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
-        """The terminal is the page's now, not that in which the server was started."""
+        """Returns the environment of the process: its terminal is the page, not that of the server."""
         environment = super()._build_environment(width, height)
         environment.pop("COLORFGBG", None)
         return {**environment, "TEXTUAL_DRIVER": DRIVER, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
-    async def _pass_on(self, kind: bytes, payload: bytes) -> bool:
-        """Whether the page took it."""
+    async def _forward(self, kind: bytes, payload: bytes) -> bool:
+        """Forwards a packet to the page; returns whether the page took it."""
         try:
             if kind == b"D":
                 await self.on_data(payload)
@@ -137,18 +139,18 @@ class PageProcess(AppService):
             return False
         return True
 
-    async def _listen(self, process: Process) -> None:
+    async def _read_errors(self, process: Process) -> None:
         assert process.stderr is not None
         async for line in process.stderr:
             text = safe_text(line.rstrip(b"\n"), LONGEST)
             self._said.append(text)
             self._say(text)
 
-    async def _leave(self) -> None:
-        """The program says that it ends: the page waits for what it still has to say."""
+    async def _keep_open(self) -> None:
+        """Keeps the page open for the remaining output when the program announces its end."""
 
 
-async def _packet(stream: asyncio.StreamReader) -> tuple[bytes, bytes]:
-    """Kind and payload of the next one. Raises IncompleteReadError at the end."""
+async def _read_packet(stream: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """Reads the kind and the payload of the next packet. Raises IncompleteReadError at the end."""
     head = await stream.readexactly(5)
     return head[:1], await stream.readexactly(int.from_bytes(head[1:], "big"))

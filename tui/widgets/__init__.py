@@ -1,1 +1,1 @@
-"""What is painted: panes of lines and bars of one line, each fed by a model and changed only by its own handlers."""
+"""The widgets: panes of lines and bars of one line. Each shows a model and is changed only by its own handlers."""

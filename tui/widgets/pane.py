@@ -1,9 +1,9 @@
-"""A pane: lines with a cursor, of which only those on the screen are ever made.
+"""A pane: lines with a cursor, of which only those on the screen are made.
 
-Theory. The widget knows how many lines there are, and is asked for one line at a time. A subclass says how many
-(`count`) and what a line says (`spans`); moving, scrolling, mouse and cursor are the same in all panes and are here.
-The pane keeps its own place (`top`, `left`) and draws its own scroll bar: Textual's would have the whole screen laid
-out anew each time a line comes in.
+Theory. The widget knows the number of lines and asks for one line at a time. A subclass defines the number (`count`)
+and the text of a line (`get_spans`). Moving, scrolling, mouse and cursor are the same in all panes and are here. The
+pane keeps its scroll position (`top`, `left`) and draws its own scroll bar: Textual's would cause a layout of the whole
+screen whenever a line comes in.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ from textual.message import Message
 from textual.strip import Strip
 
 from tui import keys
+from tui.model.drawing import Spans
 from tui.theme import Palette
-from tui.widgets.cutting import Spans
-from tui.widgets.paint import strip
-from tui.widgets.painted import Painted
+from tui.widgets.painted import PaintedWidget, make_strip
 
 BAR = 1
 """Cells of the scroll bar, at the right edge."""
 
 THUMB, TRACK = "█", " "
 
-OVER = ("", "cursor", "cursor-off")
+CURSOR_STYLES = ("", "cursor", "cursor-off")
 """What is laid over a line: nothing, or a style where the cursor is, in the pane that has the focus and in others."""
 
 SCREENS_KEPT = 4
@@ -37,20 +36,23 @@ WHEEL, SIDEWAYS = 3, 8
 """Lines and columns that a step scrolls."""
 
 
-class Pane(Painted, can_focus=True):
-    """Lines 0..count-1, the one at `cursor` selected; `top` is the first one seen, `left` the first column."""
+class Pane(PaintedWidget, can_focus=True):
+    """Lines 0 to count-1, the one at `cursor` selected.
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("pane")
+    top: the first visible line; left: the first visible column.
+    """
 
-    class MenuWanted(Message):
-        """The other button of the mouse was pressed on a line, which is selected now."""
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("pane")
 
-    class Shifted(Message):
-        """What is seen has moved sideways."""
+    class MenuRequest(Message):
+        """The right mouse button was pressed on a line, which is selected now."""
+
+    class SidewaysScroll(Message):
+        """The visible columns have changed."""
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(id=id)
-        self.styles_of = palette.styles
+        self.palette_styles = palette.styles
         self.cursor = self.top = self.left = 0
         self.inner = Size(0, 0)
         """Width and height of what is seen; Textual computes `size` anew each time it is asked."""
@@ -60,31 +62,33 @@ class Pane(Painted, can_focus=True):
 
     @property
     def count(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         raise NotImplementedError
 
-    def spans(self, line: int) -> Spans:
-        """What a line says."""
+    def get_spans(self, line: int) -> Spans:
+        """Returns the text of a line."""
         raise NotImplementedError
 
-    def spans_over(self, line: int) -> Spans:
-        """The same where the cursor is."""
-        return self.spans(line)
+    def get_cursor_spans(self, line: int) -> Spans:
+        """Returns the text of a line when the cursor is on it."""
+        return self.get_spans(line)
 
-    def moved(self) -> None:
-        """The cursor has come to another line by key or mouse."""
+    def handle_move(self) -> None:
+        """Called after key or mouse have moved the cursor."""
 
-    def clicked(self, line: int, column: int) -> None:
-        """The mouse was pressed on a line; the cursor is there already."""
+    def handle_click(self, line: int, column: int) -> None:
+        """Called after a click on a line; the cursor is there already."""
 
-    def made(self, size: Size) -> list[Strip]:
-        """See Painted."""
+    def make_strips(self, size: Size) -> list[Strip]:
+        """Returns the visible lines with the scroll bar."""
         self._measure(size)
-        thumb = [strip(((name, sign),), BAR, self.styles_of) for name, sign in (("track", TRACK), ("thumb", THUMB))]
-        first, last = self._thumb()
+        thumb = [
+            make_strip(((name, sign),), BAR, self.palette_styles) for name, sign in (("track", TRACK), ("thumb", THUMB))
+        ]
+        first, last = self._find_thumb()
         before, self._barred = self._barred, {}
         for y in range(size.height):
-            line, bar = self.line(self.top + y), thumb[first <= y <= last]
+            line, bar = self.get_strip(self.top + y), thumb[first <= y <= last]
             stood = before.get(y)
             if stood is None or stood[0] is not line or stood[1] != bar:
                 stood = line, bar, Strip.join((line, bar))
@@ -94,26 +98,26 @@ class Pane(Painted, can_focus=True):
     def _measure(self, size: Size) -> None:
         self.inner = Size(max(size.width - BAR, 0), size.height)
 
-    def line(self, number: int) -> Strip:
-        """What is painted for a line, without the scroll bar."""
-        over = OVER[0 if number != self.cursor else 1 if self.has_focus else 2]
+    def get_strip(self, number: int) -> Strip:
+        """Returns a painted line without the scroll bar."""
+        over = CURSOR_STYLES[0 if number != self.cursor else 1 if self.has_focus else 2]
         found = self._strips.get((number, over))
         if found is None:
             if len(self._strips) > SCREENS_KEPT * self.inner.height:
                 self._strips.clear()
-            found = self._strips[number, over] = self._strip(number, over)
+            found = self._strips[number, over] = self._make_line_strip(number, over)
         return found
 
-    def _strip(self, line: int, over: str) -> Strip:
+    def _make_line_strip(self, line: int, over: str) -> Strip:
         width = self.inner.width
         if not 0 <= line < self.count:
-            return strip((), width, self.styles_of)
-        spans = self.spans_over(line) if over else self.spans(line)
-        whole = strip(spans, width + self.left, self.styles_of, self.styles_of[over] if over else None)
+            return make_strip((), width, self.palette_styles)
+        spans = self.get_cursor_spans(line) if over else self.get_spans(line)
+        whole = make_strip(spans, width + self.left, self.palette_styles, self.palette_styles[over] if over else None)
         return whole.crop(self.left) if self.left else whole
 
-    def _thumb(self) -> tuple[int, int]:
-        """The first and the last line of the scroll bar's thumb; none where all is seen."""
+    def _find_thumb(self) -> tuple[int, int]:
+        """Returns the first and the last line of the scroll bar's thumb; none if all lines are visible."""
         height, count = self.inner.height, self.count
         if count <= height:
             return 0, -1
@@ -121,42 +125,42 @@ class Pane(Painted, can_focus=True):
         first = -(-self.top * (height - length) // (count - height))
         return first, first + length - 1
 
-    def anew(self) -> None:
-        """What lines say may have changed: they are asked for again."""
+    def invalidate(self) -> None:
+        """Makes all lines again, because their texts may have changed."""
         self._strips.clear()
         self.repaint()
 
-    def say_anew(self, line: int) -> None:
-        """One line may say something else."""
-        for over in OVER:
+    def invalidate_line(self, line: int) -> None:
+        """Makes a line again."""
+        for over in CURSOR_STYLES:
             self._strips.pop((line, over), None)
         self.repaint()
 
-    def recount(self) -> None:
-        """There are more or fewer lines."""
+    def update_count(self) -> None:
+        """Adapts cursor and scroll position to another number of lines."""
         self.cursor = max(0, min(self.cursor, self.count - 1))
         self._scroll(self.top)
-        self.anew()
+        self.invalidate()
 
     def _scroll(self, top: int) -> None:
-        """Has `top` be the first line seen, or one near it where the lines end before the pane does."""
+        """Scrolls to the line `top`, or as near as possible."""
         self.top = max(0, min(top, self.count - self.inner.height))
 
-    def scroll_lines(self, top: int) -> None:
-        """The same, and paints it."""
+    def set_top_line(self, top: int) -> None:
+        """Scrolls to the line `top`, and paints."""
         self._scroll(top)
         self.repaint()
 
     def shift(self, left: int) -> None:
-        """Has column `left` be the first one seen."""
+        """Scrolls sideways to column `left`."""
         left = max(0, left)
         if left != self.left:
             self.left = left
-            self.anew()
-            self.post_message(self.Shifted())
+            self.invalidate()
+            self.post_message(self.SidewaysScroll())
 
     def place_cursor(self, line: int) -> None:
-        """Moves the cursor without telling anybody, and scrolls as little as shows it."""
+        """Moves the cursor without handle_move(), and scrolls as little as needed."""
         self.cursor = max(0, min(line, self.count - 1))
         self._scroll_to_line(self.cursor)
         self.repaint()
@@ -171,34 +175,34 @@ class Pane(Painted, can_focus=True):
         self._scroll(wanted)
 
     def show_below(self, lines: int) -> None:
-        """Scrolls so that of the lines below the cursor's as many are seen as there is room for."""
+        """Scrolls so that as many of the lines below the cursor are visible as fit."""
         self._scroll_to_line(min(self.cursor + lines, self.count - 1))
         self._scroll_to_line(self.cursor)
         self.repaint()
 
-    def go(self, line: int) -> None:
-        """Moves the cursor and tells it."""
+    def move_cursor(self, line: int) -> None:
+        """Moves the cursor and calls handle_move()."""
         if self.count:
             self.place_cursor(line)
-            self.moved()
+            self.handle_move()
 
     def _action_down(self) -> None:
-        self.go(self.cursor + 1)
+        self.move_cursor(self.cursor + 1)
 
     def _action_up(self) -> None:
-        self.go(self.cursor - 1)
+        self.move_cursor(self.cursor - 1)
 
     def _action_page_down(self) -> None:
-        self.go(self.cursor + max(self.inner.height - 1, 1))
+        self.move_cursor(self.cursor + max(self.inner.height - 1, 1))
 
     def _action_page_up(self) -> None:
-        self.go(self.cursor - max(self.inner.height - 1, 1))
+        self.move_cursor(self.cursor - max(self.inner.height - 1, 1))
 
     def _action_top(self) -> None:
-        self.go(0)
+        self.move_cursor(0)
 
     def _action_bottom(self) -> None:
-        self.go(self.count - 1)
+        self.move_cursor(self.count - 1)
 
     def _action_shift_right(self) -> None:
         self.shift(self.left + SIDEWAYS)
@@ -207,19 +211,19 @@ class Pane(Painted, can_focus=True):
         self.shift(self.left - SIDEWAYS)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Selects what is under the mouse, or takes hold of the scroll bar."""
+        """Selects the line under the mouse, opens the menu, or takes hold of the scroll bar."""
         line = self.top + event.y
         if event.button == 1 and event.x >= self.inner.width:
-            first, last = self._thumb()
+            first, last = self._find_thumb()
             self._dragged = event.y - first if first <= event.y <= last else (last - first) // 2
             self.capture_mouse()
             self._drag(event.y)
         elif event.button == 1 and event.x >= 0 and 0 <= line < self.count:
-            self.go(line)
-            self.clicked(line, event.x + self.left)
+            self.move_cursor(line)
+            self.handle_click(line, event.x + self.left)
         elif event.button == 3 and 0 <= event.x < self.inner.width and 0 <= line < self.count:
-            self.go(line)
-            self.post_message(self.MenuWanted())
+            self.move_cursor(line)
+            self.post_message(self.MenuRequest())
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Drags the scroll bar's thumb."""
@@ -227,26 +231,26 @@ class Pane(Painted, can_focus=True):
             self._drag(event.y)
 
     def _drag(self, y: int) -> None:
-        first, last = self._thumb()
+        first, last = self._find_thumb()
         room = self.inner.height - (last - first + 1)
         if self._dragged is not None and last >= first and room > 0:
-            self.scroll_lines((y - self._dragged) * (self.count - self.inner.height) // room)
+            self.set_top_line((y - self._dragged) * (self.count - self.inner.height) // room)
 
     def on_mouse_up(self) -> None:
-        """Lets go of the scroll bar."""
+        """Releases the scroll bar."""
         if self._dragged is not None:
             self.release_mouse()
 
     def on_mouse_release(self) -> None:
-        """It was let go, here or because the pane is not seen any more."""
+        """Ends dragging, also if the pane is not visible any more."""
         self._dragged = None
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel; with Shift it moves sideways."""
+        """Scrolls down; with Shift to the right."""
         self._wheel(event, 1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The same."""
+        """Scrolls up; with Shift to the left."""
         self._wheel(event, -1)
 
     def _wheel(self, event: events.MouseEvent, way: int) -> None:
@@ -254,27 +258,27 @@ class Pane(Painted, can_focus=True):
         if event.shift:
             self.shift(self.left + way * SIDEWAYS)
         else:
-            self.scroll_lines(self.top + way * WHEEL)
+            self.set_top_line(self.top + way * WHEEL)
 
     def on_mouse_scroll_right(self) -> None:
-        """A wheel that moves sideways itself."""
+        """Scrolls to the right."""
         self._action_shift_right()
 
     def on_mouse_scroll_left(self) -> None:
-        """The same."""
+        """Scrolls to the left."""
         self._action_shift_left()
 
     def on_resize(self) -> None:
-        """Another part is seen; the cursor stays in sight."""
+        """Scrolls so that the cursor stays visible."""
         self._measure(self.size)
         self._scroll(self.top)
         self._scroll_to_line(self.cursor)
-        self.anew()
+        self.invalidate()
 
     def on_focus(self) -> None:
-        """The cursor looks different now."""
+        """Repaints: the cursor looks different with the focus."""
         self.repaint()
 
     def on_blur(self) -> None:
-        """The same."""
+        """Repaints: the cursor looks different without the focus."""
         self.repaint()

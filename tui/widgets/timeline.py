@@ -1,4 +1,4 @@
-"""The left pane: streams with their messages folded beneath, or the flat timeline."""
+"""The list pane: streams with their messages folded beneath, or the flat timeline."""
 
 from __future__ import annotations
 
@@ -13,72 +13,72 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.name_resolver import Lore
 from analyzer.session import Session
 from tui import keys
-from tui.model.cells import Cells, Said, StreamCells
-from tui.model.marks import Jumps
-from tui.model.timeline import Place, Timeline
+from tui.model.drawing import Spans
+from tui.model.row_cells import BodyCells, CellReader, StreamCells
+from tui.model.row_lines import ListLine, ReadRequest, ResultTaker, RowLines
+from tui.model.row_sets import JumpHistory
+from tui.model.row_spans import StandardColumns, make_stream_spans
+from tui.model.timeline import ListPlace, Timeline
 from tui.theme import Palette
-from tui.widgets.cutting import Spans
-from tui.widgets.lines import Line, Lines, Take, Want
-from tui.widgets.listing import Columns, stream_spans
 from tui.widgets.pane import Pane
 
 if TYPE_CHECKING:
-    from tui.widgets.chosen_line import ChosenColumns
+    from tui.model.list_columns import CustomColumns
 
 
 class TimelinePane(Pane):
-    """Shows a Timeline; reads cells for the lines on the screen and no others.
+    """Shows a Timeline; reads cells only for the lines on the screen.
 
-    `following`: the cursor is at the end and stays there as rows come in. Who follows from the beginning sees the flat
-    timeline: a folded stream would hide what comes.
+    following: the cursor stays at the end as rows come in. If it follows from the start, the view is flat, because a
+    folded stream would hide new rows.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = keys.bindings("list")
+    BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("list")
 
-    class Selected(Message):
+    class LineSelection(Message):
         """Another line is selected; None: there is none."""
 
-        def __init__(self, place: Place | None) -> None:
+        def __init__(self, place: ListPlace | None) -> None:
             super().__init__()
             self.place = place
 
-    class Entered(Message):
-        """Enter on a message: its tree is wanted."""
+    class TreeRequest(Message):
+        """Enter was pressed on a message: the focus should go to its tree."""
 
-    class Wanting(Message):
-        """Rows are on the screen whose bodies are too long to be decoded in passing."""
+    class BodiesRequest(Message):
+        """Visible rows have bodies that are too long to be decoded here."""
 
         def __init__(self, rows: list[int]) -> None:
             super().__init__()
             self.rows = rows
 
-    class Wants(Message):
-        """Another thread is to read something for lines on the screen; `take` gets it."""
+    class LinesRequest(Message):
+        """Visible lines need work of another thread; apply_result() gets its result."""
 
-        def __init__(self, want: Want) -> None:
+        def __init__(self, want: ReadRequest) -> None:
             super().__init__()
             self.want = want
 
-    class Widened(Message):
+    class ColumnGrowth(Message):
         """The columns have become wider."""
 
-    class Followed(Message):
-        """The cursor stays at the end from now on, or does so no longer."""
+    class FollowToggle(Message):
+        """The cursor begins or ceases to follow the end."""
 
     def __init__(
         self, palette: Palette, session: Session, *, following: bool, id: str, lore: Lore | None = None
     ) -> None:
         super().__init__(palette, id=id)
         self.timeline = Timeline(lambda rows: session.rows.column("stream")[rows])
-        self.cells = Cells(session, lore)
-        self.said = Lines(session, self.cells, palette.covers)
-        self.jumps = Jumps()
+        self.cells = CellReader(session, lore)
+        self.row_lines = RowLines(session, self.cells, palette.has_background)
+        self.jumps = JumpHistory()
         self.timeline.flat = self._following = following
-        self.selected: Place | None = None
-        self.aim: Place | None = None
+        self.selected: ListPlace | None = None
+        self.target: ListPlace | None = None
         """What was selected before rows were hidden: it, or the next one shown, is to be, until the cursor is moved."""
-        self.settled = True
-        self._painted: dict[int, Line] = {}
+        self.is_settled = True
+        self._lines_read: dict[int, ListLine] = {}
 
     @property
     def following(self) -> bool:
@@ -89,276 +89,277 @@ class TimelinePane(Pane):
     def following(self, following: bool) -> None:
         if following is not self._following:
             self._following = following
-            self.post_message(self.Followed())
+            self.post_message(self.FollowToggle())
 
     @property
     def count(self) -> int:
-        """See Pane."""
+        """The number of lines."""
         return self.timeline.lines
 
     @property
-    def around(self) -> int:
-        """The row at which the user is, or was: of a stream, its first one."""
-        place = self.selected or self.aim
+    def current_row(self) -> int:
+        """The row of the selection; of a stream its first row."""
+        place = self.selected or self.target
         if place is None:
             return self.timeline.first
-        return self.timeline.begin(place.stream) if place.row is None else place.row
+        return self.timeline.find_begin(place.stream) if place.row is None else place.row
 
     @property
     def ignored(self) -> set[int]:
-        """Rows that are to be left out wherever rows are looked at."""
-        return self.said.marks.ignored
+        """The rows that the user ignores."""
+        return self.row_lines.marks.ignored
 
     @property
-    def columns(self) -> Columns | ChosenColumns:
-        """The columns that fit, or that were chosen."""
+    def columns(self) -> StandardColumns | CustomColumns:
+        """The columns of the list, standard or custom."""
         timeline = self.timeline
-        return self.said.columns(self.inner.width, timeline.rows, timeline.streams if timeline.flat else 0)
+        return self.row_lines.fit_columns(self.inner.width, timeline.rows, timeline.streams if timeline.flat else 0)
 
-    def spans(self, line: int) -> Spans:
-        """See Pane."""
-        return self._line(line).spans
+    def get_spans(self, line: int) -> Spans:
+        """Returns the line of a row or stream."""
+        return self._get_line(line).spans
 
-    def spans_over(self, line: int) -> Spans:
-        """See Pane."""
-        return self._line(line).over
+    def get_cursor_spans(self, line: int) -> Spans:
+        """Returns the line of a row or stream without the background of its colour rule."""
+        return self._get_line(line).cursor_spans
 
-    def made(self, size: Size) -> list[Strip]:
-        """See Painted; lines that were made before a column became wider are made again."""
-        strips = super().made(size)
-        if self.said.widened:
-            self.said.widened = False
+    def make_strips(self, size: Size) -> list[Strip]:
+        """Returns the visible lines; makes them again if a column has become wider meanwhile."""
+        strips = super().make_strips(size)
+        if self.row_lines.has_widened:
+            self.row_lines.has_widened = False
             self._strips.clear()
-            self._painted.clear()
-            self.post_message(self.Widened())
-            strips = super().made(size)
+            self._lines_read.clear()
+            self.post_message(self.ColumnGrowth())
+            strips = super().make_strips(size)
         return strips
 
-    def _line(self, line: int) -> Line:
-        """Reads all that the screen lacks at once when it meets a line that has not been read."""
-        found = self._painted.get(line)
+    def _get_line(self, line: int) -> ListLine:
+        """Returns a line; reads all missing lines of the screen at once."""
+        found = self._lines_read.get(line)
         if found is None:
             self._read_screen(line)
-            found = self._painted[line]
+            found = self._lines_read[line]
         return found
 
     def _read_screen(self, line: int) -> None:
-        """Makes the lines of the screen that are not made yet, and `line` in any case; lets go of others."""
+        """Makes the missing lines of the screen, and `line` in any case; drops others."""
         top, end = min(self.top, line), max(self.top + self.inner.height, line + 1)
-        stay = {number: made for number, made in self._painted.items() if top <= number < end}
+        stay = {number: made for number, made in self._lines_read.items() if top <= number < end}
         first = next(number for number in range(top, end) if number not in stay)
         last = next(number for number in range(end - 1, first - 1, -1) if number not in stay) + 1
-        before = self.timeline.at(first - 1) or Place(-1)
-        places = self.timeline.window(first, last - first)
-        read = self.said.read([before, *places], self.columns)
-        self._painted = stay | {
-            number: self._stream(place.stream) if place.row is None else read[place.row]
+        before = self.timeline.find_place(first - 1) or ListPlace(-1)
+        places = self.timeline.list_places(first, last - first)
+        read = self.row_lines.make_lines([before, *places], self.columns)
+        self._lines_read = stay | {
+            number: self._make_stream_line(place.stream) if place.row is None else read[place.row]
             for number, place in enumerate(places, first)
         }
-        self._want(list(read))
+        self._request_bodies(list(read))
 
-    def _want(self, rows: list[int]) -> None:
-        """Has another thread read what rows on the screen lack."""
-        ignored = self.said.marks.ignored
-        bodies = [row for row in self.cells.wanting(rows) if row not in ignored]
+    def _request_bodies(self, rows: list[int]) -> None:
+        """Requests long bodies and other data of visible rows."""
+        ignored = self.row_lines.marks.ignored
+        bodies = [row for row in self.cells.list_missing(rows) if row not in ignored]
         if bodies:
-            self.post_message(self.Wanting(bodies))
-        if self.said.wants(rows):
-            self.call_after_refresh(self._want_more)
+            self.post_message(self.BodiesRequest(bodies))
+        if self.row_lines.list_requests(rows):
+            self.call_after_refresh(self._request_more)
 
-    def _want_more(self) -> None:
-        """What is only put on top of lines waits until they have been painted."""
-        places = self.timeline.window(self.top, self.inner.height)
-        for want in self.said.wants([place.row for place in places if place.row is not None]):
-            self.post_message(self.Wants(want))
+    def _request_more(self) -> None:
+        """Requests data of rules and custom columns, after the lines have been painted."""
+        places = self.timeline.list_places(self.top, self.inner.height)
+        for want in self.row_lines.list_requests([place.row for place in places if place.row is not None]):
+            self.post_message(self.LinesRequest(want))
 
-    def take(self, take: Take) -> None:
-        """Another thread has read what was wanted; what a newer screen lacks is asked for now."""
+    def apply_result(self, take: ResultTaker) -> None:
+        """Applies the result of another thread, and requests what newer lines need."""
         for row in take():
-            self.paint_row(row)
-        self._want_more()
+            self.refresh_row(row)
+        self._request_more()
 
-    def _stream(self, stream: int) -> Line:
+    def _make_stream_line(self, stream: int) -> ListLine:
         timeline = self.timeline
-        cells = self.stream_cells(stream)
-        spans = stream_spans(cells, len(str(timeline.streams - 1)), opened=timeline.is_open(stream))
-        return Line(spans, spans)
+        cells = self.read_stream(stream)
+        spans = make_stream_spans(cells, len(str(timeline.streams - 1)), opened=timeline.is_open(stream))
+        return ListLine(spans, spans)
 
-    def stream_cells(self, stream: int) -> StreamCells:
-        """What there is to say of a stream."""
+    def read_stream(self, stream: int) -> StreamCells:
+        """Returns the cells of a stream."""
         timeline = self.timeline
-        kept = None if timeline.kept is None else timeline.count(stream)
-        return self.cells.stream(stream, timeline.messages(stream), kept, timeline.left(stream))
+        kept = None if timeline.matches is None else timeline.count_rows(stream)
+        return self.cells.read_stream(stream, timeline.count_messages(stream), kept, timeline.count_evicted(stream))
 
-    def keep(self, said: dict[int, Said]) -> None:
-        """Long bodies have been decoded."""
-        self.cells.keep(said)
-        self.anew()
+    def cache_bodies(self, said: dict[int, BodyCells]) -> None:
+        """Takes decoded long bodies."""
+        self.cells.cache_bodies(said)
+        self.invalidate()
 
-    def name_anew(self) -> None:
-        """Names have been learned."""
-        self.said.forget()
-        self.anew()
+    def clear_names(self) -> None:
+        """Reads bodies again, because names were resolved."""
+        self.row_lines.clear()
+        self.invalidate()
 
-    def end(self) -> None:
-        """The input has ended: rules and fields that read messages may know more by now."""
-        self.said.read_again()
-        self.anew()
+    def finish(self) -> None:
+        """Reads rules and fields again, because the input has ended."""
+        self.row_lines.clear_read()
+        self.invalidate()
 
-    def anew(self) -> None:
-        """See Pane."""
-        self._painted.clear()
-        super().anew()
+    def invalidate(self) -> None:
+        """Makes all lines again."""
+        self._lines_read.clear()
+        super().invalidate()
 
     def grow(self, rows: int, streams: int) -> None:
-        """More has been announced. What is selected stays where it is on the screen, or the end stays selected."""
+        """Takes the numbers of announced rows and streams; the selection keeps its place, or stays at the end."""
         first = self.timeline.lines == 0
         self.timeline.grow(rows, streams)
-        if self.said.colouring is not None:
-            self.said.colouring.grow(rows, self.timeline.first)
-        self._changed(first)
+        if self.row_lines.colour_rules is not None:
+            self.row_lines.colour_rules.grow(rows, self.timeline.first)
+        self._update_lines(first)
 
-    def leave(self, before: int) -> None:
-        """The rows before one leave; if what is selected is among them, the first one that stays takes its place."""
-        self.timeline.leave(before)
-        self.said.leave(before)
-        if self.aim is not None and self.aim.row is not None and self.aim.row < before:
-            self.aim = None
-        self._changed(False)
+    def evict(self, before: int) -> None:
+        """Drops the rows before one; a selection among them moves to the first row that stays."""
+        self.timeline.evict(before)
+        self.row_lines.evict(before)
+        if self.target is not None and self.target.row is not None and self.target.row < before:
+            self.target = None
+        self._update_lines(False)
 
     def show_rows(self, kept: Ints | None, *, settled: bool) -> None:
-        """Only these rows, rising, have a line; None: all. settled: no others of those announced will come."""
+        """Shows only these rows, ascending; None: all rows.
+
+        settled: no more of the announced rows will match.
+        """
         first = self.timeline.lines == 0
-        self.timeline.keep(kept)
-        self.settled = settled
-        self._changed(first)
+        self.timeline.filter_rows(kept)
+        self.is_settled = settled
+        self._update_lines(first)
         if settled and self.count:
-            self.aim = None
+            self.target = None
 
-    def hold(self) -> None:
-        """Rows will be hidden or come back: what is selected stays so, or the next one that is shown."""
-        self.aim = self.selected or self.aim
+    def hold_selection(self) -> None:
+        """Keeps the selection, or the next visible row, while rows are hidden or shown."""
+        self.target = self.selected or self.target
 
-    def _changed(self, first: bool) -> None:
-        """There are other lines; first: there were none before."""
+    def _update_lines(self, first: bool) -> None:
+        """Updates the selection after lines have changed; first: there were none before."""
         timeline = self.timeline
-        if first and self.count and not timeline.flat and self.aim is None:
-            timeline.fold(timeline.window(0, 1)[0].stream, opened=True)
+        if first and self.count and not timeline.flat and self.target is None:
+            timeline.fold(timeline.list_places(0, 1)[0].stream, opened=True)
         if self.following and self.count:
-            self._relaid(timeline.at(self.count - 1))
-        elif first and self.count and timeline.rows and self.aim is None:
+            self._select_place(timeline.find_place(self.count - 1))
+        elif first and self.count and timeline.rows and self.target is None:
             self.cursor = 0 if timeline.flat else min(1, self.count - 1)  # the first stream's first message
-            self._relaid(timeline.at(self.cursor))
+            self._select_place(timeline.find_place(self.cursor))
         else:
-            self._relaid(self._unfolded(self.aim or self.selected))
+            self._select_place(self._find_unfolded(self.target or self.selected))
 
-    def _unfolded(self, place: Place | None) -> Place | None:
-        """The place, or the next one shown, with its stream unfolded if it is a row."""
-        near = None if place is None else self.timeline.near(place)
+    def _find_unfolded(self, place: ListPlace | None) -> ListPlace | None:
+        """Returns the place, or the next visible one, and unfolds its stream if it is a row."""
+        near = None if place is None else self.timeline.find_nearest(place)
         if near is not None and near.row is not None and not self.timeline.flat:
             self.timeline.fold(near.stream, opened=True)
         return near
 
-    def _relaid(self, place: Place | None) -> None:
-        """The lines were counted anew: `place`, or the next one shown, is selected, and what was selected keeps its
-        height on the screen.
-        """
+    def _select_place(self, place: ListPlace | None) -> None:
+        """Selects a place, or the next visible one, at the same height on the screen."""
         height = self.cursor - self.top
-        self.recount()
-        place = None if place is None else self.timeline.near(place)
+        self.update_count()
+        place = None if place is None else self.timeline.find_nearest(place)
         if place is not None:
-            line = self.timeline.line_of(place)
+            line = self.timeline.find_line(place)
             self.cursor = line
             self._scroll(line - max(height, 0))
             self.place_cursor(line)
-        self._tell()
+        self._post_selection()
 
-    def _tell(self) -> None:
-        place = self.timeline.at(self.cursor)
+    def _post_selection(self) -> None:
+        place = self.timeline.find_place(self.cursor)
         if place != self.selected:
             self.selected = place
-            self.post_message(self.Selected(place))
+            self.post_message(self.LineSelection(place))
 
-    def moved(self) -> None:
-        """See Pane."""
-        self.aim = None
-        self.following = self.settled and self.cursor == self.count - 1
-        self._tell()
+    def handle_move(self) -> None:
+        """Updates following, and posts the selection."""
+        self.target = None
+        self.following = self.is_settled and self.cursor == self.count - 1
+        self._post_selection()
 
     def select_row(self, row: int) -> None:
-        """Selects a row, which must be shown, and unfolds its stream if needed; the way back is remembered."""
-        before = self.around
+        """Selects a visible row, and unfolds its stream if needed; adds a jump to the history."""
+        before = self.current_row
         self.go_to_row(row)
-        self._jumped(before)
+        self._add_jump(before)
 
     def go_to_row(self, row: int) -> None:
-        """The same, and nothing is remembered."""
-        place = self.place_of(row)
+        """Selects a visible row without adding a jump."""
+        place = self.find_place(row)
         if not self.timeline.flat and not self.timeline.is_open(place.stream):
             self.timeline.fold(place.stream, opened=True)
-            self._relaid(self.selected)
-        self.place_cursor(self.timeline.line_of(place))
-        self.aim, self.following = None, False
-        self._tell()
+            self._select_place(self.selected)
+        self.place_cursor(self.timeline.find_line(place))
+        self.target, self.following = None, False
+        self._post_selection()
 
-    def _jumped(self, before: int) -> None:
-        if self.around != before:
-            self.jumps.jumped(before, self.around)
+    def _add_jump(self, before: int) -> None:
+        if self.current_row != before:
+            self.jumps.add_jump(before, self.current_row)
 
     def _action_top(self) -> None:
-        before = self.around
+        before = self.current_row
         super()._action_top()
-        self._jumped(before)
+        self._add_jump(before)
 
     def _action_bottom(self) -> None:
-        before = self.around
+        before = self.current_row
         super()._action_bottom()
-        self._jumped(before)
+        self._add_jump(before)
 
-    def place_of(self, row: int) -> Place:
-        """Where a row belongs."""
-        return Place(self.cells.stream_of(row), row)
+    def find_place(self, row: int) -> ListPlace:
+        """Returns the place of a row."""
+        return ListPlace(self.cells.find_stream(row), row)
 
     def show_partner(self, row: int | None) -> None:
-        """Marks the partner of what is selected."""
-        before, self.said.partner = self.said.partner, row
+        """Marks the partner of the selection."""
+        before, self.row_lines.partner = self.row_lines.partner, row
         if row != before:
-            self.paint_row(before)
-            self.paint_row(row)
+            self.refresh_row(before)
+            self.refresh_row(row)
 
-    def paint_row(self, row: int | None) -> None:
-        """A row's line says something else now."""
-        if row is not None and self.timeline.first <= row < self.timeline.rows and self.timeline.shows(row):
-            line = self.timeline.line_of(self.place_of(row))
-            if self._painted.pop(line, None) is not None:
-                self.say_anew(line)
+    def refresh_row(self, row: int | None) -> None:
+        """Makes the line of a row again."""
+        if row is not None and self.timeline.first <= row < self.timeline.rows and self.timeline.is_shown(row):
+            line = self.timeline.find_line(self.find_place(row))
+            if self._lines_read.pop(line, None) is not None:
+                self.invalidate_line(line)
 
-    def switch(self) -> None:
-        """The other view; a selected message stays selected, unfolded if needed."""
+    def switch_view(self) -> None:
+        """Switches between the fold view and the flat view; the selected message stays selected."""
         place = self.selected
         if place is not None and place.row is None and not self.timeline.flat:
-            place = Place(place.stream, self.timeline.first_row(place.stream))
+            place = ListPlace(place.stream, self.timeline.find_first_row(place.stream))
         self.timeline.flat = not self.timeline.flat
         if place is not None and not self.timeline.flat:
             self.timeline.fold(place.stream, opened=True)
-        self._relaid(place)
+        self._select_place(place)
         self.following = self.following and self.cursor == self.count - 1
 
     def _fold(self, stream: int, *, opened: bool) -> None:
         if not self.timeline.flat and self.timeline.is_open(stream) != opened:
             self.timeline.fold(stream, opened=opened)
-            self._relaid(self.selected)
+            self._select_place(self.selected)
             if opened:
-                self.show_below(self.timeline.count(stream))
+                self.show_below(self.timeline.count_rows(stream))
 
-    def clicked(self, line: int, column: int) -> None:
-        """See Pane: a click on a stream's mark folds it."""
+    def handle_click(self, line: int, column: int) -> None:
+        """Folds or unfolds a stream if its mark was clicked."""
         if column < 2 and self.selected is not None and self.selected.row is None:
             self._action_fold()
 
     def _action_enter(self) -> None:
         if self.selected is not None and self.selected.row is not None:
-            self.post_message(self.Entered())
+            self.post_message(self.TreeRequest())
         else:
             self._action_fold()
 
@@ -373,15 +374,15 @@ class TimelinePane(Pane):
             return
         if not self.timeline.is_open(place.stream):
             self._fold(place.stream, opened=True)
-        elif self.timeline.count(place.stream):
-            self.go(self.cursor + 1)
+        elif self.timeline.count_rows(place.stream):
+            self.move_cursor(self.cursor + 1)
 
     def _action_outward(self) -> None:
         place = self.selected
         if place is None or self.timeline.flat:
             return
         if place.row is not None:
-            self.go(self.timeline.line_of(Place(place.stream)))
+            self.move_cursor(self.timeline.find_line(ListPlace(place.stream)))
         else:
             self._fold(place.stream, opened=False)
 
@@ -394,4 +395,4 @@ class TimelinePane(Pane):
     def _fold_all(self, *, opened: bool) -> None:
         if not self.timeline.flat:
             self.timeline.fold_all(opened=opened)
-            self._relaid(self.selected)
+            self._select_place(self.selected)

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.columns.arrays import Array, Bools, Ints
-from analyzer.columns.group_keys import iterate_groups, make_group_keys
+from analyzer.columns.arrays import Array, Bools, Ints, iterate_groups, make_group_keys
 from analyzer.decode import raw
 from analyzer.decode.bodies import add_row_findings
 from analyzer.decode.content import make_context, read_contents
@@ -56,7 +55,7 @@ class _Plan(NamedTuple):
 
 
 class Bodies:
-    """Reads the fields that need messages. Of shorts and aliases what a message says itself."""
+    """Reads the fields that need messages. Of field aliases and aliases what a message says itself."""
 
     def __init__(self, reader: Rows, fields: Sequence[FieldPath]) -> None:
         self._reader, self._session = reader, reader.session

@@ -19,13 +19,13 @@ from analyzer.query.fields import layouts as walking
 from analyzer.query.fields.keys import FIELDS, LARGE, NAMES, NEEDS_MESSAGE
 from analyzer.query.fields.layouts import DEEPEST, field_of, prefix, roles_of, walk
 from analyzer.query.fields.path import (
+    AliasedField,
     AliasField,
     BodyField,
     FieldPath,
     Key,
     Kind,
     SharedField,
-    ShortField,
     kind_of,
     scale_of,
 )
@@ -132,7 +132,7 @@ def _operations(name: str) -> list[str]:
 @registry.cached
 def shared_names() -> Sequence[str]:
     """The names without a protocol in front that mean a field of several protocols; find() takes those of one, too."""
-    names = Counter(short.name for _, catalog in _catalogs() for short in catalog.shorts())
+    names = Counter(short.name for _, catalog in _catalogs() for short in catalog.field_aliases())
     return [name for name in [*PLURALS, *names] if name not in NAMES and names[name] != 1]
 
 
@@ -162,9 +162,9 @@ def _short(protocol: str, catalog: Catalog, name: str) -> FieldPath | None:
     alias = catalog.aliases().get(whole)
     if alias is not None:
         return _of_alias(whole, protocol, alias)
-    for short in catalog.shorts():
+    for short in catalog.field_aliases():
         if short.name == name:
-            origin = ShortField(protocol, short)
+            origin = AliasedField(protocol, short)
             return FieldPath(whole, kind_of(short.type), origin, True, short.label, short.about)
     return None
 
@@ -218,7 +218,10 @@ def _of_role(layouts: list[Layout], path: list[str]) -> tuple[list[Layout], list
 
 def _no_operation(name: str, protocol: str, catalog: Catalog, parts: Sequence[str]) -> UnknownField:
     operation, *path = parts
-    known = [*dict.fromkeys(each.operation for each in catalog.layouts()), *(each.name for each in catalog.shorts())]
+    known = [
+        *dict.fromkeys(each.operation for each in catalog.layouts()),
+        *(each.name for each in catalog.field_aliases()),
+    ]
     whole = [_as_far(protocol, catalog, [each], path) for each in near(operation, known)]
     aliases = [each for each in near(name, catalog.aliases()) if each not in whole]
     return UnknownField(name, [*whole, *aliases][:_NEAR])
@@ -277,7 +280,7 @@ def every(word: str | None = None) -> Iterator[FieldPath]:
     """
     yield from (find(name) for name in [*NAMES, *shared_names()] if _has(name, word))
     for protocol, catalog in _catalogs():
-        names = (*(f"{protocol}.{each.name}" for each in catalog.shorts()), *catalog.aliases())
+        names = (*(f"{protocol}.{each.name}" for each in catalog.field_aliases()), *catalog.aliases())
         yield from (find(name) for name in names if _has(name, word))
     for protocol, catalog in _catalogs():
         for begin, layouts in _by_prefix(protocol, catalog).items():

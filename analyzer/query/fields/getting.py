@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 
 from analyzer.messages import defects
 from analyzer.query.fields.leaves import leaves
-from analyzer.query.fields.path import BodyField, FieldPath, Key, SharedField, ShortField
+from analyzer.query.fields.path import AliasedField, BodyField, FieldPath, Key, SharedField
 from dissectors.api import Context, Dissector
 from dissectors.catalog import Place
-from dissectors.lesson import Reference
 from dissectors.message import Path
+from dissectors.name_binding import Reference
 
 _Get = Callable[[Mapping[str, Any]], Sequence[Any]]
 
 
 class Numbered(NamedTuple):
-    """A number in the place of a name, that counts in a scope (dissectors.lesson)."""
+    """A number in the place of a name, that counts in a scope (dissectors.name_binding)."""
 
     scope: str
     number: Any
@@ -45,11 +45,11 @@ def getter(field: FieldPath, dissector: Dissector | None, context: Context, oper
     if isinstance(origin, BodyField):
         fits = origin.operation == operation and (origin.roles is None or context.role in origin.roles)
         return _plain((origin.path,) if fits and origin.path else ())
-    if isinstance(origin, ShortField):
+    if isinstance(origin, AliasedField):
         short = origin.short
         said = defects.collect_or_nothing(partial(short.paths, context))
         places = () if short.places is None else defects.collect_or_nothing(partial(short.places, context))
-        return _of_short(tuple(said), tuple(places), _references(dissector, context, short.kind))
+        return _resolve_alias(tuple(said), tuple(places), _references(dissector, context, short.kind))
     ask = origin.alias.paths
     return None if ask is None else _plain(tuple(defects.collect_or_nothing(partial(ask, context))))
 
@@ -61,7 +61,7 @@ def _references(dissector: Dissector, context: Context, kind: str | None) -> lis
     return [each for each in defects.list_references(dissector, context) if each.kind == kind]
 
 
-def _of_short(said: Sequence[Path], places: Sequence[Place], ids: Iterable[Reference]) -> Getter | None:
+def _resolve_alias(said: Sequence[Path], places: Sequence[Place], ids: Iterable[Reference]) -> Getter | None:
     counted = [(each.scope, each.path) for each in ids if each.scope is not None]
     plain = _plain((*said, *(each.path for each in ids if each.scope is None)))
     if not places and not counted:

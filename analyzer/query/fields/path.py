@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from dissectors.api import Role
-from dissectors.catalog import Alias, Short
+from dissectors.catalog import Alias, FieldAlias
 from dissectors.message import Path
 from dissectors.slotted import slotted
 from dissectors.wire.times import milliseconds, timestamp
@@ -54,11 +54,11 @@ class BodyField:
 
 
 @slotted
-class ShortField:
+class AliasedField:
     """What is asked of any message of a protocol."""
 
     protocol: str
-    short: Short
+    short: FieldAlias
 
 
 @slotted
@@ -76,7 +76,7 @@ class SharedField:
     fields: tuple[FieldPath, ...]
 
 
-Origin: TypeAlias = Key | BodyField | ShortField | AliasField | SharedField
+Origin: TypeAlias = Key | BodyField | AliasedField | AliasField | SharedField
 Label: TypeAlias = Callable[[int], str | None]
 
 

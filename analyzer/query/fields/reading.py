@@ -26,13 +26,13 @@ from analyzer.query.fields.dense import Chosen, Dense, Numbers
 from analyzer.query.fields.gathered import NO_VALUES, Values, chosen, joined, listed
 from analyzer.query.fields.getting import Numbered
 from analyzer.query.fields.held import with_held
-from analyzer.query.fields.path import AliasField, BodyField, FieldPath, Key, SharedField, ShortField, fields_in
+from analyzer.query.fields.path import AliasedField, AliasField, BodyField, FieldPath, Key, SharedField, fields_in
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.query.response_errors import errors
 from dissectors.api import Role
-from dissectors.catalog import Alias, Short
-from dissectors.wire.bulk import NULL64
+from dissectors.catalog import Alias, FieldAlias
 from dissectors.wire.embedded import Embedded, holds_secret
+from dissectors.wire.fast_path import NULL64
 from dissectors.wire.secret import Secret
 
 _BY_VALUE = keys.NEEDS_MESSAGE | keys.APART
@@ -155,11 +155,11 @@ class Reading:
         origin = field.origin
         if isinstance(origin, BodyField) and not origin.path:
             return Values(np.arange(len(rows)), [True] * len(rows))
-        if isinstance(origin, ShortField):
-            return self._of_short(field, origin.short, rows)
+        if isinstance(origin, AliasedField):
+            return self._resolve_alias(field, origin.short, rows)
         return self._bodies.of(field, rows)
 
-    def _of_short(self, field: FieldPath, short: Short, rows: Ints) -> Values:
+    def _resolve_alias(self, field: FieldPath, short: FieldAlias, rows: Ints) -> Values:
         found = self._named(field, short, rows)
         if not short.inherited:
             return found
@@ -178,7 +178,7 @@ class Reading:
         taken = np.repeat(first, counts) + rank_in_runs(counts)
         return joined([found, Values(np.repeat(places[known], counts), chosen(asked, taken).values)])
 
-    def _named(self, field: FieldPath, short: Short, rows: Ints) -> Values:
+    def _named(self, field: FieldPath, short: FieldAlias, rows: Ints) -> Values:
         """What messages say and what their sessions hold, each thing once, with names in the place of ids."""
         found = self._said(field, short, rows)
         if short.session is None:
@@ -199,7 +199,7 @@ class Reading:
         names = [self._names(lore, short.kind, list(each), at_all) for each in reach.lists]
         return with_held(found, reach._replace(lists=[tuple(dict.fromkeys(each)) for each in names]))
 
-    def _said(self, field: FieldPath, short: Short, rows: Ints) -> Values:
+    def _said(self, field: FieldPath, short: FieldAlias, rows: Ints) -> Values:
         """The same of what messages say themselves."""
         found = self._bodies.of(field, rows)
         if not len(found.rows):

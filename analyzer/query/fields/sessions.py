@@ -27,7 +27,7 @@ from analyzer.query.fields.session_columns import SessionColumns, Use
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role
 from dissectors.session_state import SessionKind
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 
 MOST_SESSIONS = 1000
 """Sessions of a connection that are remembered; then the oldest is forgotten."""

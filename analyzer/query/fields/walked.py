@@ -19,8 +19,8 @@ from analyzer.query.fields.gathered import Values, chosen, joined
 from analyzer.query.projection import Bytestore, number, walked
 from dissectors.api import Context, Dissector
 from dissectors.message import Path
-from dissectors.wire.bulk import Layout, twin_of
 from dissectors.wire.dialect import Sized
+from dissectors.wire.fast_path import Layout, load_fast_path
 from dissectors.wire.plan import Array as Many
 from dissectors.wire.plan import Keyed, Leaf, Step, Struct, Tags, When, inside
 from dissectors.wire.primitive import Fixed
@@ -38,8 +38,8 @@ class Walkable(NamedTuple):
 
 def layout_of(dissector: Dissector, context: Context) -> Layout | None:
     """How messages of a context are laid out, where a walk may tell."""
-    twin = twin_of(dissector)
-    return None if twin is None else twin.layout(context)
+    fast_path = load_fast_path(dissector)
+    return None if fast_path is None else fast_path.layout(context)
 
 
 def walkable(layout: Layout, paths: Sequence[Sequence[Path]]) -> Walkable | None:

@@ -65,7 +65,7 @@ def _asked(session: Session, reader: Rows, rows: Any) -> Iterator[Offered]:
     catalog = dissector.catalog
     if catalog is None or session.rows.cell("length", row) > MOST_SHOWN:
         return
-    names = [f"{dissector.name}.{short.name}" for short in catalog.shorts()]
+    names = [f"{dissector.name}.{short.name}" for short in catalog.field_aliases()]
     reading = Reading(reader, [find(name) for name in names])
     for name in names:
         for value in islice(dict.fromkeys(_values(reading, name, rows)), MOST_VALUES):

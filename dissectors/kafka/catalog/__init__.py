@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
-from dissectors.catalog import Alias, Catalog, Layout, Short
-from dissectors.kafka.catalog.bodies import body_members
+from dissectors.catalog import Alias, Catalog, FieldAlias, Layout
+from dissectors.kafka.catalog.structures import body_members
 from dissectors.kafka.labels import error_names
 from dissectors.kafka.schemas import apis
 
@@ -19,15 +19,15 @@ class KafkaCatalog(Catalog):
         """By key."""
         return _layouts()
 
-    def shorts(self) -> Sequence[Short]:
+    def field_aliases(self) -> Sequence[FieldAlias]:
         """Topics, groups, and what else information lines say most."""
-        from dissectors.kafka.catalog.shorts import shorts  # to name a field needs none
+        from dissectors.kafka.catalog.field_aliases import field_aliases  # to name a field needs none
 
-        return shorts()
+        return field_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
         """Those of tshark."""
-        from dissectors.kafka.catalog.tshark import aliases  # the same
+        from dissectors.kafka.catalog.field_aliases import aliases  # the same
 
         return aliases()
 

@@ -9,7 +9,7 @@ from dissectors.catalog import Member, holding, merged
 from dissectors.field import FieldSpec
 from dissectors.kafka.catalog.structures import members
 from dissectors.kafka.records.fields import BATCH_SPECS, HEADER_SPECS, MESSAGE_SPECS, RECORD_SPECS
-from dissectors.kafka.schemas import named_schema
+from dissectors.kafka.schemas import load_named_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
 from dissectors.wire.schema import Schema
@@ -21,10 +21,10 @@ _PARTIAL = Member("partial", "bool", about="the last entry of a Fetch, cut")
 @cache
 def record_data() -> tuple[Member, ...]:
     """The members of an entry of a records field, of all formats."""
-    return (*merged(_of_specs(BATCH_SPECS), _of_specs(MESSAGE_SPECS)), _PARTIAL)
+    return (*merged(_make_members(BATCH_SPECS), _make_members(MESSAGE_SPECS)), _PARTIAL)
 
 
-def _of_specs(specs: Iterable[FieldSpec]) -> list[Member]:
+def _make_members(specs: Iterable[FieldSpec]) -> list[Member]:
     return [_INSIDE.get(spec.name, _member)(spec) for spec in specs]
 
 
@@ -37,31 +37,33 @@ def _structs(members: Callable[[], Sequence[Member]]) -> Callable[[FieldSpec], M
 
 
 _INSIDE: Mapping[str, Callable[[FieldSpec], Member]] = {
-    "records": _structs(lambda: _of_specs(RECORD_SPECS)),
-    "messages": _structs(lambda: [*_of_specs(MESSAGE_SPECS[:-1]), _PARTIAL]),
+    "records": _structs(lambda: _make_members(RECORD_SPECS)),
+    "messages": _structs(lambda: [*_make_members(MESSAGE_SPECS[:-1]), _PARTIAL]),
     "headers": _structs(lambda: [_member(spec) for spec in HEADER_SPECS]),
-    "key": lambda spec: holding(_member(spec), partial(_held, "coordinatorKey", "controlKey")),
-    "value": lambda spec: holding(_member(spec), partial(_held, "coordinatorValue", "metadata", "controlValue")),
+    "key": lambda spec: holding(_member(spec), partial(_merge_structures, "coordinatorKey", "controlKey")),
+    "value": lambda spec: holding(
+        _member(spec), partial(_merge_structures, "coordinatorValue", "metadata", "controlValue")
+    ),
 }
 
 
-def _held(*kinds: str) -> list[Member]:
+def _merge_structures(*kinds: str) -> list[Member]:
     """What all structures of these kinds have."""
     return merged(*(found for kind in kinds for found in _structures(kind)))
 
 
 def _structures(kind: str) -> Iterator[list[Member]]:
     if kind == "controlKey":
-        yield [_VERSION, *members(named_schema("ControlRecordTypeSchema"))]
+        yield [_VERSION, *members(load_named_schema("ControlRecordTypeSchema"))]
     elif kind == "controlValue":
         names = dict.fromkeys(table("quirks")["controlValue"].values())
-        yield from ([_VERSION, *members(named_schema(name))] for name in names if name is not None)
+        yield from ([_VERSION, *members(load_named_schema(name))] for name in names if name is not None)
     elif kind == "metadata":
-        yield [_TYPE, _VERSION, *_of_rows(kind)]
+        yield [_TYPE, _VERSION, *_merge_table_rows(kind)]
     else:
-        yield [_TYPE if kind == "coordinatorKey" else _VERSION, *_of_rows(kind)]
+        yield [_TYPE if kind == "coordinatorKey" else _VERSION, *_merge_table_rows(kind)]
 
 
-def _of_rows(kind: str) -> list[Member]:
+def _merge_table_rows(kind: str) -> list[Member]:
     rows = (row for row in table("records")["records"] if row["kind"] == kind)
     return merged(*(members(Schema.parse(row["name"], row, KAFKA)) for row in rows))

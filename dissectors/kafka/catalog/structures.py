@@ -7,11 +7,12 @@ unfolds them (`embedded` in quirks.json); of several that may, the members are t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 from dissectors.catalog import Member, holding, merged
-from dissectors.kafka.embedded.fits import VERSION
-from dissectors.kafka.embedded.groups import group_schema
+from dissectors.kafka.nested.payload_detection import VERSION
+from dissectors.kafka.nested.structures import group_schema
+from dissectors.kafka.schemas import body_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
 from dissectors.message import Path
@@ -48,21 +49,25 @@ def members(schema: Schema, kept: Callable[[Member], Member] = lambda member: me
     """The members of a schema in all its layouts. kept: makes a member of one that holds no structure."""
 
     def refine(member: Member, path: Path) -> Member:
-        held = _held().get((schema.name, path))
+        held = _list_held_structures().get((schema.name, path))
         if held is None:
             return kept(member)
-        return holding(member, partial(_any_of, held), any(form == _JSON for form, _ in held))
+        return holding(member, partial(_merge_held, held), any(form == _JSON for form, _ in held))
 
     return merged(*(of_schema(each, refine) for each in with_early(schema)))
 
 
 def structures_at(name: str, path: Path) -> Iterator[Schema]:
     """The schemas of what a bytes field may hold, by message or structure and path; JSON and metrics have none."""
-    return (group_schema(holds) for form, holds in _held().get((name, path), ()) if _FORMS[form] in _BY_SCHEMA)
+    return (
+        group_schema(holds)
+        for form, holds in _list_held_structures().get((name, path), ())
+        if _FORMS[form] in _BY_SCHEMA
+    )
 
 
 @cache
-def _held() -> Mapping[tuple[str, Path], list[tuple[str, str]]]:
+def _list_held_structures() -> Mapping[tuple[str, Path], list[tuple[str, str]]]:
     """Form and name of the structures that a bytes field may hold, by message and path."""
     found: dict[tuple[str, Path], list[tuple[str, str]]] = {}
     for row in table("quirks")["embedded"]:
@@ -71,37 +76,61 @@ def _held() -> Mapping[tuple[str, Path], list[tuple[str, str]]]:
     return found
 
 
-def _any_of(held: Sequence[tuple[str, str]]) -> list[Member]:
+def _merge_held(held: Sequence[tuple[str, str]]) -> list[Member]:
     return merged(*(_FORMS[form](name) for form, name in held))
 
 
-def _structure(name: str) -> list[Member]:
+def _make_structure_members(name: str) -> list[Member]:
     return members(group_schema(name))
 
 
-def _versioned(name: str) -> list[Member]:
-    return [_VERSION, *_structure(name)]
+def _make_versioned_members(name: str) -> list[Member]:
+    return [_VERSION, *_make_structure_members(name)]
 
 
-def _newer(name: str) -> list[Member]:
-    return merged(_NEWER, _structure(name))
+def _make_newer_members(name: str) -> list[Member]:
+    return merged(_NEWER, _make_structure_members(name))
 
 
 def _metrics(name: str) -> list[Member]:
-    from dissectors.kafka.embedded.telemetry import metrics_message  # brings tables that only telemetry needs
+    from dissectors.kafka.nested.telemetry import metrics_message  # brings tables that only telemetry needs
 
     return of_message(metrics_message())
 
 
-_BY_SCHEMA = (_versioned, _newer, _structure)
+_BY_SCHEMA = (_make_versioned_members, _make_newer_members, _make_structure_members)
 _FORMS: Mapping[str, Callable[[str], Sequence[Member]]] = {
-    "int16 version": _versioned,
-    "int16 version, or newer": _newer,
-    "int32 version within": _structure,
-    "no version": _structure,
+    "int16 version": _make_versioned_members,
+    "int16 version, or newer": _make_newer_members,
+    "int32 version within": _make_structure_members,
+    "no version": _make_structure_members,
     _JSON: lambda name: (),
     "compressed protobuf": _metrics,
     "request": lambda name: _REQUEST,
     "response": lambda name: _RESPONSE,
 }
 """Members by the form in which a structure is held; the same forms as in embedded/rules.py."""
+
+
+_AROUND = (
+    Member("_rest", "bytes", about="bytes behind the body"),
+    Member("payload", "undecoded", about="a body that no layout reads"),
+)
+
+
+@lru_cache(maxsize=256)
+def body_members(key: int, response: bool) -> tuple[Member, ...]:
+    """The members of a request's or response's body; KeyError for an unknown key."""
+    return (*members(body_schema(key, response), _expand_records), *_AROUND)
+
+
+def _expand_records(member: Member) -> Member:
+    if member.type != "records":
+        return member
+    return member._replace(type="struct", repeated=True, members=_record_data)
+
+
+def _record_data() -> tuple[Member, ...]:
+    from dissectors.kafka.catalog.records import record_data  # most paths do not lead there
+
+    return record_data()

@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from dissectors.api import Body, Context, Role
 from dissectors.finding import Finding, Severity
-from dissectors.kafka.delicate import holds_secrets
 from dissectors.kafka.guessing.weighing import Piece, Pieces, Scales, pieces
 from dissectors.kafka.header import body_offset
 from dissectors.kafka.info import info_line
 from dissectors.kafka.schemas import apis, body_schema, header_version
+from dissectors.kafka.sensitive import holds_secrets
 from dissectors.kafka.tables import table
 from dissectors.slotted import slotted
 from dissectors.wire.budget import Budget
@@ -53,7 +53,7 @@ _BODY = 8
 
 
 @slotted
-class Guessed(Finding):
+class KafkaGuessFinding(Finding):
     """The finding that a body was read by a guess, with what was guessed: API key and version."""
 
     key: int = -1
@@ -85,9 +85,9 @@ class Guess(NamedTuple):
     secret: bool = False
 
 
-def guessed_line(body: Body) -> str:
+def format_guess(body: Body) -> str:
     """One line for people about an orphan: what it may be, and what it says if it is that."""
-    found = next((finding for finding in body.findings if isinstance(finding, Guessed)), None)
+    found = next((finding for finding in body.findings if isinstance(finding, KafkaGuessFinding)), None)
     if found is None:
         return info_line(body, Context(Role.RESPONSE))
     line = info_line(body, Context(Role.RESPONSE, found.key, found.version))
@@ -162,9 +162,11 @@ def guess(message: bytes) -> Guess | None:
     best = found[0]
     secret = [_tells_secret(message, each) for each in likely]
     if not _is_certain(message, found, shares) or (any(secret) and not secret[0]):
-        return Guess(_undecided(likely), secret=any(secret))
-    text = f"read as {best.name}; {_others(best, likely[1:])}"
-    return Guess(Guessed(Severity.NOTE, "guessed-layout", text, 0, None, None, best.key, best.version), *best[1:])
+        return Guess(_make_undecided_finding(likely), secret=any(secret))
+    text = f"read as {best.name}; {_format_alternatives(best, likely[1:])}"
+    return Guess(
+        KafkaGuessFinding(Severity.NOTE, "guessed-layout", text, 0, None, None, best.key, best.version), *best[1:]
+    )
 
 
 def _is_certain(message: bytes, found: Sequence[Candidate], shares: Sequence[float]) -> bool:
@@ -219,7 +221,7 @@ def _has_secrets(key: int, version: int) -> bool:
     return holds_secrets(_plan(key, version).steps)
 
 
-def _others(best: Candidate, rest: Sequence[Candidate]) -> str:
+def _format_alternatives(best: Candidate, rest: Sequence[Candidate]) -> str:
     """What else it may be: of those the likeliest of another operation, or else of another version."""
     if not rest:
         return "no other layout is as likely"
@@ -228,7 +230,7 @@ def _others(best: Candidate, rest: Sequence[Candidate]) -> str:
     return f"{named.name}{more} would fit too"
 
 
-def _undecided(likely: Sequence[Candidate]) -> Finding:
+def _make_undecided_finding(likely: Sequence[Candidate]) -> Finding:
     names = list(_operations(likely))
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return Finding(Severity.NOTE, "guessed-layout", f"too little to tell what it answers: {shown} would fit")

@@ -196,7 +196,7 @@ class Scales:
             return self._tags(detail, at)
         if kind == _OPTIONAL:
             return self._optional(detail, at)
-        return self._sized(kind, detail, at)
+        return self._weigh_sized(kind, detail, at)
 
     def _length(self, form: tuple[str, int], at: int) -> tuple[int, int]:
         code, bias = form
@@ -206,7 +206,7 @@ class Scales:
         layout = _LAYOUTS[code]
         return layout.unpack_from(self.data, at)[0] - bias, at + layout.size
 
-    def _sized(self, kind: str, detail: tuple[tuple[str, int], bool], at: int) -> tuple[float, int]:
+    def _weigh_sized(self, kind: str, detail: tuple[tuple[str, int], bool], at: int) -> tuple[float, int]:
         form, nullable = detail
         size, at = self._length(form, at)
         if size < 0:

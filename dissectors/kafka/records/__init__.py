@@ -1,1 +1,1 @@
-"""Record data: values.py and fields.py read the same bytes, stencil.py those of alike messages, batches/ records."""
+"""Record data: values.py and fields.py read the same bytes, template.py those of alike messages, batches/ records."""

@@ -1,4 +1,4 @@
-"""Record data to nodes: the twin of values.py that keeps where every value lies, and says what is broken.
+"""Record data to nodes: the fast path of values.py that keeps where every value lies, and says what is broken.
 
 Theory. Offsets and timestamps stand in the tree as they are meant, absolute, on the bytes of their deltas. An entry has
 a length of its own, so what breaks inside of one is contained in it and the next is read again. What was compressed is
@@ -14,7 +14,7 @@ from functools import partial
 from dissectors.errors import Malformed, TooLarge
 from dissectors.field import Field, FieldSpec
 from dissectors.kafka.codecs import CODECS
-from dissectors.kafka.records.batches.plain import RECORD_MINIMUM
+from dissectors.kafka.records.batches import RECORD_MINIMUM
 from dissectors.kafka.records.values import (
     CHECKED_FROM,
     DEPTH,
@@ -169,7 +169,7 @@ def _codec(reader: Reader, attributes: int, magic: int) -> str:
     return codec_name(attributes, magic)
 
 
-def _wrapped(value: int) -> int:
+def _wrap_int64(value: int) -> int:
     """A sum as an int64 holds it."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
@@ -201,9 +201,11 @@ def _records(reader: Reader, count: int, base: int, first_time: int, append_time
         reader.leaf(_RECORD_LENGTH, size, content)
         reader.take(_RECORD_ATTRIBUTES, INT8)
         unsigned, stop = reader.uvarlong(reader.at, "timestamp")
-        reader.leaf(_RECORD_TIME, _wrapped(first_time + zigzag(unsigned)) if append_time is None else append_time, stop)
+        reader.leaf(
+            _RECORD_TIME, _wrap_int64(first_time + zigzag(unsigned)) if append_time is None else append_time, stop
+        )
         unsigned, stop = reader.uvarint(reader.at, "offset")
-        reader.leaf(_RECORD_OFFSET, _wrapped(base + zigzag(unsigned)), stop)
+        reader.leaf(_RECORD_OFFSET, _wrap_int64(base + zigzag(unsigned)), stop)
         _varint_bytes(reader, _KEY)
         _varint_bytes(reader, _VALUE)
         _headers(reader)
@@ -305,7 +307,7 @@ def _settle(wrapper: list[Field], entries: list[Field], offset: int, attributes:
     base = offset - messages[-1]["offset"].value if offset else 0
     time = next(node.value for node in wrapper if node.spec is _TIMESTAMP)
     for message in messages:
-        message["offset"].value = _wrapped(message["offset"].value + base)
+        message["offset"].value = _wrap_int64(message["offset"].value + base)
         if attributes & 8 and "timestamp" in message:
             message["timestamp"].value = time
             for bit in message["attributes"].children:

@@ -19,9 +19,8 @@ from struct import Struct
 from typing import Any, TypeAlias
 
 from dissectors.kafka.codecs import CODECS
-from dissectors.kafka.embedded.structures import control
-from dissectors.kafka.records.batches import Batch, read
-from dissectors.kafka.records.batches.plain import FAR, Head
+from dissectors.kafka.nested.structures import detect_control
+from dissectors.kafka.records.batches import FAR, Batch, Head, read_batches
 from dissectors.wire.budget import Budget
 from dissectors.wire.checksum import crc32c
 from dissectors.wire.codecs import decompress
@@ -74,7 +73,7 @@ def record_values(data: bytes, budget: Budget) -> list[dict[str, Any]]:
 
 def fill(found: Sequence[_Found]) -> None:
     """Reads the records of batches into their entries. Raises one of emit.FAILURES where any are broken."""
-    for (entry, _), records in zip(found, read([batch for _, batch in found]), strict=True):
+    for (entry, _), records in zip(found, read_batches([batch for _, batch in found]), strict=True):
         entry["records"] = [_controlling(record) for record in records] if entry["control"] else records
 
 
@@ -161,8 +160,8 @@ def _batch(data: bytes, at: int, stop: int, budget: Budget) -> _Found:
 
 def _controlling(record: dict[str, Any]) -> dict[str, Any]:
     """A record of a control batch, with what its key and value hold."""
-    pair = zip(("key", "value"), control(record["key"], record["value"]), strict=True)
-    found = {name: embedded(record[name], fit.values, fit.structure.name) for name, fit in pair if fit is not None}
+    pair = zip(("key", "value"), detect_control(record["key"], record["value"]), strict=True)
+    found = {name: embedded(record[name], fit.values, fit.decoder.name) for name, fit in pair if fit is not None}
     return record | found
 
 

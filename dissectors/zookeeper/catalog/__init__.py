@@ -6,16 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
-from dissectors.catalog import Alias, Catalog, Layout, Member, Short, merged
-from dissectors.wire.shorts import aliases_of, shorts_of
-from dissectors.zookeeper.catalog.contents import ANSWER, configured
+from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member, merged
+from dissectors.wire.field_aliases import aliases_of, load_field_aliases
+from dissectors.zookeeper.catalog.contents import ANSWER, add_configuration_members
 from dissectors.zookeeper.catalog.records import ERR, REST, ZXID, body_members, record_members
+from dissectors.zookeeper.four_letter_commands import WORD, size_of, words
 from dissectors.zookeeper.header import CONNECT
-from dissectors.zookeeper.inside import RECONFIG
-from dissectors.zookeeper.labels import names
+from dissectors.zookeeper.labels import load_names
+from dissectors.zookeeper.nested import RECONFIG
 from dissectors.zookeeper.schemas import operations
 from dissectors.zookeeper.tables import table
-from dissectors.zookeeper.words import WORD, size_of, words
 
 _EVENT = 0
 
@@ -25,23 +25,23 @@ class ZooKeeperCatalog(Catalog):
 
     def layouts(self) -> Sequence[Layout]:
         """By opcode; what has none behind."""
-        return _layouts()
+        return _list_client_layouts()
 
-    def shorts(self) -> Sequence[Short]:
+    def field_aliases(self) -> Sequence[FieldAlias]:
         """Paths and versions."""
-        return _shorts()
+        return _list_client_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
         """The session, which the list's column tells."""
-        return aliases_of("zookeeper", table("shorts")["zookeeper"])
+        return aliases_of("zookeeper", table("field_aliases")["zookeeper"])
 
     def errors(self) -> Collection[str]:
         """Those of every release."""
-        return names("error").values()
+        return load_names("error").values()
 
 
 @cache
-def _layouts() -> tuple[Layout, ...]:
+def _list_client_layouts() -> tuple[Layout, ...]:
     roles = (Role.REQUEST, Role.RESPONSE)
     coded = (
         Layout(each.name, role, partial(members_of, code, role))
@@ -62,7 +62,7 @@ def members_of(code: int, role: Role) -> list[Member]:
         return [ZXID, *body_members(operation.response), REST]
     if role is Role.RESPONSE:
         members = body_members(operation.response)
-        return merged((ZXID, ERR), map(configured, members) if code == RECONFIG else members, (REST,))
+        return merged((ZXID, ERR), map(add_configuration_members, members) if code == RECONFIG else members, (REST,))
     return [*body_members(operation.request), REST]
 
 
@@ -80,11 +80,11 @@ def _word(word: str, role: Role) -> list[Member]:
 
 
 @cache
-def _shorts() -> tuple[Short, ...]:
-    return shorts_of(table("shorts")["zookeeper"], _asked)
+def _list_client_aliases() -> tuple[FieldAlias, ...]:
+    return load_field_aliases(table("field_aliases")["zookeeper"], _list_operation_members)
 
 
-def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
+def _list_operation_members(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
     known = operations().get(code) if code is not None else None
     return (None, ()) if known is None else (known.name, members_of(known.code, role))
 

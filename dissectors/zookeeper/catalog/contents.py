@@ -29,12 +29,12 @@ ANSWER = (Member("text", "string"), Member("values", "struct", open=True, about=
 """What answers a four-letter word."""
 
 
-def opened(record: str, member: Member) -> Member:
+def add_nested_members(record: str, member: Member) -> Member:
     """A member of a record, with what its bytes may hold. Tokens of other mechanisms have other names in them."""
     inside = _HOLDERS.get((record, member.name))
     return member if inside is None else holding(member, lambda: inside, inside is _TOKEN)
 
 
-def configured(member: Member) -> Member:
+def add_configuration_members(member: Member) -> Member:
     """A member of the answer to a new configuration."""
     return holding(member, lambda: _CONFIGURATION, True) if member.name == "data" else member

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
-from dissectors.catalog import Catalog, Layout, Member, Short, holding, merged
-from dissectors.wire.shorts import shorts_of
+from dissectors.catalog import Catalog, FieldAlias, Layout, Member, holding, merged
+from dissectors.wire.field_aliases import load_field_aliases
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.catalog.records import REST, body_members, record_members
 from dissectors.zookeeper.election.header import INITIAL, LEGACY_INITIAL, NOTIFICATION
@@ -27,9 +27,9 @@ class QuorumCatalog(Catalog):
         """By type."""
         return _layouts()
 
-    def shorts(self) -> Sequence[Short]:
+    def field_aliases(self) -> Sequence[FieldAlias]:
         """Paths, sessions, transactions."""
-        return _shorts()
+        return _field_aliases()
 
     def errors(self) -> Collection[str]:
         """None: these messages report no errors."""
@@ -115,11 +115,11 @@ def _snapshot() -> list[Member]:
 
 
 @cache
-def _shorts() -> tuple[Short, ...]:
-    return shorts_of(table("shorts")["quorum"], _asked)
+def _field_aliases() -> tuple[FieldAlias, ...]:
+    return load_field_aliases(table("field_aliases")["quorum"], _list_packet_members)
 
 
-def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
+def _list_packet_members(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
     """A message without a code is a snapshot, or has nothing that is asked for."""
     if code is None:
         return SNAPSHOT.operation, _snapshot()

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from dissectors.catalog import Member, merged
 from dissectors.message import Path
 from dissectors.wire.members import of_schema
-from dissectors.zookeeper.catalog.contents import opened
+from dissectors.zookeeper.catalog.contents import add_nested_members
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.jute import TYPES
 from dissectors.zookeeper.labels import error_name, zxid
@@ -23,12 +23,12 @@ _TYPE = Member("type", "string", about="of the operation, by name")
 @lru_cache(maxsize=128)
 def record_members(name: str) -> tuple[Member, ...]:
     """The members of a record in all versions; KeyError for one that is in no table."""
-    return tuple(of_schema(record(name), partial(_named, name)))
+    return tuple(of_schema(record(name), partial(_refine_member, name)))
 
 
-def _named(record: str, member: Member, path: Path) -> Member:
+def _refine_member(record: str, member: Member, path: Path) -> Member:
     """An int that is given by its name where it has one has an enum for a type."""
-    member = opened(record, member)
+    member = add_nested_members(record, member)
     return member if member.type in TYPES or member.members is not None else member._replace(type="string")
 
 

@@ -13,15 +13,15 @@ from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, Mom
 from dissectors.message import Role
 from dissectors.slotted import slotted
 from dissectors.wire.times import lasting
-from dissectors.zookeeper.labels import names, numbers
+from dissectors.zookeeper.labels import load_names, load_numbers
 from dissectors.zookeeper.labels import session as session_name
 from dissectors.zookeeper.reports.fields import CLIENTS
 
-MOST = 100_000
+MOST_CONNECTIONS = 100_000
 """Connections, and sessions, that are remembered."""
 
 _MS = 1_000_000
-_CLOSE, _PING = (numbers("operation")[name] for name in ("closeSession", "ping"))
+_CLOSE, _PING = (load_numbers("operation")[name] for name in ("closeSession", "ping"))
 
 
 @slotted(frozen=False, eq=False)
@@ -34,12 +34,12 @@ class _Connection:
     closing: bool = False
 
 
-class Clients(Check):
+class ClientCheck(Check):
     """See the module."""
 
     def _begin(self) -> None:
-        self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST)
-        self.given: BoundedTable[int, tuple[int, int, str]] = BoundedTable(MOST)
+        self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST_CONNECTIONS)
+        self.given: BoundedTable[int, tuple[int, int, str]] = BoundedTable(MOST_CONNECTIONS)
         """By session when it was last given, on which connection, by which server."""
 
     def receive_request(self, event: MessageEvent) -> None:
@@ -90,12 +90,12 @@ class Clients(Check):
             self.note("connection-lost", f"{said}; {server} had taken it on before")
 
     on = (
-        subscribe([(CLIENTS, code, Role.REQUEST) for code in (None, *names("operation"))], receive_request)
+        subscribe([(CLIENTS, code, Role.REQUEST) for code in (None, *load_names("operation"))], receive_request)
         | subscribe([(CLIENTS, _PING, Role.RESPONSE)], for_request(receive_pong))
         | subscribe([(CLIENTS, None, Role.RESPONSE)], for_request(receive_connected), {("timeOut",), ("sessionId",)})
     )
 
 
-def checks() -> tuple[type[Clients], ...]:
+def list_client_checks() -> tuple[type[ClientCheck], ...]:
     """What is checked here."""
-    return (Clients,)
+    return (ClientCheck,)

@@ -11,14 +11,14 @@ from dissectors.check import Check
 from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
 from dissectors.message import Role
 from dissectors.zookeeper.reports.fields import ELECTION
-from dissectors.zookeeper.reports.members import Members
+from dissectors.zookeeper.reports.members import EnsembleMembers
 
 
 class Election(Check):
     """See the module."""
 
     def _begin(self) -> None:
-        self.members = Members(self.ends)
+        self.members = EnsembleMembers(self.ends)
         self.voted: set[int] = set()
         """Connections on which votes came."""
 
@@ -46,6 +46,6 @@ class Election(Check):
     )
 
 
-def checks() -> tuple[type[Election], ...]:
+def list_election_checks() -> tuple[type[Election], ...]:
     """What is checked here."""
     return (Election,)

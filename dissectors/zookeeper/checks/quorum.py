@@ -58,6 +58,6 @@ class Quorum(Check):
     )
 
 
-def checks() -> tuple[type[Quorum], ...]:
+def list_quorum_checks() -> tuple[type[Quorum], ...]:
     """What is checked here."""
     return (Quorum,)

@@ -11,30 +11,30 @@ from dissectors.wire.message import Recipe, framed, values_by
 from dissectors.wire.plan import Plan
 from dissectors.zookeeper import bare, sasl
 from dissectors.zookeeper.election.header import NOTIFICATION, kind
-from dissectors.zookeeper.forms import form_of
-from dissectors.zookeeper.inside.opened import open_tree
+from dissectors.zookeeper.forms import make_form
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
+from dissectors.zookeeper.nested.opened import open_tree
 from dissectors.zookeeper.schemas import plan_by_size, plan_of
 
 
-def decode(message: bytes, context: Context) -> Body:
+def decode_values(message: bytes, context: Context) -> Body:
     """The fields of a message by their names."""
     name = kind(message)
     if name == sasl.NAME:
-        return sasl.decode(message)
+        return sasl.decode_values(message)
     if name != NOTIFICATION:
-        return bare.decode(plan_of(name), message)
+        return bare.decode_values(plan_of(name), message)
     return values_by(_recipe(_notification(message)), message, context)
 
 
-def read(message: bytes, context: Context) -> Tree:
+def decode_tree(message: bytes, context: Context) -> Tree:
     """The same annotated."""
     name = kind(message)
     if name == sasl.NAME:
-        return sasl.read(message)
+        return sasl.decode_tree(message)
     if name != NOTIFICATION:
-        return bare.read(plan_of(name), message)
+        return bare.decode_tree(plan_of(name), message)
     return open_tree(framed(message, INT, partial(read_members, steps=_notification(message).steps)))
 
 
@@ -45,5 +45,5 @@ def _notification(message: bytes) -> Plan:
 
 @lru_cache(maxsize=4)
 def _recipe(plan: Plan) -> Recipe:
-    form = form_of(plan.steps)
-    return Recipe(INT, lambda _: 4, form.read, form.first_error, error_name, read)
+    form = make_form(plan.steps)
+    return Recipe(INT, lambda _: 4, form.read, form.first_error, error_name, decode_tree)

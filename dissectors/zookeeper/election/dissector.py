@@ -1,18 +1,18 @@
 """ZooKeeper's leader election, as the DISSECTOR interface asks for it.
 
 Theory. Votes are told and never answered, so nothing pairs and nothing is remembered. A connection begins without
-framing (measure.py); a dropped one is ordinary, for of two servers only the one with the larger number may connect.
+framing (framer.py); a dropped one is ordinary, for of two servers only the one with the larger number may connect.
 """
 
 from __future__ import annotations
 
-from dissectors.api import WEAK, Body, Context, Dissector, Measure, MessageHeader, lazy
+from dissectors.api import WEAK, Body, Context, Dissector, Framer, MessageHeader, lazy
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
-from dissectors.zookeeper.election.body import decode, read
+from dissectors.zookeeper.election.body import decode_tree, decode_values
+from dissectors.zookeeper.election.framer import ElectionFramer
 from dissectors.zookeeper.election.header import header, is_versioned
 from dissectors.zookeeper.election.info import info_line
-from dissectors.zookeeper.election.measure import Messages
 from dissectors.zookeeper.election.probe import (
     INITIAL,
     LEGACY_ALONE,
@@ -38,9 +38,9 @@ class ZooKeeperElection(Dissector):
     conversation = pair_by_key
     opens = staticmethod(begins)
     catalog = lazy("dissectors.zookeeper.catalog.quorum:ELECTION")
-    guide = lazy("dissectors.zookeeper.describe:ELECTION")
+    guide = lazy("dissectors.zookeeper.guide:ELECTION")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks.election:checks")
+    checks = lazy("dissectors.zookeeper.checks.election:list_election_checks")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """The first message leaves hardly a doubt, nor does a notification."""
@@ -51,9 +51,9 @@ class ZooKeeperElection(Dissector):
         initial = from_client and (is_versioned(prefix) or client_evidence(prefix) == LEGACY_ALONE)
         return initial or is_packet(prefix) or notification_evidence(prefix) >= WEAK
 
-    def measure(self, from_client: bool, opening: bool) -> Measure:
+    def make_framer(self, from_client: bool, opening: bool) -> Framer:
         """An initial message first, then notifications."""
-        return Messages(from_client and opening)
+        return ElectionFramer(from_client and opening)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """The name of a message."""
@@ -61,11 +61,11 @@ class ZooKeeperElection(Dissector):
 
     def values(self, message: bytes, context: Context) -> Body:
         """State, leader, zxid and epochs of a notification."""
-        return decode(message, context)
+        return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """The same with their places."""
-        return read(message, context)
+        return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
         """Who votes for whom."""

@@ -11,7 +11,7 @@ from struct import Struct
 
 from dissectors.api import HEADLESS, MessageHeader, Role
 from dissectors.zookeeper import sasl
-from dissectors.zookeeper.labels import names
+from dissectors.zookeeper.labels import load_names
 
 LEAST, MAXIMUM = 28, 524_288
 """Sizes of a notification (PACKETMAXSIZE)."""
@@ -30,7 +30,7 @@ _NOTIFICATION = MessageHeader(Role.ONEWAY, NOTIFICATION)
 
 def is_versioned(prefix: bytes) -> bool:
     """Whether an initial message of 3.5 or later begins here."""
-    return len(prefix) >= LEGACY and int.from_bytes(prefix[:LEGACY], signed=True) in names("electionProtocol")
+    return len(prefix) >= LEGACY and int.from_bytes(prefix[:LEGACY], signed=True) in load_names("electionProtocol")
 
 
 def is_sid(head: bytes) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dissectors.api import Body, Context
-from dissectors.zookeeper.verbs import say
+from dissectors.zookeeper.summaries import say
 
 
 def info_line(body: Body, context: Context) -> str:

@@ -24,14 +24,14 @@ from dissectors.slotted import slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import holds_secret
 from dissectors.wire.emit import FAILURES
-from dissectors.zookeeper.forms import MULTIS, form
+from dissectors.zookeeper.forms import MULTIS, find_form
+from dissectors.zookeeper.four_letter_commands import is_text
 from dissectors.zookeeper.guessing import NOTHING, Guess
 from dissectors.zookeeper.guessing.plausible import answers, plausible
 from dissectors.zookeeper.header import AUTH, CUT_CONNECT, PING, REPLY, REPLY_SIZE, SET_WATCHES, is_connect_response
-from dissectors.zookeeper.labels import numbers
+from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.schemas import operations
 from dissectors.zookeeper.tables import table
-from dissectors.zookeeper.words import is_text
 
 _UNASKED = frozenset({"createSession", "error", "notification", "ping"})
 """What no client asks for, and pings, which are answered under an xid of their own."""
@@ -44,7 +44,7 @@ _LENGTH = 4
 
 
 @slotted
-class Guessed(Finding):
+class ZooKeeperGuessFinding(Finding):
     """The finding that a reply was read by a guess: as the reply to one of these operations."""
 
     opcodes: tuple[int, ...] = ()
@@ -80,16 +80,16 @@ def guess(message: bytes) -> Guess:
     found = [each for reading in _readings() for each in _fitting(reading, message, err)]
     found = [each for each in found if each.record != _TOKEN] or found
     if len(found) == 1:
-        return Guess(_guessed(found[0].opcodes, "no other layout fits"), found[0].opcodes[0])
-    return Guess(_undecided(found), secret=not found or any(holds_secret(each.values) for each in found))
+        return Guess(_make_guess_finding(found[0].opcodes, "no other layout fits"), found[0].opcodes[0])
+    return Guess(_make_undecided_finding(found), secret=not found or any(holds_secret(each.values) for each in found))
 
 
 def _of_header(xid: int, err: int) -> Guess:
     """The same of a reply without a body."""
     if xid in _SET_ASIDE:
-        opcodes = tuple(numbers("operation")[name] for name in _SET_ASIDE[xid])
-        return Guess(_guessed(opcodes, f"the xid {xid} is set aside for it"), opcodes[0])
-    return NOTHING if err else Guess(_undecided([each for each in _readings() if each.record is None]))
+        opcodes = tuple(load_numbers("operation")[name] for name in _SET_ASIDE[xid])
+        return Guess(_make_guess_finding(opcodes, f"the xid {xid} is set aside for it"), opcodes[0])
+    return NOTHING if err else Guess(_make_undecided_finding([each for each in _readings() if each.record is None]))
 
 
 @cache
@@ -111,7 +111,7 @@ def _fitting(reading: _Reading, message: bytes, err: int) -> Iterator[_Reading]:
     if reading.record in MULTIS and not message.endswith(_END_OF_MULTI):
         return
     try:
-        values, stop = form(reading.record).read(message, REPLY.size, Budget())
+        values, stop = find_form(reading.record).read(message, REPLY.size, Budget())
     except FAILURES:
         return
     if stop == len(message) and not values.get("err") and plausible(values):
@@ -120,12 +120,12 @@ def _fitting(reading: _Reading, message: bytes, err: int) -> Iterator[_Reading]:
             yield _Reading(reading.record, opcodes, values)
 
 
-def _guessed(opcodes: tuple[int, ...], why: str) -> Guessed:
+def _make_guess_finding(opcodes: tuple[int, ...], why: str) -> ZooKeeperGuessFinding:
     text = f"read as the reply to {_alternatives(opcodes)}; {why}"
-    return Guessed(Severity.NOTE, "guessed-layout", text, opcodes=opcodes)
+    return ZooKeeperGuessFinding(Severity.NOTE, "guessed-layout", text, opcodes=opcodes)
 
 
-def _undecided(found: Sequence[_Reading]) -> Finding | None:
+def _make_undecided_finding(found: Sequence[_Reading]) -> Finding | None:
     if not found:
         return None
     names = [operations()[code].name for each in found for code in each.opcodes]

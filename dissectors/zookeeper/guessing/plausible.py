@@ -57,7 +57,7 @@ def _is_name(value: object) -> bool:
     return isinstance(value, str) and value not in _NO_NAMES and "/" not in value and not _FORBIDDEN.search(value)
 
 
-def _every(judge: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _make_list_judge(judge: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda items: isinstance(items, list) and all(map(judge, items))
 
 
@@ -92,12 +92,12 @@ def _is_result(item: Values) -> bool:
 _RULES: Mapping[str, Callable[[Any], bool]] = {
     "path": is_path,
     "stat": _is_stat,
-    "children": _every(_is_name),
-    "ephemerals": _every(is_path),
-    "acl": lambda found: bool(found) and _every(_is_acl)(found),
-    "clientInfo": lambda found: bool(found) and _every(_is_client)(found),
+    "children": _make_list_judge(_is_name),
+    "ephemerals": _make_list_judge(is_path),
+    "acl": lambda found: bool(found) and _make_list_judge(_is_acl)(found),
+    "clientInfo": lambda found: bool(found) and _make_list_judge(_is_client)(found),
     "totalNumber": lambda number: number >= 0,
-    "operations": _every(_is_result),
+    "operations": _make_list_judge(_is_result),
 }
 """What is asked of a field by its name; of any other, nothing."""
 

@@ -21,43 +21,43 @@ from dissectors.wire.plan import Plan
 from dissectors.wire.reader import Reader
 from dissectors.wire.varint import Unfit
 from dissectors.zookeeper import sasl
-from dissectors.zookeeper.inside.hidden import hide_unframed, names_scheme
-from dissectors.zookeeper.inside.opened import open_tree
-from dissectors.zookeeper.jute import named_int
+from dissectors.zookeeper.jute import make_named_int
+from dissectors.zookeeper.nested.hidden import hide_unframed, names_scheme
+from dissectors.zookeeper.nested.opened import open_tree
 from dissectors.zookeeper.quorum import snapshot
 from dissectors.zookeeper.quorum.data import data_fields, data_values
 from dissectors.zookeeper.quorum.header import HEAD
-from dissectors.zookeeper.quorum.layouts import layout_of
+from dissectors.zookeeper.quorum.layouts import find_layout
 from dissectors.zookeeper.quorum.packets import Packet, packets
 from dissectors.zookeeper.schemas import plan_of
 
 _TYPE = FieldSpec("type", "int")
 
 
-def decode(message: bytes, context: Context) -> Body:
+def decode_values(message: bytes, context: Context) -> Body:
     """The fields of a message by their names; no packet reports an error."""
     if sasl.is_packet(message):
-        return sasl.decode(message)
+        return sasl.decode_values(message)
     if context.code is None:
-        return snapshot.decode(message)
+        return snapshot.decode_values(message)
     try:
         return Body(_values(message, context), None)
     except FAILURES:
-        return folded(read(message, context))
+        return folded(decode_tree(message, context))
 
 
-def skim(message: Window, context: Context) -> Body | None:
+def stream_values(message: Window, context: Context) -> Body | None:
     """A snapshot piece by piece; None for the others, which are packets."""
     is_snapshot = context.code is None and not sasl.is_packet(message.read(0, HEAD.size))
-    return snapshot.skim(message) if is_snapshot else None
+    return snapshot.stream_values(message) if is_snapshot else None
 
 
-def read(message: bytes, context: Context) -> Tree:
+def decode_tree(message: bytes, context: Context) -> Tree:
     """The same annotated."""
     if sasl.is_packet(message):
-        return sasl.read(message)
+        return sasl.decode_tree(message)
     if context.code is None:
-        return snapshot.read(message)
+        return snapshot.decode_tree(message)
     doubts = []
     if context.code not in packets():
         doubts.append(Finding(Severity.NOTE, "unknown-operation", f"packet type {context.code} is not in the tables"))
@@ -68,7 +68,7 @@ def read(message: bytes, context: Context) -> Tree:
 
 
 def _values(message: bytes, context: Context) -> dict[str, Any]:
-    layout = layout_of(message, context)
+    layout = find_layout(message, context)
     if layout is not None:
         try:
             values, stop = values_decoder(layout.plan)(message, 0, Budget())
@@ -105,7 +105,7 @@ def _record_name(packet: Packet) -> str | None:
 
 def _fields(reader: Reader, answer: bool) -> None:
     at = reader.at
-    reader.take(_TYPE, named_int("packet"))
+    reader.take(_TYPE, make_named_int("packet"))
     packet = packets().get(int.from_bytes(reader.data[at : at + 4], signed=True))
     head = plan_of("QuorumPacket").steps
     read_members(reader, head[1:2])

@@ -57,12 +57,12 @@ class QuorumConversation(Unanswered, Conversation):
         self.phase = _next_phase(self.phase, found.operation, from_client)
         if found.role is Role.REQUEST:
             passed_over = self.phase is Phase.JOINING and not from_client
-            key = key_of(found, prefix, from_client)
+            key = make_key(found, prefix, from_client)
             if key is not None and not (passed_over and found.code == code_of("PING")):
                 self.remember(key, Waiting(handle, found))
             return Outcome(found, owed=not passed_over)
         if found.role is Role.RESPONSE:
-            return self._answered(found, prefix, from_client)
+            return self._pair_answer(found, prefix, from_client)
         return Outcome(found)
 
     @property
@@ -74,8 +74,8 @@ class QuorumConversation(Unanswered, Conversation):
         """The leader's own bytes take away what waits with them, so only the learner's leave a doubt."""
         self.gapped |= from_client
 
-    def _answered(self, found: MessageHeader, prefix: bytes, from_client: bool) -> Outcome:
-        key = key_of(found, prefix, from_client)
+    def _pair_answer(self, found: MessageHeader, prefix: bytes, from_client: bool) -> Outcome:
+        key = make_key(found, prefix, from_client)
         request = None if key is None else self.claim(key)
         if self.gapped and found.code == code_of("PING"):
             self.gapped = False
@@ -84,7 +84,7 @@ class QuorumConversation(Unanswered, Conversation):
         if found.code == code_of("ACK"):
             if self.gapped and key in self.waiting:
                 request = None  # the ACK of the first PROPOSAL may be missing
-            return Outcome(volunteered(found)) if request is None else Outcome(found, request.handle)
+            return Outcome(mark_one_way(found)) if request is None else Outcome(found, request.handle)
         if request is None:
             return Outcome(replace(found, state=State.GUESSED))
         return Outcome(with_request(found, request.header), request.handle)
@@ -111,12 +111,12 @@ def answering(found: MessageHeader, from_client: bool) -> MessageHeader:
     return found
 
 
-def volunteered(found: MessageHeader) -> MessageHeader:
+def mark_one_way(found: MessageHeader) -> MessageHeader:
     """An ACK that answers no PROPOSAL."""
     return replace(found, role=Role.ONEWAY)
 
 
-def key_of(found: MessageHeader, prefix: bytes, from_client: bool) -> Key | None:
+def make_key(found: MessageHeader, prefix: bytes, from_client: bool) -> Key | None:
     """What a request waits under, and its answer looks for it: its zxid, or the session in its data; None if cut."""
     asked = code_of("PROPOSAL") if found.code == code_of("ACK") else found.code
     at = HEAD.size if asked == code_of("REVALIDATE") else 4

@@ -19,10 +19,10 @@ from dissectors.wire.fields import read_members
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LENGTH, Many, element
 from dissectors.wire.varint import Unfit
-from dissectors.zookeeper.forms import form
-from dissectors.zookeeper.inside import OPENED
-from dissectors.zookeeper.inside.opened import open_values
+from dissectors.zookeeper.forms import find_form
 from dissectors.zookeeper.jute import LENGTH as INT_LENGTH
+from dissectors.zookeeper.nested import OPENED
+from dissectors.zookeeper.nested.opened import open_values
 from dissectors.zookeeper.quorum.txn import txn_fields, txn_values
 from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
 
@@ -48,7 +48,7 @@ def data_values(parts: tuple[str, ...], data: bytes) -> dict[str, Any]:
     operation = operations().get(values["opcode"]) if last == "request" else None
     if operation is None:
         raise Unfit
-    values["request"], at = form(operation.request).read(data, at, Budget())
+    values["request"], at = find_form(operation.request).read(data, at, Budget())
     if operation.code in OPENED:
         open_values(values["request"])
     if at != len(data):
@@ -119,5 +119,5 @@ def _request(reader: Reader, opcode: int) -> None:
         reader.leaf(_UNKNOWN_REQUEST, reader.data[reader.at : reader.end], reader.end)
         return
     reader.enter(_REQUEST)
-    form(operation.request).unfold(reader)
+    find_form(operation.request).unfold(reader)
     reader.leave()

@@ -1,18 +1,18 @@
 """ZooKeeper's quorum protocol, as the DISSECTOR interface asks for it.
 
-Theory. Packets stand back to back, with no length in front (measure.py); behind a SNAP stands the leader's whole tree
+Theory. Packets stand back to back, with no length in front (framer.py); behind a SNAP stands the leader's whole tree
 (snapshot.py). A learner answers proposals and pings, a leader answers for sessions (conversation.py). What a packet
 carries is a record of the client's protocol or a transaction (body.py, txn.py).
 """
 
 from __future__ import annotations
 
-from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Measure, MessageHeader, lazy
+from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer, MessageHeader, lazy
 from dissectors.field import Tree
-from dissectors.zookeeper.quorum.body import decode, read, skim
+from dissectors.zookeeper.quorum.body import decode_tree, decode_values, stream_values
+from dissectors.zookeeper.quorum.framer import Packets
 from dissectors.zookeeper.quorum.header import header
 from dissectors.zookeeper.quorum.info import info_line
-from dissectors.zookeeper.quorum.measure import Packets
 from dissectors.zookeeper.quorum.probe import evidence
 
 
@@ -25,14 +25,14 @@ class ZooKeeperQuorum(Dissector):
     columns = ("role", "operation", "length", "latency")
     color = "bright_green"
     sign = "q"
-    bulk = "dissectors.zookeeper.quorum.bulk"
-    streaming = staticmethod(skim)
+    fast_path = "dissectors.zookeeper.quorum.fast_path"
+    streaming = staticmethod(stream_values)
     template = lazy("dissectors.zookeeper.quorum.layouts:TEMPLATE")
     catalog = lazy("dissectors.zookeeper.catalog.quorum:QUORUM")
     operations = lazy("dissectors.zookeeper.quorum.packets:packets")
-    guide = lazy("dissectors.zookeeper.describe:QUORUM")
+    guide = lazy("dissectors.zookeeper.guide:QUORUM")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks.quorum:checks")
+    checks = lazy("dissectors.zookeeper.checks.quorum:list_quorum_checks")
     payloads = lazy("dissectors.zookeeper.payloads:QUORUM")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -45,7 +45,7 @@ class ZooKeeperQuorum(Dissector):
         """The same of a packet behind a gap."""
         return evidence(prefix, from_client) >= WEAK
 
-    def measure(self, from_client: bool, opening: bool) -> Measure:
+    def make_framer(self, from_client: bool, opening: bool) -> Framer:
         """Packet by packet; a leader may send a snapshot."""
         return Packets(not from_client)
 
@@ -61,11 +61,11 @@ class ZooKeeperQuorum(Dissector):
 
     def values(self, message: bytes, context: Context) -> Body:
         """A packet's fields, and what its data holds."""
-        return decode(message, context)
+        return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """The same with their places."""
-        return read(message, context)
+        return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
         """Operation, path, zxid."""

@@ -18,10 +18,10 @@ from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, When
 from dissectors.wire.primitive import Fixed
 from dissectors.wire.schema import MORE
 from dissectors.wire.specs import Many
-from dissectors.wire.stencil import MessageLayout, template
+from dissectors.wire.template import MessageLayout, template
 from dissectors.zookeeper.forms import MULTIS
-from dissectors.zookeeper.inside import OPENED
-from dissectors.zookeeper.jute import LENGTH, named_int
+from dissectors.zookeeper.jute import LENGTH, make_named_int
+from dissectors.zookeeper.nested import OPENED
 from dissectors.zookeeper.quorum.header import HEAD
 from dissectors.zookeeper.quorum.packets import packets
 from dissectors.zookeeper.schemas import operations, plan_of, record, width
@@ -34,7 +34,7 @@ _OPCODE = Fixed("int", "i", int)
 _CONFIG = Leaf(FieldSpec("config", "string"), Rest("string", bytes.decode))
 
 
-def layout_of(message: bytes, context: Context) -> MessageLayout | None:
+def find_layout(message: bytes, context: Context) -> MessageLayout | None:
     """The layout of a packet; None where more than its type and an opcode tells it. Raises struct.error."""
     code, _, size = HEAD.unpack_from(message)
     packet = packets().get(code)
@@ -44,7 +44,7 @@ def layout_of(message: bytes, context: Context) -> MessageLayout | None:
     return _layout(parts, _opcode(parts, message), parts[0] if packet.named and parts else None)
 
 
-TEMPLATE = template(layout_of)
+TEMPLATE = template(find_layout)
 
 
 def _opcode(parts: tuple[str, ...], message: bytes) -> int | None:
@@ -61,18 +61,18 @@ def _opcode(parts: tuple[str, ...], message: bytes) -> int | None:
 def _layout(parts: tuple[str, ...], opcode: int | None, name: str | None) -> MessageLayout | None:
     inside: list[Step] = []
     for part in parts:
-        steps = _UNRECORDED[part]() if part in _UNRECORDED else _of_opcode(part, opcode)
+        steps = _UNRECORDED[part]() if part in _UNRECORDED else _make_opcode_steps(part, opcode)
         if steps is None:
             return None
         inside += steps
     _, zxid, data, authinfo = plan_of("QuorumPacket").steps
     if parts:
         data = Struct(Holder("data", "buffer", holds=name), tuple(inside), length=LENGTH)
-    kind = Leaf(FieldSpec("type", "int"), named_int("packet"))
+    kind = Leaf(FieldSpec("type", "int"), make_named_int("packet"))
     return MessageLayout(Plan("packet", 0, (kind, zxid, data, authinfo)))
 
 
-def _of_opcode(part: str, opcode: int | None) -> tuple[Step, ...] | None:
+def _make_opcode_steps(part: str, opcode: int | None) -> tuple[Step, ...] | None:
     """A transaction with its header and perhaps a digest, a request, or a record that needs no opcode."""
     operation = operations().get(opcode) if opcode is not None else None
     if part == "txn":
@@ -80,12 +80,12 @@ def _of_opcode(part: str, opcode: int | None) -> tuple[Step, ...] | None:
         if name is None or name == MULTI:
             return None
         digest = When(MORE, None, _struct("digest", plan_of("TxnDigest").steps))
-        return _struct("header", _kept(plan_of("TxnHeader").steps)), _struct("txn", plan_of(name).steps), digest
+        return _struct("header", _keep_opcode(plan_of("TxnHeader").steps)), _struct("txn", plan_of(name).steps), digest
     if part == "request":
         if operation is None or operation.code in OPENED or operation.request in MULTIS:
             return None
         return (_struct("request", () if operation.request is None else plan_of(operation.request).steps),)
-    return _kept(plan_of(part).steps) if part == "QuorumRequest" else tuple(_record(part))
+    return _keep_opcode(plan_of(part).steps) if part == "QuorumRequest" else tuple(_record(part))
 
 
 def _record(name: str) -> Iterator[Step]:
@@ -99,7 +99,7 @@ def _struct(name: str, steps: tuple[Step, ...]) -> Struct:
     return Struct(FieldSpec(name, "struct"), steps)
 
 
-def _kept(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def _keep_opcode(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """The same steps, the last of which is an opcode: it is the same in all messages of a template."""
     *before, last = steps
     assert isinstance(last, Leaf)

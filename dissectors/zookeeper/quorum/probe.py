@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from dissectors.api import Context, Role
 from dissectors.zookeeper import sasl
-from dissectors.zookeeper.quorum.body import decode
+from dissectors.zookeeper.quorum.body import decode_values
 from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, role_of
 from dissectors.zookeeper.quorum.packets import packets
 from dissectors.zookeeper.schemas import plan_by_size, width
@@ -47,7 +47,7 @@ def evidence(prefix: bytes, from_client: bool) -> int:
         return SHORT if _is_framed(prefix) else BEGUN
     if prefix[end : end + 4] != b"\xff\xff\xff\xff":
         return 0 if prefix[end : end + 2] != b"\0\0" or _is_framed(prefix) else BEGUN
-    return 0 if decode(prefix[: end + 4], Context(role, code)).findings else WHOLE
+    return 0 if decode_values(prefix[: end + 4], Context(role, code)).findings else WHOLE
 
 
 def is_usual(head: bytes, from_client: bool) -> bool:

@@ -23,9 +23,9 @@ from dissectors.wire.cut import Cut
 from dissectors.wire.emit import FAILURES, Decode, values_decoder
 from dissectors.wire.message import folded
 from dissectors.wire.varint import Unfit
-from dissectors.zookeeper.quorum.snapshot_fields import tree_of
-from dissectors.zookeeper.quorum.snapshot_measure import SESSION
-from dissectors.zookeeper.quorum.snapshot_shown import ROOT, Held, Shown
+from dissectors.zookeeper.quorum.snapshot_fields import make_tree
+from dissectors.zookeeper.quorum.snapshot_framer import SESSION
+from dissectors.zookeeper.quorum.snapshot_shown import ROOT, BytesWindow, SnapshotExcerpt
 from dissectors.zookeeper.schemas import plan_of
 from dissectors.zookeeper.tables import table
 
@@ -34,23 +34,23 @@ _HEAD = (("sessions", "SnapshotSession", False), ("acls", "SnapshotAcl", True))
 """Lists behind a count: name, record, and whether what is not shown of it may be a secret."""
 
 
-def decode(message: bytes) -> Body:
+def decode_values(message: bytes) -> Body:
     """Sessions, ACLs, nodes and the signature."""
-    return skim(Held(message))
+    return stream_values(BytesWindow(message))
 
 
-def skim(message: Window) -> Body:
+def stream_values(message: Window) -> Body:
     """The same of a message that nobody holds."""
-    shown = Shown(message)
+    shown = SnapshotExcerpt(message)
     try:
         return Body(_values(shown), None)
     except FAILURES:
-        return folded(tree_of(shown))
+        return folded(make_tree(shown))
 
 
-def read(message: bytes) -> Tree:
+def decode_tree(message: bytes) -> Tree:
     """The same annotated."""
-    return tree_of(Shown(Held(message), message))
+    return make_tree(SnapshotExcerpt(BytesWindow(message), message))
 
 
 @cache
@@ -58,7 +58,7 @@ def _decoder(record: str) -> Decode:
     return values_decoder(plan_of(record))
 
 
-def _values(shown: Shown) -> dict[str, Any]:
+def _values(shown: SnapshotExcerpt) -> dict[str, Any]:
     values: dict[str, Any] = {}
     at, read = 0, shown.message.read
     for name, record, hides in _HEAD:
@@ -79,7 +79,7 @@ def _values(shown: Shown) -> dict[str, Any]:
 
 
 def _items(
-    shown: Shown, part: str, record: str, at: int, count: int | None, hides: bool
+    shown: SnapshotExcerpt, part: str, record: str, at: int, count: int | None, hides: bool
 ) -> tuple[list[dict[str, Any]], int]:
     """The items of a list that are shown, and the offset behind all of them."""
     data, limit, budget, decoder = shown.data, shown.limit, Budget(), _decoder(record)
@@ -100,7 +100,7 @@ def _items(
         at = stop
     if not shown.goes_on(at, len(items), count):
         return items, at
-    passed = shown.passed(part, at, len(items), count)
+    passed = shown.skip_items(part, at, len(items), count)
     if passed.error is not None:
         raise passed.error
     return Cut(items, len(items) + passed.items, hides=hides), passed.stop

@@ -16,7 +16,7 @@ from dissectors.api import PREFIX, Window
 from dissectors.zookeeper.quorum.header import HEAD
 from dissectors.zookeeper.quorum.packets import code_of
 from dissectors.zookeeper.quorum.probe import WHOLE, evidence
-from dissectors.zookeeper.quorum.snapshot_measure import CHUNK
+from dissectors.zookeeper.quorum.snapshot_framer import CHUNK
 from dissectors.zookeeper.tables import table
 
 LONGEST_CONFIG = 1 << 20

@@ -14,7 +14,7 @@ from dissectors.api import Window
 from dissectors.errors import DecodeError, Malformed, Truncated
 from dissectors.slotted import slotted
 from dissectors.wire.budget import USUAL, allowed
-from dissectors.zookeeper.quorum.snapshot_measure import CHUNK, SESSION, Ints, SnapshotMeasure, behind_node
+from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SESSION, Ints, SnapshotFramer, behind_node
 
 ROOT = b"\0\0\0\1/"
 """A path of the root alone: no node, but the end of all. The root itself has the empty path."""
@@ -24,7 +24,7 @@ _BYTES_AN_ITEM, _SHARE = 4096, 8
 
 
 @slotted
-class Held:
+class BytesWindow:
     """A Window on bytes that are all there."""
 
     data: bytes
@@ -37,13 +37,13 @@ class Held:
         return self.data[offset : offset + length]
 
 
-def bounds() -> tuple[int, int]:
+def compute_bounds() -> tuple[int, int]:
     """The most items that are shown of a list, and the bytes in which they lie."""
     size = max(allowed(), USUAL)
     return size // _BYTES_AN_ITEM, size // _SHARE
 
 
-class Passed(NamedTuple):
+class SkippedItems(NamedTuple):
     """`items` items were passed over, up to offset `stop`; there the list ends, or an item breaks with `error`."""
 
     items: int
@@ -51,7 +51,7 @@ class Passed(NamedTuple):
     error: DecodeError | None = None
 
 
-class Shown:
+class SnapshotExcerpt:
     """A snapshot, and what is shown of it: at most `most` items of a list, in the first `limit` bytes, `data`.
 
     `data` may be more.
@@ -59,10 +59,10 @@ class Shown:
 
     def __init__(self, message: Window, data: bytes | None = None) -> None:
         self.message, self.end = message, len(message)
-        self.most, limit = bounds()
+        self.most, limit = compute_bounds()
         self.limit = min(self.end, limit)
         self.data = message.read(0, self.limit) if data is None else data
-        self._ints = Ints(Held(self.data), CHUNK)
+        self._ints = Ints(BytesWindow(self.data), CHUNK)
 
     def goes_on(self, at: int, done: int, count: int | None) -> bool:
         """Whether a list has another item at an offset; count: None for the nodes, that nobody has counted."""
@@ -75,27 +75,27 @@ class Shown:
         if part == "sessions":
             stop = at + SESSION
         elif part == "acls":
-            stop = SnapshotMeasure("entries", at, 1).passed(self._ints, "nodes")
+            stop = SnapshotFramer("entries", at, 1).advance_to(self._ints, "nodes")
         else:
             stop = behind_node(self._ints, at)
         return 0 < stop <= self.limit
 
-    def passed(self, part: str, at: int, done: int, count: int | None) -> Passed:
+    def skip_items(self, part: str, at: int, done: int, count: int | None) -> SkippedItems:
         """Passes over the items of a list from the one with number `done` on. Room for `count` sessions is there."""
         left = 0 if count is None else count - done
         if part == "sessions":
-            return Passed(left, at + left * SESSION)
-        measure = SnapshotMeasure("nodes" if count is None else "entries", at, left)
-        stop = measure.passed(Ints(self.message, CHUNK), "signature" if count is None else "nodes")
-        found = measure.nodes if count is None else left - measure.left
+            return SkippedItems(left, at + left * SESSION)
+        framer = SnapshotFramer("nodes" if count is None else "entries", at, left)
+        stop = framer.advance_to(Ints(self.message, CHUNK), "signature" if count is None else "nodes")
+        found = framer.nodes if count is None else left - framer.left
         if 0 < stop <= self.end:
-            return Passed(found, stop - len(ROOT) if count is None else stop)
-        if measure.at > self.end or measure.ids:
-            begin, found = measure.item, found - 1
+            return SkippedItems(found, stop - len(ROOT) if count is None else stop)
+        if framer.at > self.end or framer.ids:
+            begin, found = framer.item, found - 1
         else:
-            begin = measure.at
+            begin = framer.at
         path = f"{part}[{done + found}]"
         if not stop:
-            return Passed(found, begin, Malformed(path, begin, "has a length that cannot be"))
-        needed = max(measure.at, abs(stop) if measure.at <= self.end else 0) - begin
-        return Passed(found, begin, Truncated(path, begin, needed, self.end - begin))
+            return SkippedItems(found, begin, Malformed(path, begin, "has a length that cannot be"))
+        needed = max(framer.at, abs(stop) if framer.at <= self.end else 0) - begin
+        return SkippedItems(found, begin, Truncated(path, begin, needed, self.end - begin))

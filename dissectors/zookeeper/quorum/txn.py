@@ -34,7 +34,7 @@ _TYPE = FieldSpec("type", "int", labels("operation"))
 _DATA = FieldSpec("data", "buffer")
 
 
-class Fit(NamedTuple):
+class TxnFit(NamedTuple):
     """How a transaction's bytes are read: its record (None: none), that record's values, and where it ends."""
 
     record: str | None
@@ -42,21 +42,21 @@ class Fit(NamedTuple):
     stop: int
 
 
-def fit(data: bytes, at: int, code: int, digest: bool = True) -> Fit | None:
+def find_txn_fit(data: bytes, at: int, code: int, digest: bool = True) -> TxnFit | None:
     """The record of type `code` that fits the bytes from `at` on; None if none does."""
     operation = operations().get(code)
     ends = (len(data), len(data) - _digest_size()) if digest else (len(data),)
     for name in () if operation is None else operation.txn:
         if name is None:
             if at in ends:
-                return Fit(None, None, at)
+                return TxnFit(None, None, at)
             continue
         try:
             values, stop = values_decoder(plan_of(name))(data, at, Budget())
         except FAILURES:
             continue
         if stop in ends:
-            return Fit(name, values, stop)
+            return TxnFit(name, values, stop)
     return None
 
 
@@ -68,7 +68,7 @@ def _digest_size() -> int:
 def txn_values(data: bytes, at: int) -> dict[str, Any]:
     """Header, transaction and digest, from `at` to the end. Raises one of emit.FAILURES where they do not fit."""
     header, at = values_decoder(plan_of("TxnHeader"))(data, at, Budget())
-    found = fit(data, at, header["type"])
+    found = find_txn_fit(data, at, header["type"])
     if found is None:
         raise Unfit
     values = {"header": header, "txn": _content(found)}
@@ -77,7 +77,7 @@ def txn_values(data: bytes, at: int) -> dict[str, Any]:
     return values
 
 
-def _content(found: Fit) -> dict[str, Any] | None:
+def _content(found: TxnFit) -> dict[str, Any] | None:
     """The values of a transaction; those in a multi are unfolded."""
     if found.record == MULTI and found.values is not None:
         for each in found.values["txns"] or ():
@@ -87,11 +87,11 @@ def _content(found: Fit) -> dict[str, Any] | None:
     return found.values
 
 
-def fit_in_multi(data: bytes | None, code: int) -> Fit | None:
+def fit_in_multi(data: bytes | None, code: int) -> TxnFit | None:
     """The record of a transaction in a multi; None for one that stays bytes. A multi holds no other."""
     if data is None:
         return None
-    found = fit(data, 0, code, digest=False)
+    found = find_txn_fit(data, 0, code, digest=False)
     return None if found is None or found.record in (None, MULTI) else found
 
 
@@ -101,7 +101,7 @@ def txn_fields(reader: Reader) -> None:
     read_members(reader, plan_of("TxnHeader").steps)
     code = reader.into[-1].value
     reader.leave()
-    found = fit(reader.data[: reader.end], reader.at, code)
+    found = find_txn_fit(reader.data[: reader.end], reader.at, code)
     if found is None:
         _unfit(reader, code)
         return

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dissectors.report import ReportType
 from dissectors.zookeeper.reports.commits import Commits
 from dissectors.zookeeper.reports.elections import Elections
-from dissectors.zookeeper.reports.sessions import Sessions
+from dissectors.zookeeper.reports.sessions import SessionReport
 from dissectors.zookeeper.reports.watches import Watches
 
 
 def reports() -> Sequence[ReportType]:
     """All of them."""
-    return Sessions, Watches, Commits, Elections
+    return SessionReport, Watches, Commits, Elections

@@ -18,7 +18,7 @@ _LAST = 16
 """Writes of a node that are remembered."""
 
 _CHILDREN = "NodeChildrenChanged"
-_VERBS = {"NodeCreated": "created", "NodeDeleted": "deleted", "NodeDataChanged": "set"}
+_FORMATTERS = {"NodeCreated": "created", "NodeDeleted": "deleted", "NodeDataChanged": "set"}
 
 
 @slotted(frozen=False, eq=False)
@@ -77,7 +77,7 @@ class Causes:
         found = self._by_zxid.get(zxid)
         if found is not None:
             return found
-        node = _VERBS.get(event, _CHILDREN), path
+        node = _FORMATTERS.get(event, _CHILDREN), path
         known = [each for each in self._by_node.get(node) or () if not each.failed]
         if zxid >= 0:  # a write with another id is not it
             known = [each for each in known if each.zxid is None]

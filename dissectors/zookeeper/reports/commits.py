@@ -20,24 +20,24 @@ from dissectors.report import Report, ReportRow, Row, column
 from dissectors.slotted import field, slotted
 from dissectors.values import number, structs
 from dissectors.wire.times import lasting
-from dissectors.zookeeper.labels import error_name, names, numbers
+from dissectors.zookeeper.labels import error_name, load_names, load_numbers
 from dissectors.zookeeper.labels import session as session_name
 from dissectors.zookeeper.reports.fields import (
     CLIENTS,
     CONNECT,
     QUORUM,
     WRITES,
-    content,
     inside,
     on_answers,
     on_quorum,
     on_requests,
+    read_packet_data,
 )
 
 NONE = 1 << 31
 """No operation."""
 
-_OPENS = numbers("operation")["createSession"]
+_OPENS = load_numbers("operation")["createSession"]
 _INFORMS = "INFORM INFORMANDACTIVATE"
 _COMMITS = f"COMMIT COMMITANDACTIVATE {_INFORMS}"
 
@@ -75,7 +75,7 @@ class Transaction(Row):
     )
     quorum_ns: int | None = column(
         *("duration", "from the first PROPOSAL to the first COMMIT"),
-        of=lambda row: _between(row.began, row.committed),
+        of=lambda row: _subtract(row.began, row.committed),
     )
     slowest: str | None = column("text", "who took longest")
     slowest_took_ns: int | None = column(
@@ -83,7 +83,7 @@ class Transaction(Row):
     )
     client_ns: int | None = column(
         *("duration", "from the client's request to its answer"),
-        of=lambda row: _between(row.request.time, row.request.reply and row.request.reply[1]),
+        of=lambda row: _subtract(row.request.time, row.request.reply and row.request.reply[1]),
     )
     session: str | None = column(
         *("text", "who asked"),
@@ -103,7 +103,7 @@ class Transaction(Row):
     acknowledged: list[str] = column("texts", "who acknowledged it, in which time", default_factory=list)
     forwarded_ns: int | None = column(
         *("duration", "from the follower's REQUEST to the first PROPOSAL"),
-        of=lambda row: _between(row.request.forwarded and row.request.forwarded[1], row.began),
+        of=lambda row: _subtract(row.request.forwarded and row.request.forwarded[1], row.began),
     )
     number: int = 0
     header: dict[str, Any] = field(default_factory=dict)
@@ -183,7 +183,7 @@ class Commits(Report[Transaction]):
 
     def learn(self, event: MessageEvent) -> None:
         """FOLLOWERINFO or OBSERVERINFO."""
-        self.learners[event.stream] = number(content(event), "serverid", -1)
+        self.learners[event.stream] = number(read_packet_data(event), "serverid", -1)
 
     def begin_sync(self, event: MessageEvent) -> None:
         """DIFF, TRUNC or SNAP."""
@@ -195,7 +195,7 @@ class Commits(Report[Transaction]):
 
     def forward(self, event: MessageEvent) -> None:
         """A follower's REQUEST."""
-        held = content(event)
+        held = read_packet_data(event)
         request = self.calls.find((session_name(number(held, "sessionId")), number(held, "cxid")))
         request.forwarded = event.row, event.time
         request.operation = _operation(number(held, "opcode", NONE))
@@ -224,7 +224,7 @@ class Commits(Report[Transaction]):
         if event.stream not in self.synced and since is not None and event.stream not in known.took:
             known.took[event.stream] = event.time - since
             known.note("ack", event)
-        self.read(known, event)
+        self.read_transaction(known, event)
 
     def propose(self, event: MessageEvent) -> None:
         """PROPOSAL."""
@@ -234,7 +234,7 @@ class Commits(Report[Transaction]):
         if event.stream not in self.synced:
             known.proposed[event.stream] = event.time
             known.note("proposal", event)
-        self.read(known, event)
+        self.read_transaction(known, event)
 
     def commit(self, event: MessageEvent) -> None:
         """COMMIT or INFORM, or the same with a new configuration."""
@@ -246,11 +246,11 @@ class Commits(Report[Transaction]):
             if known.committed is None and name not in _INFORMS.split():
                 known.committed, known.acks_at_commit = event.time, len(known.took)
             known.note(name.lower(), event)
-        self.read(known, event)
+        self.read_transaction(known, event)
 
-    def read(self, known: Transaction, event: MessageEvent) -> None:
+    def read_transaction(self, known: Transaction, event: MessageEvent) -> None:
         """What a transaction is, from a packet that carries it."""
-        held = content(event)
+        held = read_packet_data(event)
         header, txn = held.get("header"), held.get("txn")
         if known.header or not isinstance(header, dict):
             return
@@ -311,8 +311,8 @@ def path_asked(operation: str | None, values: Mapping[str, Any]) -> str | None:
 
 
 def _operation(code: int) -> str | None:
-    return names("operation").get(code)
+    return load_names("operation").get(code)
 
 
-def _between(first: int | None, last: int | None) -> int | None:
+def _subtract(first: int | None, last: int | None) -> int | None:
     return None if first is None or last is None else last - first

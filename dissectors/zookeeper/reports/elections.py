@@ -15,9 +15,9 @@ from dissectors.message import Role
 from dissectors.report import Report, ReportRow
 from dissectors.values import number
 from dissectors.wire.times import lasting
-from dissectors.zookeeper.reports.fields import ELECTION, content, on_quorum
-from dissectors.zookeeper.reports.members import Ensembles, Members
-from dissectors.zookeeper.reports.polls import LOOKING, Dropped, Event, Leads, Learner, Poll, Polls, Vote
+from dissectors.zookeeper.reports.fields import ELECTION, on_quorum, read_packet_data
+from dissectors.zookeeper.reports.members import EnsembleMembers, Ensembles
+from dissectors.zookeeper.reports.polls import LOOKING, DroppedConnection, Event, Leads, Learner, Poll, Polls, Vote
 
 MOST = 200_000
 """Notifications that are remembered."""
@@ -61,7 +61,7 @@ class Elections(Report[Poll]):
 
     def receive_learner(self, event: MessageEvent) -> None:
         """FOLLOWERINFO or OBSERVERINFO."""
-        sid = number(content(event), "serverid", -1)
+        sid = number(read_packet_data(event), "serverid", -1)
         if event.operation == "OBSERVERINFO":
             self.ensembles.find(event.stream).observers.add(sid)
         self.events.append(Event(event.row, event.time, event.stream, True, Learner(sid)))
@@ -73,21 +73,21 @@ class Elections(Report[Poll]):
 
     def configure(self, event: MessageEvent) -> None:
         """NEWLEADER."""
-        self.ensembles.find(event.stream).configure(content(event).get("config"))
+        self.ensembles.find(event.stream).configure(read_packet_data(event).get("config"))
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """A server drops a connection of which it wants to be the one who opened it."""
         if not end.by_client and end.stream not in self.spoke and self.ensembles.opener(end.stream) is not None:
-            self.events.append(Event(None, end.time, end.stream, False, Dropped("", "")))
+            self.events.append(Event(None, end.time, end.stream, False, DroppedConnection("", "")))
         self.spoke.discard(end.stream)
 
     def finish(self) -> None:
         """Nothing is known before the end."""
-        each: dict[Members, list[Event]] = {}
+        each: dict[EnsembleMembers, list[Event]] = {}
         for event in self.events:
             each.setdefault(self.ensembles.find(event.stream), []).append(event)
         for members, events in each.items():
-            for poll in Polls(members).go(filter(None, (_known(members, event) for event in events))):
+            for poll in Polls(members).go(filter(None, (_complete_event(members, event) for event in events))):
                 self.close(poll)
 
     on = (
@@ -108,11 +108,11 @@ class Elections(Report[Poll]):
         return f"{word} in the {cells['kind']} of round {cells['round']}: {won}{took}{voted}"
 
 
-def _known(members: Members, event: Event) -> Event | None:
+def _complete_event(members: EnsembleMembers, event: Event) -> Event | None:
     """An event with what is known by now; None for a connection that was dropped for another reason."""
-    if not isinstance(event.what, Dropped):
+    if not isinstance(event.what, DroppedConnection):
         return event
     opener, by = (members.find_side(event.stream, from_client=side) for side in (True, False))
     if opener is None or by is None or opener >= by:
         return None
-    return event._replace(what=Dropped(str(opener), str(by)))
+    return event._replace(what=DroppedConnection(str(opener), str(by)))

@@ -9,7 +9,7 @@ from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscripti
 from dissectors.message import Role
 from dissectors.values import structs
 from dissectors.wire.embedded import Embedded
-from dissectors.zookeeper.labels import numbers
+from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.quorum.packets import code_of
 
 CLIENTS, QUORUM, ELECTION = "zookeeper", "zookeeper-quorum", "zookeeper-election"
@@ -41,7 +41,7 @@ def on_answers(names: Iterable[str], handle: Handler, *paths: str) -> dict[Messa
 def _on_clients(
     names: Iterable[str], role: Role, handle: Handler, paths: Iterable[str]
 ) -> dict[MessageKind, Subscription]:
-    found = numbers("operation")
+    found = load_numbers("operation")
     return subscribe([(CLIENTS, found[name], role) for name in names], handle, ((path,) for path in paths))
 
 
@@ -95,12 +95,12 @@ def done(operation: str | None, asked: list[Write | None], values: Mapping[str, 
             yield write._replace(path=path) if isinstance(path, str) else write
 
 
-def listed(value: object) -> list[Any]:
+def list_items(value: object) -> list[Any]:
     """The items of an array; none of what is none."""
     return value if isinstance(value, list) else []
 
 
-def content(event: MessageEvent) -> Mapping[str, Any]:
+def read_packet_data(event: MessageEvent) -> Mapping[str, Any]:
     """What the data of a packet holds; nothing where that was not read."""
     return inside(event.values.get("data"))
 

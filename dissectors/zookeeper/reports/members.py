@@ -25,7 +25,7 @@ _SERVER = re.compile(r"server\.(\d{1,5})=([^;]{1,2000})")
 _ELECTION_ADDRESS = re.compile(r"^(\[[^\]]+\]|[^:]+):\d+:(\d+)")
 
 
-class Members:
+class EnsembleMembers:
     """What was told of the servers of one ensemble.
 
     observers: numbers of those that do not vote; voters: of those that do, where a configuration tells.
@@ -70,7 +70,7 @@ class Members:
                 if place is not None and len(self._address) < MOST:
                     self._address[f"{place[1].strip('[]') if ':' not in place[1] else place[1]}:{place[2]}"] = sid
 
-    def absorb(self, other: Members) -> None:
+    def absorb(self, other: EnsembleMembers) -> None:
         """Those of another, which turn out to be of the same ensemble; asked before anything was asked of either."""
         self.observers |= other.observers
         self.voters |= other.voters
@@ -95,7 +95,7 @@ class Members:
         side = stream, from_client
         if side not in self._found:
             server = self._ends(stream)[1]
-            opener = self._opened.get(stream) if from_client else self._at(server)
+            opener = self._opened.get(stream) if from_client else self._find_sid(server)
             self._found[side] = self._by_elimination(stream, server) if opener is None and from_client else opener
         return self._found[side]
 
@@ -104,7 +104,7 @@ class Members:
         sid = self.find_side(stream, from_client=from_client)
         return self._ends(stream)[not from_client] if sid is None else str(sid)
 
-    def _at(self, server: str) -> int | None:
+    def _find_sid(self, server: str) -> int | None:
         sid = self._address.get(server)
         if sid is not None:
             return sid
@@ -115,7 +115,7 @@ class Members:
         return first if first >= 0 and first not in self._address.values() else None
 
     def _by_elimination(self, stream: int, server: str) -> int | None:
-        mine = self._at(server)
+        mine = self._find_sid(server)
         first = self._first.get(stream)
         every = self.observers if first == -1 else self.voters | self.observers
         possible = {sid for sid in every if mine is None or sid > mine}
@@ -139,31 +139,31 @@ class Ensembles:
         self._ends = ends
         self._host: dict[int, str] = {}
         """By connection its client's."""
-        self._of: dict[str, Members] = {}
-        self._hosts: dict[Members, list[str]] = {}
+        self._of: dict[str, EnsembleMembers] = {}
+        self._hosts: dict[EnsembleMembers, list[str]] = {}
         """The other way round."""
 
-    def find(self, stream: int) -> Members:
+    def find(self, stream: int) -> EnsembleMembers:
         """What is known of the ensemble of a connection; until the next connection comes, which may join two."""
         known = self._host.get(stream)
         if known is None:
             known, other = (host_of(end) for end in self._ends(stream))
             self._host[stream] = known
-            self._join(self._at(known), self._at(other))
+            self._join(self._find_ensemble(known), self._find_ensemble(other))
         return self._of[known]
 
     def opener(self, stream: int) -> int | None:
         """Who said that it opened a connection; None for one that nobody asked for, as those of clients."""
         return self.find(stream).opener(stream) if stream in self._host else None
 
-    def _at(self, place: str) -> Members:
+    def _find_ensemble(self, place: str) -> EnsembleMembers:
         found = self._of.get(place)
         if found is None:
-            found = self._of[place] = Members(self._ends)
+            found = self._of[place] = EnsembleMembers(self._ends)
             self._hosts[found] = [place]
         return found
 
-    def _join(self, one: Members, other: Members) -> None:
+    def _join(self, one: EnsembleMembers, other: EnsembleMembers) -> None:
         """The smaller becomes a part of the larger, so that no host moves often."""
         if one is other:
             return

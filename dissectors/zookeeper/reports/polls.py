@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from dissectors.report import Row, column
 from dissectors.slotted import field, slotted
-from dissectors.zookeeper.reports.members import Members
+from dissectors.zookeeper.reports.members import EnsembleMembers
 
 QUIET, PATIENCE = 3_000_000_000, 90_000_000_000
 """ns without a vote behind which an election is over: one that has a winner, one that has none."""
@@ -45,7 +45,7 @@ class Leads(NamedTuple):
     epoch: int
 
 
-class Dropped(NamedTuple):
+class DroppedConnection(NamedTuple):
     """A connection that was dropped, for the other side has the larger number."""
 
     opener: str
@@ -59,7 +59,7 @@ class Event(NamedTuple):
     time: int
     stream: int
     from_client: bool
-    what: Vote | Learner | Leads | Dropped
+    what: Vote | Learner | Leads | DroppedConnection
 
 
 @slotted(frozen=False, eq=False)
@@ -152,7 +152,7 @@ class Poll(Row):
 class Polls:
     """Goes through events in their order; members: all that is known of servers."""
 
-    def __init__(self, members: Members) -> None:
+    def __init__(self, members: EnsembleMembers) -> None:
         """No election yet."""
         self._members = members
         self.polls: list[Poll] = []
@@ -172,7 +172,7 @@ class Polls:
                     self._follows(event, sid)
                 case Leads(epoch):
                     self._begins(event, epoch)
-                case Dropped(opener, by):
+                case DroppedConnection(opener, by):
                     for poll in (self._open or self.polls)[-1:]:
                         poll.drops.append(f"{opener} by {by}")
         return self.polls

@@ -19,7 +19,7 @@ from dissectors.report import Report, ReportRow, Row, add_name, column
 from dissectors.slotted import field, slotted
 from dissectors.values import number
 from dissectors.wire.times import lasting
-from dissectors.zookeeper.labels import names, numbers
+from dissectors.zookeeper.labels import load_names, load_numbers
 from dissectors.zookeeper.labels import session as session_name
 from dissectors.zookeeper.reports.fields import (
     AUTHFAILED,
@@ -28,16 +28,16 @@ from dissectors.zookeeper.reports.fields import (
     EVENT,
     WRITES,
     Write,
-    content,
     done,
     inside,
     on_answers,
     on_quorum,
     on_requests,
+    read_packet_data,
     session_of,
     writes,
 )
-from dissectors.zookeeper.reports.standing import SET_AGAIN, Standing
+from dissectors.zookeeper.reports.standing import SET_AGAIN, WatchTable
 from dissectors.zookeeper.reports.watches import AGAIN, CLOSE, SETTERS, Call, watches_asked, watches_set
 
 MOST_NAMED = 32
@@ -50,12 +50,12 @@ CLOSED, EXPIRED, LOST, REFUSED, OPEN = "closed", "expired", "lost", "refused", "
 
 _MS = 1_000_000
 PING = "ping"
-_CODES = tuple(names("operation"))
-_CLOSE_TYPE = numbers("operation")[CLOSE]
+_CODES = tuple(load_names("operation"))
+_CLOSE_TYPE = load_numbers("operation")[CLOSE]
 
 
 @slotted(frozen=False, eq=False)
-class Session(Row):
+class SessionRow(Row):
     """stream: the latest connection, heard: when its client last said something there. refused: it asked for a session,
     or to be known, and has not got it. nodes: its ephemeral nodes.
     """
@@ -94,23 +94,23 @@ class Session(Row):
         self.state, self.ended, self.by = state, time, by
 
 
-class Sessions(Report[Session]):
+class SessionReport(Report[SessionRow]):
     """See the module. Nothing is over before the end: a session may come back."""
 
     name = "sessions"
     about = "each client's session: its connections, its timeout, what it did, how it ended"
     needs = CLIENTS
-    row = Session
+    row = SessionRow
     key = ("session",)
 
     def _begin(self) -> None:
         self.on_stream: dict[int, str] = {}
         """By connection the session that is on it."""
-        self.standing = Standing()
-        self.owners: dict[str, Session] = {}
+        self.standing = WatchTable()
+        self.owners: dict[str, SessionRow] = {}
         """By path who created an ephemeral node."""
 
-    def close(self, row: Session) -> None:
+    def close(self, row: SessionRow) -> None:
         """See Report."""
         row.watches_open = sum(not watch.broken for watch in self.standing.of_session(row.session))
         super().close(row)
@@ -126,7 +126,7 @@ class Sessions(Report[Session]):
         if known.state == OPEN:
             known.end(REFUSED if known.refused else LOST, end.time, "client" if end.by_client else "server")
 
-    def find_session(self, event: MessageEvent) -> Session:
+    def find_session(self, event: MessageEvent) -> SessionRow:
         """The session that a message is of."""
         name = session_of(event)
         known = self.find(name, event)
@@ -208,7 +208,7 @@ class Sessions(Report[Session]):
             self.standing.remove(known.session, *call.removes)
         self.write(known, done(name, list(call.written), event.values))
 
-    def write(self, known: Session, written: Iterable[Write]) -> None:
+    def write(self, known: SessionRow, written: Iterable[Write]) -> None:
         """Ephemeral nodes come, and any session takes them away."""
         for write in written:
             if write.verb == "deleted":
@@ -230,7 +230,7 @@ class Sessions(Report[Session]):
 
     def receive_proposal(self, event: MessageEvent) -> None:
         """The leader closes a session that it has not heard of."""
-        held = content(event)
+        held = read_packet_data(event)
         if not _is_expiry(held):
             return
         known = self.rows.get(session_name(number(held["header"], "clientId")))
@@ -239,7 +239,7 @@ class Sessions(Report[Session]):
             known.end(EXPIRED, event.time, "leader")
             self.leave(known)
 
-    def leave(self, known: Session) -> None:
+    def leave(self, known: SessionRow) -> None:
         """With a session go its ephemeral nodes and its watches."""
         for path in known.nodes:
             self.owners.pop(path, None)
@@ -273,10 +273,10 @@ class Sessions(Report[Session]):
         lasted = f" {lasting(cells['ended'] - entry.first)} after it was first seen" if cells["ended"] else ""
         by = f" by the {cells['by']}" if cells["by"] else ""
         many = f", {cells['connections']} connections" if cells["connections"] > 1 else ""
-        return f"{_VERBS[word]} session {cells['session']}: {cells['state']}{by}{lasted}{many}"
+        return f"{_FORMATTERS[word]} session {cells['session']}: {cells['state']}{by}{lasted}{many}"
 
 
-_VERBS = {"connect": "connects", "refused": "refuses", "close": "closes", "expired": "expires"}
+_FORMATTERS = {"connect": "connects", "refused": "refuses", "close": "closes", "expired": "expires"}
 
 
 def _is_expiry(held: Mapping[str, Any]) -> bool:

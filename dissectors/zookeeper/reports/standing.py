@@ -59,7 +59,7 @@ FIRED, STANDS, REMOVED, CLOSED, LOST = "fired", "stands", "removed", "session cl
 
 
 @slotted(frozen=False, eq=False)
-class Watch(Row):
+class WatchRow(Row):
     """One watch. since: when the request that set it was answered; None where nobody saw it. at: when it fired last.
 
     broken: its connection ended, and it was not set again.
@@ -91,7 +91,7 @@ class Watch(Row):
         self.first, self.last = times[0], max(times)
 
 
-_Mine = dict[str, dict[str, Watch]]
+_Mine = dict[str, dict[str, WatchRow]]
 """A session's watches by kind and path."""
 
 
@@ -99,14 +99,14 @@ def _group(kind: str) -> str:
     return _NODE if kind in (DATA, EXIST) else kind
 
 
-class Standing:
+class WatchTable:
     """The watches of all sessions."""
 
     def __init__(self) -> None:
         self._of: dict[str, _Mine] = {}
         self._count = 0
 
-    def of_session(self, session: str) -> list[Watch]:
+    def of_session(self, session: str) -> list[WatchRow]:
         """Those of a session."""
         return [watch for group in self._of.get(session, {}).values() for watch in group.values()]
 
@@ -119,30 +119,32 @@ class Standing:
             return False
         if self._count >= MOST:
             return False
-        watch = Watch(time, time, [("set", row)], path, kind, session=session, set=row, since=time)
+        watch = WatchRow(time, time, [("set", row)], path, kind, session=session, set=row, since=time)
         self._of.setdefault(session, {}).setdefault(_group(kind), {})[path] = watch
         self._count += 1
         return True
 
-    def fire(self, session: str, event: str, path: str) -> list[Watch]:
+    def fire(self, session: str, event: str, path: str) -> list[WatchRow]:
         """The watches that an event fires; those that fire once are gone."""
-        found: list[Watch] = []
+        found: list[WatchRow] = []
         for group in _FIRES.get(event, ()):
             known = self._of.get(session, {}).get(group, {})
             if group == RECURSIVE:
-                found += (watch for top, watch in known.items() if path == top or path.startswith(_below(top)))
+                found += (
+                    watch for top, watch in known.items() if path == top or path.startswith(_make_subtree_prefix(top))
+                )
             elif path in known:
                 found.append(known[path])
                 if known[path].kind in ONCE:
                     self._drop(session, group, path)
         return found
 
-    def remove(self, session: str, what: int, path: str) -> list[Watch]:
+    def remove(self, session: str, what: int, path: str) -> list[WatchRow]:
         """The watches that a removeWatches takes away."""
         found = [self._drop(session, group, path) for group in _REMOVES.get(what, ())]
         return [watch for watch in found if watch is not None]
 
-    def close(self, session: str) -> list[Watch]:
+    def close(self, session: str) -> list[WatchRow]:
         """The watches of a session that is over."""
         gone = self.of_session(session)
         self._of.pop(session, None)
@@ -154,12 +156,12 @@ class Standing:
         for watch in self.of_session(session):
             watch.broken = True
 
-    def close_all(self) -> Iterator[Watch]:
+    def close_all(self) -> Iterator[WatchRow]:
         """All that stand."""
         for session in list(self._of):
             yield from self.close(session)
 
-    def _drop(self, session: str, group: str, path: str) -> Watch | None:
+    def _drop(self, session: str, group: str, path: str) -> WatchRow | None:
         mine = self._of.get(session, {})
         found = mine.get(group, {}).pop(path, None)
         if found is not None:
@@ -169,7 +171,7 @@ class Standing:
         return found
 
 
-def _below(top: str) -> str:
+def _make_subtree_prefix(top: str) -> str:
     return top if top == "/" else top + "/"
 
 

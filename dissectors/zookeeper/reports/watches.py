@@ -27,16 +27,16 @@ from dissectors.zookeeper.reports.fields import (
     NONODE,
     WRITES,
     Write,
-    content,
     done,
-    listed,
+    list_items,
     on_answers,
     on_quorum,
     on_requests,
+    read_packet_data,
     session_of,
     writes,
 )
-from dissectors.zookeeper.reports.standing import ONCE, SET_AGAIN, Standing, Watch
+from dissectors.zookeeper.reports.standing import ONCE, SET_AGAIN, WatchRow, WatchTable
 
 SETTERS = {
     "getData": standing.DATA,
@@ -59,23 +59,23 @@ class Call(NamedTuple):
     written: tuple[Write | None, ...] = ()
 
 
-class Watches(Report[Watch]):
+class Watches(Report[WatchRow]):
     """See the module. What fires once is over when it fires."""
 
     name = "watches"
     about = "each watch: who set it, what fired it, how long it stood, how long the news took"
     needs = CLIENTS
-    row = Watch
+    row = WatchRow
 
     def _begin(self) -> None:
-        self.standing = Standing()
+        self.standing = WatchTable()
         self.causes = Causes()
         self.sessions: dict[int, str] = {}
         """By connection whose watches stand on it."""
         self.streams: dict[str, int] = {}
         """The other way round; a session is on one."""
 
-    def end(self, watch: Watch, state: str, time: int | None = None) -> None:
+    def end(self, watch: WatchRow, state: str, time: int | None = None) -> None:
         """A watch is over."""
         watch.end(state, time)
         self.close(watch)
@@ -134,14 +134,14 @@ class Watches(Report[Watch]):
         session = session_of(event)
         cause = self.causes.find(kind, path, zxid if isinstance(zxid, int) else -1)
         fired = self.standing.fire(session, kind, path)
-        for watch in fired or [Watch(event.time, event.time, path=path, session=session)]:
+        for watch in fired or [WatchRow(event.time, event.time, path=path, session=session)]:
             _fire(watch, kind, event, cause)
             if watch.kind is None or watch.kind in ONCE:
                 self.end(watch, standing.FIRED)
 
     def receive_proposal(self, event: MessageEvent) -> None:
         """A transaction is told among servers."""
-        header = content(event).get("header")
+        header = read_packet_data(event).get("header")
         if isinstance(header, dict) and isinstance(header.get("zxid"), int):
             call = session_name(number(header, "clientId")), number(header, "cxid")
             self.causes.propose(call, header["zxid"], event.row, event.time)
@@ -175,7 +175,7 @@ class Watches(Report[Watch]):
                 return f"sets the {kind} watch on {path}: {cells['state']}"
             return f"sets the {kind} watch on {path} that message {cells['fired'] + 1} fires"
         if word not in ("fired", "write"):
-            return f"{_VERBS.get(word, word)} the {kind} watch on {path}"
+            return f"{_FORMATTERS.get(word, word)} the {kind} watch on {path}"
         verb = "fires" if word == "fired" else "is the write behind the event that fires"
         stood = cells["stood_ns"] if word == "fired" and cells["events"] == 1 else None
         since = "" if stood is None else f" {lasting(stood)} before"
@@ -185,7 +185,7 @@ class Watches(Report[Watch]):
         return f"{verb} the {kind} watch on {path} that {by}{took}"
 
 
-_VERBS = {"again": "sets again", "removed": "removes"}
+_FORMATTERS = {"again": "sets again", "removed": "removes"}
 
 
 def watches_asked(name: str, values: Mapping[str, Any]) -> Call | None:
@@ -202,7 +202,10 @@ def sets_of(name: str, values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]
     """The kinds and paths of the watches that a request sets, if its answer is right."""
     if name in AGAIN:
         return tuple(
-            (kind, path) for key, kind in SET_AGAIN.items() for path in listed(values.get(key)) if isinstance(path, str)
+            (kind, path)
+            for key, kind in SET_AGAIN.items()
+            for path in list_items(values.get(key))
+            if isinstance(path, str)
         )
     path = values.get("path")
     if not isinstance(path, str):
@@ -222,7 +225,7 @@ def watches_set(name: str | None, sets: Iterable[tuple[str, str]], error: object
             yield standing.EXIST, path
 
 
-def _fire(watch: Watch, kind: str, event: MessageEvent, cause: Cause | None) -> None:
+def _fire(watch: WatchRow, kind: str, event: MessageEvent, cause: Cause | None) -> None:
     """Notes an event, and the write behind it if that came before."""
     watch.events += 1
     watch.event, watch.fired, watch.at = kind, event.row, event.time

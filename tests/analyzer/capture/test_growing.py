@@ -11,7 +11,7 @@ import pytest
 
 from analyzer.capture import feed as module
 from analyzer.capture import growing
-from analyzer.capture.feed import COLLECT, ENOUGH, IDLE, IDLE_LOOK, LITTLE, LITTLE_COLLECT, LOOK, GrowingFeed
+from analyzer.capture.feed import COLLECT, ENOUGH, IDLE, IDLE_LOOK, LITTLE, LITTLE_COLLECT, LOOK, GrowthFeeder
 from analyzer.capture.growing import GrowingFile
 from analyzer.capture.inputs import open_capture
 from analyzer.capture.packets import PacketReader
@@ -136,7 +136,7 @@ def test_when_what_has_come_is_given(name: str, monkeypatch: pytest.MonkeyPatch)
     clocked = Clocked(waiting)
     monkeypatch.setattr(module.time, "monotonic", lambda: clocked.now)
     monkeypatch.setattr(module.time, "sleep", clocked.sleep)
-    one = GrowingFeed(clocked, threading.Event())  # type: ignore[arg-type]
+    one = GrowthFeeder(clocked, threading.Event())  # type: ignore[arg-type]
     for moment in expected:
         assert one.fill()
         assert 100 + moment <= clocked.now < 100 + moment + (IDLE_LOOK if moment > IDLE else LOOK) + 1e-6

@@ -11,7 +11,7 @@ import pytest
 from tests.analyzer.cli.conftest import Call
 from tests.analyzer.cli.test_config import CAPTURE, protocols
 from tests.analyzer.commented import commented
-from tests.analyzer.messages.test_comments import COMMENTS, PACKETS
+from tests.analyzer.messages.test_message_comments import COMMENTS, PACKETS
 from tests.analyzer.wire import frames
 
 HOSTILE = b"scarlet\x1b[31m\nand \xe2\x80\xae more"

@@ -26,7 +26,7 @@ from analyzer.render.printer import Printer
 from analyzer.session import Session
 
 CAPTURE = Path(__file__).parents[3] / "captures" / "kafka.pcap"
-PORTION = 100
+FRAGMENT = 100
 
 
 class Played:
@@ -35,7 +35,7 @@ class Played:
     title, state = "live: lo", "stopped"
 
     def __init__(self, memory: int | None = None, then: Callable[[], None] = lambda: None) -> None:
-        self.session, self.memory, self._then = Session([CAPTURE], block=PORTION), memory, then
+        self.session, self.memory, self._then = Session([CAPTURE], block=FRAGMENT), memory, then
         self.stopped = 0
         grow = self.session.grow
 

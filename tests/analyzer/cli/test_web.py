@@ -29,7 +29,7 @@ pytest.importorskip("textual_serve", reason="the extra wireanalyze[web] is not i
 from aiohttp import ClientResponse, ClientSession, ClientWebSocketResponse, CookieJar, WSMsgType, web
 
 from tui.web import page_process, server
-from tui.web.server import Pages, listen
+from tui.web.server import PageServer, open_socket
 
 KAFKA = Path(__file__).parent.parent.parent.parent / "captures" / "kafka.pcap"
 PATIENCE = 30
@@ -383,12 +383,12 @@ def test_programs_end_with_the_server(number: signal.Signals) -> None:
 # Pages with other programs behind them, in this process.
 
 
-def behind_pages(words: Sequence[str], look: Callable[[ClientSession, Pages], Awaitable[None]]) -> list[str]:
+def behind_pages(words: Sequence[str], look: Callable[[ClientSession, PageServer], Awaitable[None]]) -> list[str]:
     """Serves a command to a visitor that has the cookie; the lines that the commands said."""
     said: list[str] = []
 
     async def whole() -> None:
-        pages = Pages(words, "test", listen("127.0.0.1", 0), said.append)
+        pages = PageServer(words, "test", open_socket("127.0.0.1", 0), said.append)
         runner = web.AppRunner(await pages._make_app(), shutdown_timeout=1)
         await runner.setup()
         await web.SockSite(runner, pages._listening).start()
@@ -411,7 +411,7 @@ PAINTS_ON = "import os\nos.write(1, b'__GANGLION__\\n')\nwhile True: os.write(1,
 def test_no_more_than_so_many_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MOST", 2)
 
-    async def look(session: ClientSession, pages: Pages) -> None:
+    async def look(session: ClientSession, pages: PageServer) -> None:
         origin = pages.gate.origin
         async with page(session, origin), page(session, origin), page(session, origin) as third:
             assert b"2 pages are open, and no more at once" in await third.ended()
@@ -422,8 +422,8 @@ def test_no_more_than_so_many_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_ticket_is_good_for_one() -> None:
-    async def look(session: ClientSession, pages: Pages) -> None:
-        ticket = pages.gate.ticket()
+    async def look(session: ClientSession, pages: PageServer) -> None:
+        ticket = pages.gate.create_ticket()
         assert ticket != pages.gate.address
         for status in (303, 403):
             async with ClientSession() as stranger, stranger.get(ticket, allow_redirects=False) as response:
@@ -433,7 +433,7 @@ def test_a_ticket_is_good_for_one() -> None:
 
 
 def test_a_program_that_fails_says_why_on_its_page_and_on_the_terminal() -> None:
-    async def look(session: ClientSession, pages: Pages) -> None:
+    async def look(session: ClientSession, pages: PageServer) -> None:
         async with page(session, pages.gate.origin) as shown:
             assert b"it is \\x1b[31m gone\r\nfor ever" in await shown.ended()
 
@@ -449,7 +449,7 @@ def test_a_program_that_fails_says_why_on_its_page_and_on_the_terminal() -> None
 def test_every_program_ends_with_its_page(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_process, "PATIENCE", 0.5)
 
-    async def look(session: ClientSession, pages: Pages) -> None:
+    async def look(session: ClientSession, pages: PageServer) -> None:
         async with page(session, pages.gate.origin):
             while not (found := [each._process for each in pages._open if each._process is not None]):
                 await asyncio.sleep(0.02)
@@ -467,7 +467,7 @@ def test_messages_of_a_page_are_packets_for_the_program() -> None:
         "while got := os.read(0, 999): os.write(1, b'D' + len(got).to_bytes(4) + got)"
     )]  # fmt: skip
 
-    async def look(session: ClientSession, pages: Pages) -> None:
+    async def look(session: ClientSession, pages: PageServer) -> None:
         async with page(session, pages.gate.origin) as shown:
             for message, packet in [
                 (("stdin", "é\x1b[A"), b"D\0\0\0\x05\xc3\xa9\x1b[A"),

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from analyzer.columns.arrays import PAGED_BYTES, ColumnTable, NameTable, argsort_stable
-from dissectors.wire.bulk import NULL64
+from analyzer.columns.arrays import argsort_stable
+from analyzer.columns.tables import PAGED_BYTES, ColumnTable, NameTable
+from dissectors.wire.fast_path import NULL64
 from tests.apart import apart, resident
 
 LARGE = 1 << 31

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 import analyzer.decode.fragments
-from analyzer.decode.fragments import Passed, before, portion_of
+from analyzer.decode.fragments import Passed, before, find_fragment
 from dissectors.pulsar import Pulsar
 from dissectors.slotted import replace
 from tests.analyzer.decode.test_joined_fragments import chunk, opened, plain, pushed
@@ -45,7 +45,7 @@ def test_both_find_the_same(most: int, step: int, monkeypatch: pytest.MonkeyPatc
     with opened(tmp_path, pushed(message() for _ in range(400))) as session:
         passed = Passed(session)
         for row in range(len(session.rows)):
-            found = portion_of(session, row)
+            found = find_fragment(session, row)
             if found is not None and found.completes and random.random() < 0.7:
                 alone = before(session, row, found)
                 assert passed.before(row, found) == alone
@@ -57,7 +57,7 @@ def test_both_find_the_same(most: int, step: int, monkeypatch: pytest.MonkeyPatc
 def test_what_completes_something_ends_it(tmp_path: Path) -> None:
     """Each one here is the last of one more: without that, each would have all before it as its portions."""
     with opened(tmp_path, pushed(chunk(number, number + 1) for number in range(9))) as session:
-        found = portion_of(session, 10)
+        found = find_fragment(session, 10)
         assert found is not None
         assert (found.number, found.completes) == (8, True)
         assert before(session, 10, found) == {}
@@ -66,7 +66,7 @@ def test_what_completes_something_ends_it(tmp_path: Path) -> None:
 def test_each_row_is_read_once_by_who_goes_through_all(asked: list[bytes], tmp_path: Path) -> None:
     numbers = count()
     with opened(tmp_path, pushed(chunk(4, 5, uuid=f"u{next(numbers)}") for _ in range(300))) as session:
-        portions = [(row, portion_of(session, row)) for row in range(2, len(session.rows))]
+        portions = [(row, find_fragment(session, row)) for row in range(2, len(session.rows))]
         asked.clear()
         passed = Passed(session)
         for row, portion in portions:
@@ -77,7 +77,7 @@ def test_each_row_is_read_once_by_who_goes_through_all(asked: list[bytes], tmp_p
 
 def test_a_first_portion_has_none_before_it(asked: list[bytes], tmp_path: Path) -> None:
     with opened(tmp_path, pushed([*[plain()] * 20, chunk(0, 1)])) as session:
-        found = portion_of(session, 22)
+        found = find_fragment(session, 22)
         assert found is not None
         assert (before(session, 22, found), len(asked)) == ({}, 1)
 
@@ -88,7 +88,7 @@ def test_only_the_latest_are_held(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     with opened(tmp_path, pushed([*messages, chunk(2, 3, uuid="u55"), chunk(2, 3, uuid="u52")])) as session:
         passed = Passed(session)
         for row, expected in ((62, {0: 57}), (63, {})):
-            found = portion_of(session, row)
+            found = find_fragment(session, row)
             assert found is not None
             assert passed.before(row, found) == expected
         (lane,) = passed._lanes.values()

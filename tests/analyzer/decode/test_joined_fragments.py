@@ -86,7 +86,7 @@ def test_messages_of_real_clients(name: str) -> None:
     with Session([path]) as session:
         session.load()
         for row in range(len(session.rows)):
-            found = fragments.portion_of(session, row)
+            found = fragments.find_fragment(session, row)
             metadata = decode_body(session, row).values.get("metadata")
             assert (found is not None) is (isinstance(metadata, dict) and "chunk_id" in metadata)
             if found is None or metadata is None:
@@ -114,7 +114,7 @@ def test_messages_of_real_clients(name: str) -> None:
 def test_encrypted_messages_of_a_real_client() -> None:
     with Session([GOLDEN / "pulsar" / "java4_encryption.pcap.zst"]) as session:
         session.load()
-        found = [(row, fragments.portion_of(session, row)) for row in range(len(session.rows))]
+        found = [(row, fragments.find_fragment(session, row)) for row in range(len(session.rows))]
         last = [(row, portion) for row, portion in found if portion is not None and portion.completes]
         assert len(last) == 3
         for row, portion in last:
@@ -197,7 +197,7 @@ def test_a_capture_that_lost_bytes_of_one(tmp_path: Path) -> None:
     late = [Segment(SERVER, 10_000_000, b"", 0)]
     talk = Talk(tuple(writes), ENDS)
     with Session([capture(tmp_path / "a.pcap", [*kept, *late], talk)]).load() as session:
-        rows = [row for row in range(len(session.rows)) if fragments.portion_of(session, row) is not None]
+        rows = [row for row in range(len(session.rows)) if fragments.find_fragment(session, row) is not None]
         tree = tree_of(session, rows[-1])
         assert len(kept) == len(cut) - 1
         assert "missing-chunks" in [finding.code for finding in tree.findings]
@@ -224,7 +224,7 @@ def test_while_packets_come_it_is_what_the_file_has(tmp_path: Path) -> None:
         seen = 0
         for closed in session.grow():
             for row in closed:
-                found = fragments.portion_of(session, row)
+                found = fragments.find_fragment(session, row)
                 tree = fragments.tree(session, row)
                 if found is not None and not found.completes:
                     assert text_of(tree) in (None, text_of(fragments.tree(whole, row)))
@@ -283,12 +283,12 @@ def test_a_defect_leaves_the_message_alone(monkeypatch: pytest.MonkeyPatch, tmp_
         raise ZeroDivisionError
 
     with opened(tmp_path, pushed([chunk(0), chunk(1), chunk(2)])) as session:
-        found = fragments.portion_of(session, 4)
+        found = fragments.find_fragment(session, 4)
         assert found is not None
         monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, tree=fails, values=fails))
         tree = tree_of(session, 4)
         assert [finding.code for finding in tree.findings] == ["bug"]
         assert fragments.whole(session, 4, found, partial(before, session)) is None
         monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, portion=fails))
-        assert fragments.portion_of(session, 4) is None
+        assert fragments.find_fragment(session, 4) is None
         assert not tree_of(session, 4).findings

@@ -12,7 +12,7 @@ from analyzer.decode import name_resolver as module
 from analyzer.decode.content import find_dissector
 from analyzer.decode.name_resolver import EVERYWHERE, Known, Lore
 from analyzer.session import Session
-from dissectors.lesson import Lesson
+from dissectors.name_binding import NameBinding
 from dissectors.slotted import replace
 from tests.analyzer.roads import answer, opened, request, string
 
@@ -114,13 +114,13 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_dissector_that_fails_teaches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> list[Lesson]:
+    def fails(*_: object) -> list[NameBinding]:
         raise ValueError
 
     monkeypatch.delenv("WIREANALYZE_DEBUG", raising=False)
     with opened(tmp_path, [(ASKED, brokers((1, b"a", 9)))]) as session:
         kafka = find_dissector(session, 0)
-        for name in ("lessons", "teachers", "constants"):
+        for name in ("name_bindings", "binding_sources", "constants"):
             with monkeypatch.context() as patch:
                 patch.setattr(type(kafka), "names", replace(kafka.names, **{name: fails}))
                 lore = Lore(session)

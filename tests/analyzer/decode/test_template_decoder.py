@@ -408,7 +408,7 @@ def shapes(count: int, each: int) -> Pairs:
 
 @pytest.mark.slow
 def test_thousands_of_shapes_cost_less_than_one_by_one(tmp_path: Path) -> None:
-    """A stencil for each shape would be written and compiled for more than its row is worth."""
+    """A template for each shape would be written and compiled for more than its row is worth."""
     for count, each in ((3000, 1), (450, 7)):
         with opened(tmp_path, shapes(count, each)) as session:
             expected = one_by_one(session, FORMS["fields"]())

@@ -11,8 +11,8 @@ import pytest
 from analyzer.columns.cells import flatten_cells, join_cells
 from analyzer.decode.template_decoder import _cut, _read_nested
 from analyzer.decode.templates import LONGEST_TEXT, Joined, Laid, Template
-from dissectors import runs
-from dissectors.holes import FLOWING, UVARINT, ZIGZAG, Extent, Hex, Shape, Term, derived, length, made
+from dissectors import symbolic_text
+from dissectors.symbolic import FLOWING, UVARINT, ZIGZAG, Extent, Hex, Shape, Term, derived, length, made
 
 
 def message(number: int, text: bytes, data: bytes, end: bytes = b"!") -> bytes:
@@ -299,7 +299,7 @@ NOT_ENDING = (
 def test_what_ends_by_itself() -> None:
     """Runs and decimals take as many bytes as their content says; what is written otherwise has another shape."""
     shape = Shape(SELF_ENDING)
-    text, number = runs.run(shape, 6, 9), runs.number(shape, 15, 17)
+    text, number = symbolic_text.run(shape, 6, 9), symbolic_text.number(shape, 15, 17)
     template = Template(shape, {"": _cut(f"{text}|{number}", shape)})
     messages = [each for pair in zip(NOT_ENDING, [*ENDING] * 4, strict=False) for each in pair]
     size = np.array(list(map(len, messages)), np.int64)
@@ -315,7 +315,7 @@ def test_a_number_in_a_text_that_is_asked_for() -> None:
     for asks, expected in ((False, [0, 1]), (True, [0])):
         shape = Shape(data)
         shape.text(Extent(Term(0, 2, "h"), 0, 2, 4))
-        number: Any = runs.number_within(shape, 2, 4)
+        number: Any = symbolic_text.number_within(shape, 2, 4)
         said = f"{int(number)}" if asks else f"{number}"
         template = Template(shape, {"": _cut(said, shape)})
         messages = [data, pack(">h", 3) + b"-17" + b"!", pack(">h", 2) + b"4x" + b"!", pack(">h", 2) + b"42" + b"?"]

@@ -13,11 +13,11 @@ from dissectors.registry import by_name
 from tests.dissectors.zookeeper.messages import buffer, event, get_data, reply
 
 
-class Short(Kafka):
+class FieldAlias(Kafka):
     framing = LengthPrefixed(width=2, minimum=1, maximum=20)
 
 
-SHORT = Short()
+SHORT = FieldAlias()
 
 
 def pieces(data: bytes) -> list[bytes]:

@@ -116,8 +116,8 @@ def test_a_capture_that_begins_late() -> None:
 def test_it_does_not_matter_how_rows_were_read(path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = told(path, name)
     assert whole == told(path, name, block=7)
-    assert whole == told(path, name, use_bulk=False)
-    monkeypatch.setattr(reports, "PORTION", 5)
+    assert whole == told(path, name, use_fast_path=False)
+    monkeypatch.setattr(reports, "FRAGMENT", 5)
     assert whole == told(path, name)
 
 

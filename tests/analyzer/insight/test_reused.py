@@ -32,9 +32,9 @@ CASES: dict[str, tuple[list[tuple[int, int, int, int]], list[int]]] = {
 }
 
 
-@pytest.mark.parametrize("use_bulk", [True, False])
+@pytest.mark.parametrize("use_fast_path", [True, False])
 @pytest.mark.parametrize("case", CASES)
-def test_numbers(case: str, use_bulk: bool, tmp_path: Path) -> None:
+def test_numbers(case: str, use_fast_path: bool, tmp_path: Path) -> None:
     steps, expected = CASES[case]
     segments, at, time = opening(), [0, 0], T0 + 10 * STEP_NS
     for side, opaque, flag, after in steps:
@@ -43,7 +43,7 @@ def test_numbers(case: str, use_bulk: bool, tmp_path: Path) -> None:
         segments.append(Segment(side, at[side], data, acked=at[1 - side], time=time))
         at[side] += len(data)
     path = capture(tmp_path / "a.pcap", segments)
-    with Session([path], decode_as={9092: "rocketmq"}, use_bulk=use_bulk).load() as session:
+    with Session([path], decode_as={9092: "rocketmq"}, use_fast_path=use_fast_path).load() as session:
         found = [(row, finding.text) for row, finding, _ in checkup(session) if finding.code == "number-reused"]
     assert [row for row, _ in found] == expected
     assert all(text.startswith("number 1 is that of row ") for _, text in found)

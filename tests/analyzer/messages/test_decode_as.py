@@ -163,14 +163,14 @@ def test_without_handshake_the_first_end_is_the_client(tmp_path: Path, told: Tol
         assert name_endpoint(session, 0, CLIENT) == client
 
 
-def test_neither_blocks_nor_files_nor_the_road_matter() -> None:
+def test_neither_blocks_nor_files_nor_the_path_matter() -> None:
     with Session([KAFKA]).load() as session:
         stream = name_stream(session, 5)
         plain = {row["id"]: row for row in rows_of(session)}
     told: list[Told] = [{StreamNumber(5): "rocketmq"}, dict([decode_as.parse_rule(f"{stream}=rocketmq")])]
     seen = []
     for each in told:
-        for arguments in ({}, {"block": 1}, {"block": 97, "use_bulk": False}):
+        for arguments in ({}, {"block": 1}, {"block": 97, "use_fast_path": False}):
             with Session([KAFKA], decode_as=each, **arguments).load() as session:
                 seen.append(rows_of(session))
     assert all(found == seen[0] for found in seen)

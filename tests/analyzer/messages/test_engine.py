@@ -1,4 +1,4 @@
-"""The rows depend on the bytes of the conversations: not on packets, blocks, files, nor on which road they took."""
+"""The rows depend on the bytes of the conversations: not on packets, blocks, files, nor on which path they took."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import analyzer.capture.records
 import analyzer.messages.engine
 from analyzer.capture.packets import PacketReader
-from analyzer.capture.records import RecordBlock, concatenate_blocks
+from analyzer.capture.records import RecordBlock
 from analyzer.session import Session
 from tests.analyzer.capture.writers import NS, T0, Frame
 from tests.analyzer.wire import (
@@ -62,7 +62,7 @@ Effect = Callable[[Talk, Random], list[Segment]]
 
 @pytest.fixture(autouse=True)
 def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bulk road takes even one packet, and blocks do not grow: so that small captures test what large ones do."""
+    """The fast path takes even one packet, and blocks do not grow: so that small captures test what large ones do."""
     monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
     monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
@@ -129,30 +129,30 @@ def written(path: Path, name: str, effect: Effect, isn: tuple[int, int] = (1_000
 
 
 @pytest.mark.sampled(36)
-@pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
+@pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("effect", EFFECTS)
 @pytest.mark.parametrize("name", SMALL)
-def test_packets_do_not_matter(tmp_path: Path, name: str, effect: str, use_bulk: bool) -> None:
+def test_packets_do_not_matter(tmp_path: Path, name: str, effect: str, use_fast_path: bool) -> None:
     path = written(tmp_path / "a.pcap", name, EFFECTS[effect])
-    assert by_id(rows(path, STABLE, use_bulk=use_bulk)) == by_id(rows(golden(name), STABLE))
+    assert by_id(rows(path, STABLE, use_fast_path=use_fast_path)) == by_id(rows(golden(name), STABLE))
 
 
-@pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
+@pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("effect", REORDERED)
 @pytest.mark.parametrize("name", SMALL)
-def test_order_does_not_matter(tmp_path: Path, name: str, effect: str, use_bulk: bool) -> None:
+def test_order_does_not_matter(tmp_path: Path, name: str, effect: str, use_fast_path: bool) -> None:
     path = written(tmp_path / "a.pcap", name, REORDERED[effect])
-    assert by_id(rows(path, STABLE, use_bulk=use_bulk)) == by_id(rows(golden(name), STABLE))
+    assert by_id(rows(path, STABLE, use_fast_path=use_fast_path)) == by_id(rows(golden(name), STABLE))
 
 
 # k4_errors has connections that begin with what no broker reads; without SYN nobody can tell whose it is.
 @pytest.mark.sampled(10)
-@pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
+@pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("effect", LATE)
 @pytest.mark.parametrize("name", SMALL[:-1])
-def test_captures_may_begin_late(tmp_path: Path, name: str, effect: str, use_bulk: bool) -> None:
+def test_captures_may_begin_late(tmp_path: Path, name: str, effect: str, use_fast_path: bool) -> None:
     path = written(tmp_path / "a.pcap", name, LATE[effect])
-    assert by_id(rows(path, STABLE, use_bulk=use_bulk)) == by_id(rows(golden(name), STABLE))
+    assert by_id(rows(path, STABLE, use_fast_path=use_fast_path)) == by_id(rows(golden(name), STABLE))
 
 
 @pytest.mark.parametrize("before", [0, 1, 2, 100, 301, 1000])
@@ -162,17 +162,17 @@ def test_sequence_numbers_wrap(tmp_path: Path, before: int) -> None:
     assert by_id(rows(path, STABLE)) == by_id(rows(golden("k4_go_segment"), STABLE))
 
 
-# ---- blocks, files, roads
+# ---- blocks, files, paths
 
 
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
+@pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("block", [1, 2, 3, 7, 100])
 @pytest.mark.parametrize("name", [*SMALL[:3], "k4_java_txn"])
-def test_blocks_do_not_matter(name: str, block: int, use_bulk: bool) -> None:
+def test_blocks_do_not_matter(name: str, block: int, use_fast_path: bool) -> None:
     with (
-        Session([golden(name)], use_bulk=False).load() as one,
-        Session([golden(name)], block=block, use_bulk=use_bulk).load() as other,
+        Session([golden(name)], use_fast_path=False).load() as one,
+        Session([golden(name)], block=block, use_fast_path=use_fast_path).load() as other,
     ):
         assert rows_of(other) == rows_of(one)
         assert other.findings == one.findings
@@ -181,8 +181,8 @@ def test_blocks_do_not_matter(name: str, block: int, use_bulk: bool) -> None:
 @pytest.mark.sampled(20)
 @pytest.mark.parametrize("block", [100, 32_768])
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.pcap.zst")), ids=lambda path: path.name.split(".")[0])
-def test_the_two_roads_agree(path: Path, block: int) -> None:
-    assert rows(path, use_bulk=True, block=block) == rows(path, use_bulk=False)
+def test_the_slow_and_the_fast_path_agree(path: Path, block: int) -> None:
+    assert rows(path, use_fast_path=True, block=block) == rows(path, use_fast_path=False)
 
 
 def lossy(talk: Talk, random: Random) -> list[Segment]:
@@ -197,9 +197,9 @@ BAD = {name: (EFFECTS | REORDERED | LATE)[name] for name in ("doubled", "reorder
 
 @pytest.mark.sampled(14)
 @pytest.mark.parametrize("path", sorted(GOLDEN.parent.glob("[rz]*/*.pcap.zst")), ids=lambda path: path.name[:-9])
-def test_the_two_roads_agree_on_other_protocols(path: Path) -> None:
-    """Pulsar's twin is tested with its dissector."""
-    plain = rows(path, use_bulk=False)
+def test_the_slow_and_the_fast_path_agree_on_other_protocols(path: Path) -> None:
+    """Pulsar's fast path is tested with its dissector."""
+    plain = rows(path, use_fast_path=False)
     for block in (7, 32_768):
         assert rows(path, block=block) == plain
 
@@ -207,9 +207,9 @@ def test_the_two_roads_agree_on_other_protocols(path: Path) -> None:
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("effect", [*BAD, "lossy"])
 @pytest.mark.parametrize("name", BRIEF)
-def test_the_two_roads_agree_on_a_bad_network(tmp_path: Path, name: str, effect: str) -> None:
+def test_the_slow_and_the_fast_path_agree_on_a_bad_network(tmp_path: Path, name: str, effect: str) -> None:
     path = written(tmp_path / "a.pcap", name, (BAD | {"lossy": lossy})[effect])
-    plain = rows(path, use_bulk=False)
+    plain = rows(path, use_fast_path=False)
     for block in (40, 32_768):
         assert rows(path, block=block) == plain
 
@@ -219,22 +219,25 @@ def test_the_two_roads_agree_on_a_bad_network(tmp_path: Path, name: str, effect:
 @pytest.mark.parametrize("effect", [*EFFECTS, "late, in parts"])
 def test_blocks_do_not_matter_on_a_bad_network(tmp_path: Path, effect: str, block: int) -> None:
     path = written(tmp_path / "a.pcap", "k4_sweep_rest", (EFFECTS | LATE)[effect])
-    with Session([path], use_bulk=False).load() as one, Session([path], block=block).load() as other:
+    with Session([path], use_fast_path=False).load() as one, Session([path], block=block).load() as other:
         assert rows_of(other) == rows_of(one)
         assert other.findings == one.findings
 
 
 @pytest.mark.parametrize(
-    "use_bulk",
+    "use_fast_path",
     [
         False,
         True,
     ],
-    ids=["plain", "bulk"],
+    ids=["slow path", "fast path"],
 )
-def test_blocks_do_not_matter_where_order_is_lost(tmp_path: Path, use_bulk: bool) -> None:
+def test_blocks_do_not_matter_where_order_is_lost(tmp_path: Path, use_fast_path: bool) -> None:
     path = written(tmp_path / "a.pcap", "k4_sweep_rest", REORDERED["reordered"])
-    with Session([path], use_bulk=False).load() as one, Session([path], block=5, use_bulk=use_bulk).load() as other:
+    with (
+        Session([path], use_fast_path=False).load() as one,
+        Session([path], block=5, use_fast_path=use_fast_path).load() as other,
+    ):
         assert rows_of(other) == rows_of(one)
         assert other.findings == one.findings
 
@@ -244,23 +247,23 @@ def split_in_files(folder: Path, frames: Sequence[Frame], cuts: Sequence[int]) -
     return [write(folder / f"{index}.pcap", frames[first:last]) for index, (first, last) in enumerate(pairwise(edges))]
 
 
-@pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
+@pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_files_do_not_matter(tmp_path: Path, reverse: bool, use_bulk: bool) -> None:
+def test_files_do_not_matter(tmp_path: Path, reverse: bool, use_fast_path: bool) -> None:
     talk = Talk(exchanges(20))
     packets = frames(segments(talk, in_parts(Random(1))), talk)
-    one = rows(write(tmp_path / "one.pcap", packets), use_bulk=False)
+    one = rows(write(tmp_path / "one.pcap", packets), use_fast_path=False)
     for cut in range(1, len(packets)):
         files = split_in_files(tmp_path, packets, [cut])
-        assert rows(files[::-1] if reverse else files, use_bulk=use_bulk) == one
-    assert rows(split_in_files(tmp_path, packets, range(1, len(packets))), use_bulk=use_bulk) == one
+        assert rows(files[::-1] if reverse else files, use_fast_path=use_fast_path) == one
+    assert rows(split_in_files(tmp_path, packets, range(1, len(packets))), use_fast_path=use_fast_path) == one
 
 
-@pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
+@pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("name", ["k24_sasl_v0", "k4_java_txn"])
-def test_state_travels(name: str, use_bulk: bool) -> None:
+def test_state_travels(name: str, use_fast_path: bool) -> None:
     """What is carried from block to block is plain data: after each block it goes through pickle."""
-    with Session([golden(name)], use_bulk=use_bulk, block=16) as session:
+    with Session([golden(name)], use_fast_path=use_fast_path, block=16) as session:
         engine = session.engine
         for block in session.packets.blocks():
             engine.feed(block)
@@ -272,16 +275,16 @@ def test_state_travels(name: str, use_bulk: bool) -> None:
 # ---- lost segments
 
 
-@pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
+@pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("name", ["k4_sweep_rest", "k4_boot1", "k4_go_segment"])
-def test_one_segment_is_lost(tmp_path: Path, name: str, use_bulk: bool) -> None:
+def test_one_segment_is_lost(tmp_path: Path, name: str, use_fast_path: bool) -> None:
     """Each segment of each connection in turn: outside the gap everything stays."""
     for talk in talks(golden(name)):
         packets = segments(talk)
         reference = by_id(rows(capture(tmp_path / "whole.pcap", packets, talk), STABLE))
         for index, lost in enumerate(packets):
             path = capture(tmp_path / "a.pcap", [*packets[:index], *packets[index + 1 :]], talk)
-            with Session([path], use_bulk=use_bulk).load() as session:
+            with Session([path], use_fast_path=use_fast_path).load() as session:
                 own, gaps = by_id(rows_of(session, STABLE)), codes(session, "gap")
             damaged = touched(reference.values(), lost)
             assert without(own, damaged) == without_partners(reference, damaged), f"without segment {index}: {lost}"
@@ -311,7 +314,7 @@ def longest_connection(path: Path, port: int) -> list[Frame]:
         numbers, counts = np.unique(flows[:, 1], return_counts=True)
         ports = [{packets.flows.port(flow, side) for side in (0, 1)} for flow in numbers.tolist()]
         longest = numbers[np.argmax([count * (port in each) for count, each in zip(counts, ports, strict=True)])]
-        every = concatenate_blocks(records).take(flows[flows[:, 1] == longest, 0])
+        every = RecordBlock.concatenate(records)[flows[flows[:, 1] == longest, 0]]
         columns = (every.time.tolist(), every.at.tolist(), every.captured.tolist())
         return [Frame(packets.store.read_bytes(at, size), time) for time, at, size in zip(*columns, strict=True)]
 
@@ -427,13 +430,13 @@ def test_after_both_fins_nothing_counts(tmp_path: Path, block: int) -> None:
 
 
 @pytest.mark.parametrize("block", [1, 3, 32_768])
-@pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
-def test_ports_are_reused(tmp_path: Path, block: int, use_bulk: bool) -> None:
+@pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
+def test_ports_are_reused(tmp_path: Path, block: int, use_fast_path: bool) -> None:
     found: list[Frame] = []
     for index in range(3):
         talk = Talk(exchanges(3, first=1 + 10 * index), isn=(1000 + 100_000 * index, 5_000_000 * (index + 1)))
         found += frames(segments(talk), talk, T0 + index * NS)
-    own = rows(write(tmp_path / "a.pcap", found), use_bulk=use_bulk, block=block)
+    own = rows(write(tmp_path / "a.pcap", found), use_fast_path=use_fast_path, block=block)
     assert [row["stream"] for row in own] == [0] * 6 + [1] * 6 + [2] * 6
     assert [row["stream_id"].partition("9092")[2] for row in own] == [""] * 6 + ["#1"] * 6 + ["#2"] * 6
     assert [row["correlation"] for row in own] == [
@@ -476,7 +479,7 @@ def test_frames_without_content(tmp_path: Path) -> None:
     packets = [*opening(), Segment(CLIENT, 0, message(1) + bytes(12) + message(2))]
     own = only(tmp_path, packets)
     assert [row["length"] for row in own] == [20, 4, 4, 4, 20]
-    assert own == only(tmp_path, packets, use_bulk=False)
+    assert own == only(tmp_path, packets, use_fast_path=False)
 
 
 def test_a_huge_length_is_no_message(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_segments_of_any_kind(tmp_path: Path, seed: int, look: int, monkeypatch:
         return next((cuts[side](data) for side in flows if flows[side] == data), [data])
 
     path = capture(tmp_path / "a.pcap", segments(talk, cut), talk)
-    plain = rows(path, use_bulk=False)
+    plain = rows(path, use_fast_path=False)
     assert len(plain) > COUNT
     for block in (3, 50, 1000):
         assert rows(path, block=block) == plain
@@ -111,7 +111,7 @@ def test_what_comes_again_stays_on_the_fast_path(tmp_path: Path, seed: int, monk
         )
     )
     path = capture(tmp_path / "a.pcap", again(talk, random), talk)
-    plain = told(path, use_bulk=False)
+    plain = told(path, use_fast_path=False)
     assert plain[1]
     assert plain[2]
     slow: list[int] = []
@@ -152,7 +152,7 @@ def test_captures_of_one_direction(
     latest = len(every) * 2 // 3 if late else len(every)
     seen = [each for index, each in enumerate(every) if each.side == side or index >= latest]
     path = capture(tmp_path / "a.pcap", seen, talk)
-    plain = told(path, use_bulk=False)
+    plain = told(path, use_fast_path=False)
     walked: list[int] = []
     walk = SlowPath.process_packet
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.messages.framing import Framer
+from analyzer.messages.framing import StreamFramer
 from analyzer.tcp.reassembly import GAP, Piece
 from dissectors.kafka import Kafka
 
@@ -48,7 +48,7 @@ def pieces(data: bytes, cuts: Sequence[int], lost: Sequence[tuple[int, int]] = (
 
 def framed(data: bytes, parts: Sequence[Piece], *, client: bool = True, synced: bool = True) -> list[str]:
     """Frames as `begin-end`, with `raw` or `cut` behind."""
-    framer, memory = Framer(from_client=client, synced=synced), Memory(data)
+    framer, memory = StreamFramer(from_client=client, synced=synced), Memory(data)
     frames = [frame for part in parts for frame in framer.feed(part, KAFKA, memory)]
     frames += framer.flush(KAFKA, memory)
     for frame in frames:
@@ -127,7 +127,7 @@ def test_byte_by_byte(case: str) -> None:
 
 
 def test_no_dissector_one_run() -> None:
-    framer, memory = Framer(from_client=True), Memory(THREE)
+    framer, memory = StreamFramer(from_client=True), Memory(THREE)
     parts = pieces(THREE, [20], [(40, 50)])
     frames = [frame for part in parts for frame in framer.feed(part, None, memory)] + list(framer.flush(None, memory))
     assert [(frame.offset, frame.length, frame.raw) for frame in frames] == [(0, 40, True), (50, 10, True)]
@@ -135,7 +135,7 @@ def test_no_dissector_one_run() -> None:
 
 def test_what_follows_a_cut_message_is_not_in_step() -> None:
     data = THREE[:30] + THREE
-    framer, memory = Framer(from_client=True, synced=True), Memory(data)
+    framer, memory = StreamFramer(from_client=True, synced=True), Memory(data)
     first, *rest = pieces(data, [30])
     assert [frame.length for frame in framer.feed(first, KAFKA, memory)] == [20]
     assert [(frame.length, frame.cut) for frame in framer.flush(KAFKA, memory)] == [(10, True)]
@@ -151,7 +151,7 @@ def test_what_follows_a_cut_message_is_not_in_step() -> None:
 def test_frames_tile_what_is_not_lost(noise: bytes, cuts: set[int], gap: tuple[int, int], client: bool) -> None:
     data = R[0] + noise + R[1]
     lost = [(min(gap[0], len(data)), min(sum(gap), len(data)))] if gap[1] else []
-    framer, memory = Framer(from_client=client, synced=True), Memory(data)
+    framer, memory = StreamFramer(from_client=client, synced=True), Memory(data)
     frames = [
         frame
         for part in pieces(data, [cut for cut in cuts if cut < len(data)], lost)

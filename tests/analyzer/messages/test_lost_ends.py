@@ -30,7 +30,7 @@ from tests.analyzer.wire import (
 
 @pytest.fixture(autouse=True)
 def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bulk road takes even one packet."""
+    """The fast path takes even one packet."""
     monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
     monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
 
@@ -87,7 +87,7 @@ BEHIND: dict[str, list[Segment]] = {
 def test_an_answer_has_its_request_though_the_end_of_that_is_lost(tmp_path: Path, behind: str) -> None:
     """The request has the time of the last packet that brought bytes of it, so its answer is not before it."""
     path = capture(tmp_path / "a.pcap", without_rest(*BEHIND[behind]))
-    with Session([path], use_bulk=False).load() as session:
+    with Session([path], use_fast_path=False).load() as session:
         own, lost = rows_of(session), gaps(session)
     assert [(row["role"], row["correlation"], row["state"]) for row in own[:4]] == [
         ("request", 1, "complete"),

@@ -91,16 +91,16 @@ PROPOSAL = struct.pack(">iqiqiqqii", 2, 7, 32, 5, 5, 7, 9, -11, -1)
 
 
 @pytest.mark.parametrize("greeting", [b"", GREETING], ids=["owed", "not owed"])
-@pytest.mark.parametrize("use_bulk", [True, False])
+@pytest.mark.parametrize("use_fast_path", [True, False])
 def test_a_request_that_need_not_be_answered(
-    greeting: bytes, use_bulk: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    greeting: bytes, use_fast_path: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A learner of ZooKeeper that is brought up to date does not acknowledge what was committed before."""
     monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_ROUND", 1)
     monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
     writes = ((SERVER, greeting), *[(SERVER, PROPOSAL)] * 20)
     talk = Talk(tuple(each for each in writes if each[1]), (("10.0.0.1", 40_000), ("10.0.0.2", 2888)))
-    with Session([capture(tmp_path / "a.pcap", segments(talk), talk)], use_bulk=use_bulk).load() as session:
+    with Session([capture(tmp_path / "a.pcap", segments(talk), talk)], use_fast_path=use_fast_path).load() as session:
         every = np.arange(len(session.rows))
         (_, proposal), (total,) = (list_row_findings(session, row) for row in (0, 5)), counts(session).protocols
         owed = 0 if greeting else 20

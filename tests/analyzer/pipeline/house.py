@@ -179,7 +179,7 @@ def build(house: Path) -> None:
 
 def _same_addresses(house: Path) -> None:
     """Two captures with the same connection; one in which it comes again, after a SYN and after an hour."""
-    for name, client in (("twin-a", b"first"), ("twin-b", b"second")):
+    for name, client in (("fast_path-a", b"first"), ("fast_path-b", b"second")):
         cut(house / name, frames(segments(talk(1, 2, 3, client=client))), ["1.pcap"])
     again = [
         *frames(segments(talk(1, 2))),

@@ -151,11 +151,11 @@ def test_connections_that_come_again_are_numbered_over_the_capture(expected: Row
 
 
 def test_captures_with_the_same_addresses_stay_apart(expected: Rows) -> None:
-    twins = {
+    fast_paths = {
         name: {row["client"] for row in expected["messages"] if row["capture"].endswith(name)}
-        for name in ("twin-a", "twin-b")
+        for name in ("fast_path-a", "fast_path-b")
     }
-    assert twins == {"twin-a": {"first"}, "twin-b": {"second"}}
+    assert fast_paths == {"fast_path-a": {"first"}, "fast_path-b": {"second"}}
 
 
 def test_exchanges(expected: Rows) -> None:

@@ -26,10 +26,10 @@ from analyzer.pipeline.records import MESSAGE_COLUMNS, build_records, decode_rec
 from analyzer.pipeline.table_schemas import build_schema
 from analyzer.pipeline.topic_columns import TopicColumns
 from analyzer.session import Session
-from dissectors.wire.bulk import twin_of
+from dissectors.wire.fast_path import load_fast_path
 from tests.analyzer.pipeline.house import EFFECTS, cut, golden_frames
 from tests.analyzer.wire import CLIENT, SERVER, Talk, frames, in_parts, segments, talks, write
-from tests.dissectors.kafka.embedded.structured import METADATA_ID, OTHER_ID, fetched, produce
+from tests.dissectors.kafka.nested.structured import METADATA_ID, OTHER_ID, fetched, produce
 from tests.dissectors.kafka.records.test_values import batch, message, record
 
 ROOT = Path(__file__).parents[3]
@@ -84,13 +84,13 @@ def left(session: Session) -> int:
     rows = np.flatnonzero(np.isin(session.rows.column("code"), (0, 1, 78)))
     dissector = find_dissector(session, int(rows[0]))
     assert dissector is not None
-    twin = twin_of(dissector)
-    assert twin is not None
-    found = find_record_fields(session, twin, rows, lambda key: key)
+    fast_path = load_fast_path(dissector)
+    assert fast_path is not None
+    found = find_record_fields(session, fast_path, rows, lambda key: key)
     both = found.left.copy()
-    for logged in twin.logged(read_record_fields(session, rows, found, 0, len(rows))):
+    for logged in fast_path.logged(read_record_fields(session, rows, found, 0, len(rows))):
         both[logged.first : logged.stop] |= logged.left
-    laid_out = [twin.logs(read_context(session, row)) is not None for row in rows.tolist()]
+    laid_out = [fast_path.logs(read_context(session, row)) is not None for row in rows.tolist()]
     return int(np.count_nonzero(both & np.array(laid_out)))
 
 

@@ -20,7 +20,7 @@ from analyzer.pipeline.options import Options
 from analyzer.pipeline.topic_columns import ALIASES, TopicColumns
 from analyzer.query.fields import Reading, find
 from analyzer.session import Analysis, Session
-from dissectors.wire.bulk import NULL
+from dissectors.wire.fast_path import NULL
 from tests.analyzer.pipeline.house import GOLDEN, ROOT
 
 ASKED = {

@@ -15,7 +15,7 @@ from analyzer.query.projection import walked
 from dissectors.field import Field
 from dissectors.wire import resolve
 from dissectors.wire.budget import Budget
-from dissectors.wire.bulk import Layout
+from dissectors.wire.fast_path import Layout
 from dissectors.wire.fields import read_members
 from dissectors.wire.plan import Leaf, Plan
 from dissectors.wire.reader import Reader

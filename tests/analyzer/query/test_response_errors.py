@@ -19,13 +19,13 @@ from analyzer.decode.templates import Joined
 from analyzer.query.response_errors import errors, is_empty, may_report, quiet
 from analyzer.session import Session
 from dissectors.api import Context, Dissector, Role, State
-from dissectors.kafka.bulk import TWIN as KAFKA
+from dissectors.kafka.fast_path import FAST_PATH as KAFKA
 from dissectors.kafka.reading import body_plan
 from dissectors.kafka.schemas import apis
-from dissectors.pulsar.bulk import TWIN as PULSAR
-from dissectors.rocketmq.bulk import TWIN as ROCKETMQ
-from dissectors.wire.bulk import Twin
-from dissectors.zookeeper.bulk import TWIN as ZOOKEEPER
+from dissectors.pulsar.fast_path import FAST_PATH as PULSAR
+from dissectors.rocketmq.fast_path import FAST_PATH as ROCKETMQ
+from dissectors.wire.fast_path import FastPath
+from dissectors.zookeeper.fast_path import FAST_PATH as ZOOKEEPER
 
 ROOT = Path(__file__).parents[3]
 CAPTURES = [
@@ -34,7 +34,7 @@ CAPTURES = [
     *("tests/golden/kafka/k4_sweep_rest.pcap.zst", "tests/golden/zookeeper/raw_odd_requests.pcap.zst"),
     "tests/golden/pulsar/java4_errors.pcap.zst",
 ]
-TWINS: dict[str, Twin] = {"kafka": KAFKA, "zookeeper": ZOOKEEPER, "pulsar": PULSAR, "rocketmq": ROCKETMQ}
+FAST_PATHS: dict[str, FastPath] = {"kafka": KAFKA, "zookeeper": ZOOKEEPER, "pulsar": PULSAR, "rocketmq": ROCKETMQ}
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +95,7 @@ def messages() -> list[tuple[Dissector, bytes, Context]]:
             good = (session.rows.column("state") == State.COMPLETE) & (session.rows.column("role") != Role.RAW)
             for dissector, message, context in read_undecoded(session, rows[good]):
                 told = dissector is not None and (dissector.name == "pulsar" or context.role is Role.RESPONSE)
-                if told and dissector is not None and dissector.name in TWINS and len(message) < 2000:
+                if told and dissector is not None and dissector.name in FAST_PATHS and len(message) < 2000:
                     found[dissector.name, context.code, context.version, len(message)] = dissector, message, context
     return list(found.values())
 
@@ -125,7 +125,7 @@ def test_a_broken_answer_that_is_quiet_reports_none(
     dissector, message, context = data.draw(st.sampled_from(messages()))
     odd = st.sampled_from([b"\xff", b"\0\1", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x80\x80\x80\x01"])
     parts = [broken(message, data.draw(st.integers(4, len(message))), data.draw(odd)) for _ in range(3)]
-    layout = TWINS[dissector.name].reporting(context)
+    layout = FAST_PATHS[dissector.name].reporting(context)
     if layout is None:
         return
     length = np.array([len(part) for part in parts])
@@ -137,7 +137,7 @@ def test_a_broken_answer_that_is_quiet_reports_none(
 def test_real_answers_without_error_are_quiet() -> None:
     loud = 0
     for dissector, message, context in messages():
-        layout = TWINS[dissector.name].reporting(context)
+        layout = FAST_PATHS[dissector.name].reporting(context)
         if layout is not None:
             (silent,) = quiet(layout, Joined([message]), np.zeros(1, np.int64), np.array([len(message)]))
             loud += silent != (dissector.values(message, context).error is None)

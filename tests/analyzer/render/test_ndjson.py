@@ -12,7 +12,7 @@ from analyzer.decode.limits import Limits
 from analyzer.decode.rows import ROW_KEYS
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.render.ndjson import NdjsonForm
-from dissectors.holes import BEGIN, END, Bytes, Extent, Hex, Integer, Shape, Term, Text, Written
+from dissectors.symbolic import BEGIN, END, Bytes, Extent, Hex, Integer, Shape, Term, Text, Written
 from tests.analyzer.roads import FIELDS, Taken, list_offsets, offsets_listed, one_by_one, opened, taken, together
 
 __all__ = ["taken"]

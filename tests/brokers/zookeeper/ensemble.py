@@ -84,7 +84,7 @@ class Ensemble:
     def settle(self) -> None:
         """Waits until all who run serve clients and one of them leads. Raises ServerError.
 
-        Followers of a leader that is no more serve until they notice, so it is not enough that all serve.
+        Followers of a leader that is no more serve until they expert info, so it is not enough that all serve.
         """
         deadline = time.monotonic() + PATIENCE
         known: dict[int, str] = {}

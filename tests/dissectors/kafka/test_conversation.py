@@ -12,7 +12,8 @@ import pytest
 from analyzer.decode.content import read_context, read_message
 from analyzer.session import Session
 from dissectors.api import Outcome, Role, State
-from dissectors.kafka.conversation import JOIN_GROUP, KAFKA, KafkaConversation, protocol_type
+from dissectors.kafka.body import decode_values
+from dissectors.kafka.conversation import JOIN_GROUP, KafkaConversation, protocol_type
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
 
@@ -180,7 +181,7 @@ def test_the_kind_of_a_group_is_what_decoding_the_request_says() -> None:
                 versions.add(context.version)
                 message = read_message(session, row)
                 for cut in range(len(message) + 1):
-                    said = KAFKA.values(message[:cut], context).values.get("protocolType")
+                    said = decode_values(message[:cut], context).values.get("protocolType")
                     expected = said if isinstance(said, str) else None
                     assert protocol_type(message[:cut], context.version) == expected, (name, row, cut)
     assert len(versions) > 2

@@ -10,7 +10,7 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.kafka import fetch_sessions
 from dissectors.kafka.dissector import Kafka
-from dissectors.lesson import Exchange, Standing
+from dissectors.name_binding import Exchange, Standing
 
 Asked = tuple[dict[str, Any] | None, dict[str, Any] | None]
 

@@ -11,8 +11,8 @@ import pytest
 from dissectors.api import Body, Context, Role
 from dissectors.kafka.info import info_line
 from dissectors.kafka.schemas import apis
+from dissectors.kafka.summaries import SUMMARIES
 from dissectors.kafka.tables import table
-from dissectors.kafka.verbs import SUMMARIES
 from dissectors.wire import Secret
 from dissectors.wire.amounts import duration_text, size_text
 from dissectors.wire.embedded import Embedded

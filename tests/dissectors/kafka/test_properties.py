@@ -9,7 +9,7 @@ from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
 from dissectors.wire.message import folded
-from tests.dissectors.kafka.embedded.structured import (
+from tests.dissectors.kafka.nested.structured import (
     FETCH,
     METADATA_ID,
     OTHER_ID,
@@ -20,7 +20,7 @@ from tests.dissectors.kafka.embedded.structured import (
     held,
     produce,
 )
-from tests.dissectors.kafka.embedded.test_structures import GROUPS, METADATA_REQUEST, PRINCIPAL, answered, envelope
+from tests.dissectors.kafka.nested.test_structures import GROUPS, METADATA_REQUEST, PRINCIPAL, answered, envelope
 from tests.dissectors.kafka.truth import GOLDEN, Frame, faults, frames
 from tests.dissectors.trees import assert_tiles
 from tests.effort import within

@@ -8,11 +8,11 @@ import pytest
 
 from dissectors.api import Context, Role, State
 from dissectors.kafka import Kafka
-from dissectors.kafka.delicate import is_delicate
 from dissectors.kafka.header import NEWER
 from dissectors.kafka.schemas import apis
+from dissectors.kafka.sensitive import is_sensitive_message
 from dissectors.wire.secret import Secret
-from tests.dissectors.kafka.embedded.structured import both, framed
+from tests.dissectors.kafka.nested.structured import both, framed
 from tests.dissectors.kafka.truth import GOLDEN, frames
 from tests.dissectors.trees import every
 
@@ -79,7 +79,7 @@ def test_every_newest_layout_reads_what_the_next_version_has_in_common_with_it()
             data = data[:6] + struct.pack(">h", version + 1) + data[8:]
         for more in (b"", b"\0\0\0\1", b"\xff" * 9):
             then, _ = both(framed(data[4:] + more), context)
-            hidden = is_delicate(key, context.role is Role.RESPONSE)
+            hidden = is_sensitive_message(key, context.role is Role.RESPONSE)
             rest = {"_rest": Secret(more) if hidden else more} if more else {}
             assert then.values == now.values | rest, frame.name
             assert then.error == now.error

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dissectors.kafka.labels import error_name, is_sensitive, labels
-from dissectors.kafka.schemas import apis, body_schema, header_version, named_schema
+from dissectors.kafka.schemas import apis, body_schema, header_version, load_named_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA, uuid_text
 from dissectors.wire import FieldSchema, Schema, Versions, resolve
@@ -150,4 +150,4 @@ def test_names() -> None:
     assert error_name(0) == "NONE"
     assert uuid_text(bytes(16)) == "AAAAAAAAAAAAAAAAAAAAAA"
     assert uuid_text(bytes.fromhex("fbefbefbefbefbefbefbefbefbefbeff")) == "--------------------_w"
-    assert named_schema("RequestHeader").fields[3].name == "clientId"
+    assert load_named_schema("RequestHeader").fields[3].name == "clientId"

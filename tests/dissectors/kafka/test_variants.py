@@ -9,10 +9,10 @@ import pytest
 
 from dissectors.api import Body, Context, Role
 from dissectors.kafka import Kafka
-from dissectors.kafka.embedded.structures import control
-from dissectors.kafka.schemas import apis, body_schema, named_schema, variants
+from dissectors.kafka.nested.structures import detect_control
+from dissectors.kafka.schemas import apis, body_schema, list_variants, load_named_schema
 from dissectors.kafka.tables import table
-from tests.dissectors.kafka.embedded.structured import both, framed
+from tests.dissectors.kafka.nested.structured import both, framed
 from tests.dissectors.kafka.truth import GOLDEN, SHARED, difference, frames, printed
 
 KAFKA = Kafka()
@@ -103,10 +103,10 @@ def test_a_cut_message_is_none() -> None:
 
 def test_a_change_of_leaders_without_a_version() -> None:
     early = struct.pack(">i", 2) + b"\2" + struct.pack(">i", 2) + b"\0" + b"\1" + b"\0"
-    _, value = control(b"\0\0\0\2", early)
+    _, value = detect_control(b"\0\0\0\2", early)
     assert value is not None
     assert value.values == {"leaderId": 2, "voters": [{"voterId": 2}], "grantingVoters": []}
-    _, value = control(b"\0\0\0\2", b"\0\0" + early)
+    _, value = detect_control(b"\0\0\0\2", b"\0\0" + early)
     assert value is not None
     assert value.values["version"] == 0
 
@@ -114,7 +114,7 @@ def test_a_change_of_leaders_without_a_version() -> None:
 def test_every_row_of_the_table_is_of_a_layout_that_there_is() -> None:
     known = {body_schema(key, response).name: body_schema(key, response) for key in apis() for response in (0, 1)}
     for row in table("variants")["variants"]:
-        schema = known.get(row["name"]) or named_schema(row["name"])
-        (variant,) = variants(row["name"], 0)
+        schema = known.get(row["name"]) or load_named_schema(row["name"])
+        (variant,) = list_variants(row["name"], 0)
         assert 0 in schema.versions
         assert variant.releases == row["releases"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dissectors.api import Context, Role
 from dissectors.field import Tree
-from dissectors.portion import Other, Portion
+from dissectors.fragment import Fragment, Other
 from dissectors.pulsar import Pulsar
 from dissectors.wire import budget
 from dissectors.wire.message import folded
@@ -64,28 +64,28 @@ def joined(message: bytes, around: Sequence[Other]) -> Tree:
 
 def test_what_a_chunk_says_of_itself() -> None:
     found = [PULSAR.fragments.portion(each) for each in cut(TEXT, 3)]
-    assert found == [Portion((0, UUID), number, 3) for number in range(3)]
+    assert found == [Fragment((0, UUID), number, 3) for number in range(3)]
     assert [each.completes for each in found if each] == [False, False, True]
 
 
 CHUNK = field(26, UUID) + field(27, 3) + field(29, 1)
 BEGUN = METADATA + CHUNK
-PREFIXES: dict[str, tuple[bytes, Portion | None]] = {
+PREFIXES: dict[str, tuple[bytes, Fragment | None]] = {
     "no checksum": (
         frame(6, field(1, 4), field(2, 3), rest=payload_part(BEGUN, b"x", checksum=0)),
-        Portion((4, UUID), 1, 3),
+        Fragment((4, UUID), 1, 3),
     ),
     "metadata of the broker": (
         frame(9, field(1, 4), field(2, field(1, 1) + field(2, 2)), rest=payload_part(BEGUN, b"x", broker=field(1, 5))),
-        Portion((4, UUID), 1, 3),
+        Fragment((4, UUID), 1, 3),
     ),
     "the number in a longer way": (
         frame(6, field(1, 4), field(2, 3), rest=payload_part(METADATA + field(26, UUID) + b"\xe8\x81\x00\x01", b"x")),
-        Portion((4, UUID), 1, 0),
+        Fragment((4, UUID), 1, 0),
     ),
     "no number of chunks": (
         frame(6, field(1, 4), field(2, 3), rest=payload_part(METADATA + field(26, UUID) + field(29, 1), b"x")),
-        Portion((4, UUID), 1, 0),
+        Fragment((4, UUID), 1, 0),
     ),
     "no chunk": (frame(6, field(1, 4), field(2, 3), rest=payload_part(METADATA, b"\xe8\x01\x01")), None),
     "no uuid": (frame(6, field(1, 4), field(2, 3), rest=payload_part(METADATA + field(29, 1), b"x")), None),
@@ -111,7 +111,7 @@ def test_a_chunk_that_is_cut_anywhere() -> None:
     message = cut(TEXT, 3)[1]
     told = [PULSAR.fragments.portion(message[:size]) for size in range(len(message) + 1)]
     first = next(size for size, found in enumerate(told) if found)
-    assert told == [None] * first + [Portion((0, UUID), 1, 3)] * (len(told) - first)
+    assert told == [None] * first + [Fragment((0, UUID), 1, 3)] * (len(told) - first)
     assert message[first:] == TEXT[70:140], "it is not told before the metadata's end"
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from dissectors import pairing
 from dissectors.api import Role, State
-from dissectors.pulsar.bulk import TWIN
 from dissectors.pulsar.conversation import LASTING, PulsarConversation
+from dissectors.pulsar.fast_path import FAST_PATH
 from tests.dissectors.pulsar.frames import (
     AUTH_RESPONSE,
     CHALLENGE,
@@ -243,10 +243,10 @@ def test_a_doubt_does_not_last() -> None:
     for handle, (side, message) in enumerate([*asked(PING, lookup(1), send()), *answered(CLOSED)]):
         conversation.step(handle, message, side)
     conversation.lost(BROKER)
-    assert not TWIN.steady(conversation)
+    assert not FAST_PATH.steady(conversation)
     for handle in range(4, 4 + LASTING + 2):
         conversation.step(handle, ack(1, None), CLIENT)
-    assert TWIN.steady(conversation)
+    assert FAST_PATH.steady(conversation)
     assert list(conversation.handles()) == [1]
 
 

@@ -14,8 +14,8 @@ from analyzer.messages import defects
 from analyzer.session import Session
 from dissectors.api import LengthPrefixed
 from dissectors.finding import Finding
-from dissectors.pulsar import Pulsar, probe
-from dissectors.pulsar.notices import LIMIT
+from dissectors.pulsar import Pulsar, header
+from dissectors.pulsar.expert_info import LIMIT
 from tests.analyzer.wire import (
     CLIENT,
     SERVER,
@@ -56,13 +56,13 @@ def read(
     writes: Sequence[tuple[int, bytes]],
     cut: int = 1448,
     effect: Effect = list,
-    use_bulk: bool = True,
+    use_fast_path: bool = True,
 ) -> tuple[list[Row], list[Finding]]:
     """Rows and findings of a connection, its writes cut into segments of so many bytes."""
     talk = Talk(tuple(writes), ENDS)
     packets = segments(talk, lambda data: [data[at : at + cut] for at in range(0, len(data), cut)])
     path = capture(folder / "a.pcap", effect(packets), talk)
-    with Session([path], use_bulk=use_bulk).load() as session:
+    with Session([path], use_fast_path=use_fast_path).load() as session:
         return rows_of(session, KEYS), list(session.findings)
 
 
@@ -102,12 +102,14 @@ def test_a_frame_over_thousands_of_segments(tmp_path: Path, name: str) -> None:
         assert found["fields"]["checksum"]["valid"] is True
 
 
-@pytest.mark.parametrize("use_bulk", [True, False])
-def test_a_frame_that_is_too_large_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_bulk: bool) -> None:
+@pytest.mark.parametrize("use_fast_path", [True, False])
+def test_a_frame_that_is_too_large_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_fast_path: bool
+) -> None:
     monkeypatch.setattr(Pulsar, "framing", LengthPrefixed(4, 4, 100_000))
-    monkeypatch.setattr(probe, "MAXIMUM", 100_000)
+    monkeypatch.setattr(header, "MAXIMUM", 100_000)
     large = send(payload=LARGE[:100_000])
-    rows, findings = read(tmp_path, [*OPENING, (CLIENT, large), *ENDING], use_bulk=use_bulk)
+    rows, findings = read(tmp_path, [*OPENING, (CLIENT, large), *ENDING], use_fast_path=use_fast_path)
     assert [(row["role"], row["length"]) for row in rows[4:]] == [
         ("raw", len(large)),
         ("request", 39),

@@ -51,22 +51,22 @@ CASES: dict[str, tuple[list[Said], list[int | None]]] = {
 }
 
 
-@pytest.mark.parametrize("use_bulk", [True, False])
+@pytest.mark.parametrize("use_fast_path", [True, False])
 @pytest.mark.parametrize("case", CASES)
-def test_partners(tmp_path: Path, case: str, use_bulk: bool) -> None:
+def test_partners(tmp_path: Path, case: str, use_fast_path: bool) -> None:
     said, expected = CASES[case]
     talk = Talk(tuple(said), ENDS)
-    found = rows(write(tmp_path / "a.pcap", frames(segments(talk), talk)), ("partner",), use_bulk=use_bulk)
+    found = rows(write(tmp_path / "a.pcap", frames(segments(talk), talk)), ("partner",), use_fast_path=use_fast_path)
     partners = [row["partner"] for row in found]
     assert [None if each is None else each - 1 for each in partners] == expected
 
 
-@pytest.mark.parametrize("use_bulk", [True, False])
-def test_what_is_asked_again_on_another_connection(tmp_path: Path, use_bulk: bool) -> None:
+@pytest.mark.parametrize("use_fast_path", [True, False])
+def test_what_is_asked_again_on_another_connection(tmp_path: Path, use_fast_path: bool) -> None:
     """A client gives up after three seconds and asks another broker, under a number of its own."""
     first, again = Talk((ask(1),), ENDS), Talk((ask(1), answer(1)), OTHER)
     packets = [*frames(segments(first), first), *frames(segments(again), again, 3_000 * STEP_NS)]
-    found = rows(write(tmp_path / "a.pcap", packets), ("partner",), use_bulk=use_bulk)
+    found = rows(write(tmp_path / "a.pcap", packets), ("partner",), use_fast_path=use_fast_path)
     assert [row["partner"] is not None for row in found] == [False, True, True]
 
 

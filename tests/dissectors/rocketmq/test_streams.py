@@ -184,9 +184,9 @@ def test_one_segment_is_lost(tmp_path: Path) -> None:
 
 
 def test_blocks_do_not_matter() -> None:
-    with Session([golden("m430_bin_send")], block=3, use_bulk=False).load() as session:
+    with Session([golden("m430_bin_send")], block=3, use_fast_path=False).load() as session:
         number = len(session.rows)
-    assert rows(golden("m430_bin_send"), block=3) == rows(golden("m430_bin_send"), use_bulk=False)
+    assert rows(golden("m430_bin_send"), block=3) == rows(golden("m430_bin_send"), use_fast_path=False)
     assert number > 20
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.holes import Shape, Term
+from dissectors.symbolic import Shape, Term
 from dissectors.wire.condition import condition, first_of
 from dissectors.wire.embedded import Embedded
 

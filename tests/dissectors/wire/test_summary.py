@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from dissectors.holes import BEGIN, END, Extent, Shape, Term
-from dissectors.wire.line import line_by_field
+from dissectors.symbolic import BEGIN, END, Extent, Shape, Term
+from dissectors.wire.info_line import line_by_field
 from dissectors.wire.summary import Summaries, of_plain, pairs_in
 
 SUMMARIES = Summaries(
-    verbs={
+    formatters={
         "upper": of_plain(str, str.upper),
     },
     numbers={"hours": lambda number: f"{number} h"},

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.holes import Integer, Shape, Term
+from dissectors.symbolic import Integer, Shape, Term
 from dissectors.wire.summary import Summaries
 
 SUMMARIES = Summaries(

@@ -12,7 +12,7 @@ from analyzer.decode.content import find_dissector, read_context, read_header, r
 from analyzer.session import Session
 from dissectors.api import Context, Dissector
 from dissectors.wire.message import ErrorName
-from dissectors.zookeeper.labels import error_name, numbers
+from dissectors.zookeeper.labels import error_name, load_numbers
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "zookeeper"
 
@@ -49,7 +49,7 @@ def connected(session: int, timeout: int = 10_000, password: bytes | None = b"s"
 
 
 def request(xid: int, operation: str | int, body: bytes = b"") -> bytes:
-    code = operation if isinstance(operation, int) else numbers("operation")[operation]
+    code = operation if isinstance(operation, int) else load_numbers("operation")[operation]
     return framed(struct.pack(">ii", xid, code) + body)
 
 
@@ -66,12 +66,12 @@ def event(path: str = "/a", kind: int = 3, state: int = 3) -> bytes:
 
 
 def packet(name: str | int, zxid: int = 7, data: bytes | None = None, ids: bytes = b"\xff\xff\xff\xff") -> bytes:
-    code = name if isinstance(name, int) else numbers("packet")[name]
+    code = name if isinstance(name, int) else load_numbers("packet")[name]
     return struct.pack(">iq", code, zxid) + buffer(data) + ids
 
 
 def txn(operation: str | int, body: bytes = b"", zxid: int = 7) -> bytes:
-    code = operation if isinstance(operation, int) else numbers("operation")[operation]
+    code = operation if isinstance(operation, int) else load_numbers("operation")[operation]
     return struct.pack(">qiqqi", 0x1234, 5, zxid, 1_700_000_000_000, code) + body
 
 

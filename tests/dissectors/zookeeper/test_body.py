@@ -12,7 +12,7 @@ from dissectors.api import Context, Role
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper import ZooKeeper
-from dissectors.zookeeper.labels import numbers
+from dissectors.zookeeper.labels import load_numbers
 from tests.dissectors.trees import assert_tiles, node
 from tests.dissectors.zookeeper.messages import (
     WORLD,
@@ -40,7 +40,7 @@ DONE = b"\xff\xff\xff\xff\1\xff\xff\xff\xff"
 
 
 def item(operation: str, body: bytes = b"", err: int = 0) -> bytes:
-    return struct.pack(">i?i", numbers("operation")[operation], False, err) + body
+    return struct.pack(">i?i", load_numbers("operation")[operation], False, err) + body
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Case:
 
     @property
     def context(self) -> Context:
-        code = numbers("operation")[self.operation] if isinstance(self.operation, str) else self.operation
+        code = load_numbers("operation")[self.operation] if isinstance(self.operation, str) else self.operation
         return Context(self.role, code)
 
     def __str__(self) -> str:

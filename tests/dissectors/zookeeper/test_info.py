@@ -13,7 +13,7 @@ from dissectors.api import Context, Role
 from dissectors.wire.cut import Cut
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.election import ZooKeeperElection
-from dissectors.zookeeper.labels import numbers
+from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.quorum import ZooKeeperQuorum
 from tests.dissectors.zookeeper.messages import (
     WORLD,
@@ -43,7 +43,7 @@ def stat(version: int = 0, size: int = 0, children: int = 0, owner: int = 0, ave
 
 
 def item(operation: str, body: bytes = b"", err: int = 0) -> bytes:
-    return struct.pack(">i?i", numbers("operation")[operation], False, err) + body
+    return struct.pack(">i?i", load_numbers("operation")[operation], False, err) + body
 
 
 def failing(*errors: int) -> bytes:
@@ -60,7 +60,7 @@ def multi(*items: bytes) -> bytes:
 
 def line(operation: str, role: Role, message: bytes, asked: bytes | None = None) -> str:
     """The line about a message, its request known to the fields that it recalls."""
-    code = None if operation == "connect" else numbers("operation")[operation]
+    code = None if operation == "connect" else load_numbers("operation")[operation]
     context = Context(role, code)
     body = ZOOKEEPER.values(message, context)
     assert not [each for each in body.findings if each.code == "malformed-body"]
@@ -169,7 +169,7 @@ def test_answers(operation: str, asked: bytes | None, answer: bytes | int, known
 def test_only_what_is_recalled_is_said() -> None:
     """A request may be known by a few fields or by all of them; the line is the same."""
     asked, message = request(1, "setData", PATH + buffer(b"123") + bytes(4)), reply(1, err=-101)
-    context = Context(Role.RESPONSE, numbers("operation")["setData"])
+    context = Context(Role.RESPONSE, load_numbers("operation")["setData"])
     body = ZOOKEEPER.values(message, context)
     whole = ZOOKEEPER.values(asked, Context(Role.REQUEST, context.code)).values
     few = {name: whole[name] for (name,) in ZOOKEEPER.request_fields(context)}
@@ -190,7 +190,7 @@ def test_events(message: bytes, expected: str) -> None:
     assert line("notification", Role.PUSH, message) == expected
 
 
-MULTI_TXN = vector(*(numbers("operation")[name].to_bytes(4, signed=True) + buffer(body) for name, body in (
+MULTI_TXN = vector(*(load_numbers("operation")[name].to_bytes(4, signed=True) + buffer(body) for name, body in (
     ("create", PATH + buffer(b"") + WORLD + bytes(5)), ("delete", ustring("/b")))))  # fmt: skip
 QUORUM_LINES = [
     (proposal("create", PATH + buffer(b"12") + WORLD + b"\1" + bytes(4)),
@@ -227,7 +227,7 @@ def test_the_quorum(message: bytes, expected: str) -> None:
     ],
 )
 def test_answers_of_the_quorum(name: str, data: bytes, expected: str) -> None:
-    context = Context(Role.RESPONSE, numbers("packet")[name])
+    context = Context(Role.RESPONSE, load_numbers("packet")[name])
     assert QUORUM.info(QUORUM.values(packet(name, 7, data), context), context) == expected
 
 

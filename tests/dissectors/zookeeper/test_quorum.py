@@ -15,7 +15,7 @@ from dissectors.api import Context, Outcome, Role, State
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.message import folded
 from dissectors.wire.secret import Secret
-from dissectors.zookeeper.labels import numbers
+from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.quorum import ZooKeeperQuorum
 from tests.analyzer.wire import rows_of
 from tests.dissectors.trees import assert_tiles
@@ -44,7 +44,7 @@ CREATED_VALUES = {"path": "/a", "data": b"x", "acl": WORLD_VALUES, "ephemeral": 
 
 
 def in_multi(operation: str, body: bytes) -> bytes:
-    return numbers("operation")[operation].to_bytes(4, signed=True) + buffer(body)
+    return load_numbers("operation")[operation].to_bytes(4, signed=True) + buffer(body)
 
 
 def data_of(message: bytes, role: Role = ONEWAY) -> Any:
@@ -95,7 +95,7 @@ TXNS: dict[str, tuple[str, bytes, Any, dict[str, int] | None]] = {
 def test_transactions(case: str) -> None:
     operation, body, values, digest = TXNS[case]
     found = data_of(proposal(operation, body), REQUEST).value
-    assert found["header"]["type"] == numbers("operation")[operation]
+    assert found["header"]["type"] == load_numbers("operation")[operation]
     assert found["txn"] == values
     assert found.get("digest") == digest
 
@@ -263,10 +263,10 @@ def test_a_connection_begins_until_the_learner_is_up_to_date() -> None:
     assert found == [True, True, True, False]
 
 
-@pytest.mark.parametrize("use_bulk", [True, False])
-def test_a_real_ensemble_answers_its_pings_at_once(use_bulk: bool) -> None:
+@pytest.mark.parametrize("use_fast_path", [True, False])
+def test_a_real_ensemble_answers_its_pings_at_once(use_fast_path: bool) -> None:
     """One of them was sent before a learner was up to date, and an observer was sent five PROPOSALs."""
-    with Session([CAPTURES / "zookeeper-ensemble.pcap.zst"], use_bulk=use_bulk).load() as session:
+    with Session([CAPTURES / "zookeeper-ensemble.pcap.zst"], use_fast_path=use_fast_path).load() as session:
         found, marks = rows_of(session), session.rows.column("marks").tolist()
     pings = [row for row in found if row["protocol"] == QUORUM.name and row["operation"] == "PING"]
     assert max(row["latency_ns"] for row in pings if row["role"] == "response") < 50_000_000

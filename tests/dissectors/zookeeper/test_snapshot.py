@@ -17,7 +17,7 @@ from dissectors.wire.embedded import holds_secret
 from dissectors.wire.message import folded
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper.quorum import ZooKeeperQuorum, snapshot_shown
-from dissectors.zookeeper.quorum.snapshot_measure import CHUNK, SnapshotMeasure
+from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SnapshotFramer
 from tests.dissectors.trees import assert_tiles, every
 from tests.dissectors.zookeeper.messages import WORLD, acl, buffer, node, snapshot, ustring, vector
 from tests.effort import within
@@ -85,7 +85,7 @@ def test_trees(case: str) -> None:
     body = checked(message)
     assert body.findings == ()
     assert {name: body.values[name] for name in expected} == expected
-    assert SnapshotMeasure().length(Bytes(message)) == len(message)
+    assert SnapshotFramer().length(Bytes(message)) == len(message)
 
 
 def test_a_secret_in_an_acl_is_one_also_where_it_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,8 +183,8 @@ def test_any_tree(nodes: list[Item], sessions: int, acls: int, bounds: tuple[int
     }
     shown = [(each["path"], each["data"], each["acl"]) for each in body.values["nodes"]]
     assert shown == [("", b"x", 1), *nodes][: len(shown)]
-    assert SnapshotMeasure().length(Bytes(message)) == len(message)
-    assert SnapshotMeasure().length(Bytes(message[:-1])) < 0
+    assert SnapshotFramer().length(Bytes(message)) == len(message)
+    assert SnapshotFramer().length(Bytes(message[:-1])) < 0
 
 
 def test_text_that_is_none_is_shown_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -241,13 +241,13 @@ OPENINGS: dict[str, tuple[tuple[tuple[int, bytes], ...], Ends, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("use_bulk", [False, True], ids=["plain", "bulk"])
+@pytest.mark.parametrize("use_fast_path", [False, True], ids=["slow path", "fast path"])
 @pytest.mark.parametrize("case", OPENINGS)
-def test_what_can_only_be_a_beginning_needs_no_syn(tmp_path: Path, case: str, use_bulk: bool) -> None:
+def test_what_can_only_be_a_beginning_needs_no_syn(tmp_path: Path, case: str, use_fast_path: bool) -> None:
     writes, ends, expected = OPENINGS[case]
     talk = Talk(writes, ends)
     path = capture(tmp_path / "a.pcap", without_handshake(segments(talk)), talk)
-    found = rows(path, use_bulk=use_bulk)
+    found = rows(path, use_fast_path=use_fast_path)
     assert sorted(row["operation"] for row in found if row["role"] != "raw") == sorted(expected)
 
 
@@ -279,7 +279,7 @@ def test_a_connect_in_a_connection_that_is_in_use(tmp_path: Path) -> None:
     talk = Talk(((CLIENT, connect()), (SERVER, connected(0x1234)), *asked, *again, *asked), CLIENT_ENDS)
     path = capture(tmp_path / "a.pcap", segments(talk), talk)
     found = rows(path)
-    assert found == rows(path, use_bulk=False)
+    assert found == rows(path, use_fast_path=False)
     assert [row["operation"] for row in found].count("connect") == 4
     assert [row["client"] for row in found] == ["0x1234"] * 602 + ["0x99"] * 602
     assert all(row["partner"] is not None for row in found)

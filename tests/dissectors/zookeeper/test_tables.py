@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dissectors.zookeeper.schemas import Operation, operations, plan_of, record
+from dissectors.zookeeper.schemas import ZooKeeperOperation, operations, plan_of, record
 from dissectors.zookeeper.tables import table
 
 UNIONS = ("Multi", "MultiResponse")
@@ -12,7 +12,7 @@ UNIONS = ("Multi", "MultiResponse")
 
 
 @pytest.mark.parametrize("operation", operations().values(), ids=lambda each: each.name)
-def test_the_records_of_an_operation_exist(operation: Operation) -> None:
+def test_the_records_of_an_operation_exist(operation: ZooKeeperOperation) -> None:
     named = {operation.request, operation.response, *operation.txn} - {None, *UNIONS}
     for name in filter(None, named):
         assert record(name).fields, f"{operation.name} names {name}"

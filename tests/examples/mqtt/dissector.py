@@ -21,8 +21,8 @@ from dissectors.api import (
 )
 from dissectors.pairing import PairByKey
 from dissectors.slotted import replace
-from dissectors.wire.pick import pick
 from dissectors.wire.plan import resolve
+from dissectors.wire.projection import pick
 from dissectors.wire.schema_dissector import SchemaDissector
 from dissectors.wire.summary import Summaries
 from tests.examples.mqtt.tables import (
@@ -99,7 +99,7 @@ class Mqtt(SchemaDissector):
     version = 4
     columns = ("operation", "version", "correlation", "client", "latency", "mqtt.topic", "mqtt.qos")
     color = "bright_yellow"
-    bulk = "tests.examples.mqtt.bulk"
+    fast_path = "tests.examples.mqtt.fast_path"
     summaries = Summaries(lambda enum: ENUMS[enum].get, lambda code: ENUMS["error"].get(code))
     lines: ClassVar = {
         "CONNECT": ["{clientId}", "user {userName}", "keep alive {keepAlive} s", "{cleanStart?clean start}"],

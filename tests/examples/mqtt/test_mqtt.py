@@ -11,10 +11,10 @@ import pytest
 from analyzer.session import Session
 from dissectors.api import Context, Dissector, Role
 from tests.analyzer.wire import CLIENT, SERVER, Talk, byte_by_byte, capture, in_parts, rows, segments, whole
+from tests.dissectors.fast_paths import looks
 from tests.dissectors.trees import assert_tiles
-from tests.dissectors.twins import looks
-from tests.examples.mqtt.bulk import TWIN
 from tests.examples.mqtt.dissector import packet_header
+from tests.examples.mqtt.fast_path import FAST_PATH
 from tests.examples.mqtt.tables import NAMES
 from tests.examples.plugins import installed
 from tests.program import run
@@ -121,16 +121,16 @@ def test_rows_of_version_5(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("talk", [TALK, LATER], ids=["4", "5"])
-@pytest.mark.parametrize("use_bulk", [False, True])
+@pytest.mark.parametrize("use_fast_path", [False, True])
 @pytest.mark.parametrize("cut", [whole, byte_by_byte, in_parts(Random(1), 9)], ids=["whole", "bytes", "parts"])
-def test_neither_segments_nor_the_path_matter(tmp_path: Path, talk: Talk, cut: object, use_bulk: bool) -> None:
-    expected = rows(capture(tmp_path / "whole.pcap", segments(talk), talk), KEYS, use_bulk=False)
+def test_neither_segments_nor_the_path_matter(tmp_path: Path, talk: Talk, cut: object, use_fast_path: bool) -> None:
+    expected = rows(capture(tmp_path / "whole.pcap", segments(talk), talk), KEYS, use_fast_path=False)
     path = capture(tmp_path / "cut.pcap", segments(talk, cut), talk)  # type: ignore[arg-type]
-    assert rows(path, KEYS, use_bulk=use_bulk, block=7) == expected
+    assert rows(path, KEYS, use_fast_path=use_fast_path, block=7) == expected
 
 
 def test_headers_in_columns_are_those_of_the_reference() -> None:
-    for each, (side, data) in zip(looks(TWIN, [(data, side == CLIENT) for side, data in OLD]), OLD, strict=True):
+    for each, (side, data) in zip(looks(FAST_PATH, [(data, side == CLIENT) for side, data in OLD]), OLD, strict=True):
         header = packet_header(data, side == CLIENT)
         assert each is not None
         assert (each.header.role, each.header.code, each.header.key) == (header.role, header.code, header.key)

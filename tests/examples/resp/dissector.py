@@ -9,19 +9,19 @@ from itertools import pairwise
 from typing import Any
 
 from dissectors.api import HEADLESS, WEAK, Body, Context, Conversation, Dissector, MessageHeader, Outcome, Role
-from dissectors.catalog import Catalog, Layout, Member, Short
+from dissectors.catalog import Catalog, FieldAlias, Layout, Member
 from dissectors.field import Tree
 from dissectors.pairing import PairInOrder, Waiting
 from dissectors.slotted import replace
-from dissectors.wire.describe.shelf import Shelf, listed
+from dissectors.wire.guide.shelf import Shelf, listed
 from dissectors.wire.hiding import hide_node, hide_rest, hide_unread
 from dissectors.wire.message import folded, unframed
 from dissectors.wire.secret import Secret
-from tests.examples.resp.reading import COUNT, VALUE, RespMeasure, error_name, read_message
+from tests.examples.resp.reading import COUNT, VALUE, RespFramer, error_name, read_message
 from tests.examples.resp.tables import ERRORS, KEYS, PUSHES, SECRETS, SUBSCRIBES, TYPES, key_places, secret_places
 
 NAME = re.compile(rb"(?:[*>]\d+\r\n(?:\$\d+\r\n|\+))?([A-Za-z][\w.-]{0,39})(?=\s)")
-DELICATE = re.compile(rb"auth|pass|setuser", re.IGNORECASE)
+SENSITIVE = re.compile(rb"auth|pass|setuser", re.IGNORECASE)
 REQUEST = (Member("command", "string"), Member("keys", "string", True), Member("arguments", "string", True))
 ANSWER = (Member("value", "any", open=True),)
 
@@ -58,9 +58,9 @@ class _Catalog(Catalog):
         asked = [Layout(name, Role.REQUEST, lambda: REQUEST) for name in sorted(KEYS)]
         return asked + [Layout(name, Role.RESPONSE, lambda: ANSWER) for name in (*sorted(KEYS), *PUSHES)]
 
-    def shorts(self) -> Sequence[Short]:
-        command = Short("command", "string", lambda context: (("command",),), about="what is done")
-        return command, Short("key", "string", lambda context: (("keys",),), about="key of a command")
+    def field_aliases(self) -> Sequence[FieldAlias]:
+        command = FieldAlias("command", "string", lambda context: (("command",),), about="what is done")
+        return command, FieldAlias("key", "string", lambda context: (("keys",),), about="key of a command")
 
     def errors(self) -> Sequence[str]:
         return ERRORS
@@ -81,9 +81,9 @@ class Resp(Dissector):
     color = "bright_red"
     catalog, guide = _Catalog(), Shelf("resp", lambda: PAGES, dict)
 
-    def measure(self, from_client: bool, opening: bool) -> RespMeasure:
-        """See RespMeasure."""
-        return RespMeasure(from_client)
+    def make_framer(self, from_client: bool, opening: bool) -> RespFramer:
+        """See RespFramer."""
+        return RespFramer(from_client)
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """An array that begins with a command is nearly proof; a line of text is enough on our port alone."""
@@ -131,7 +131,7 @@ class Resp(Dissector):
         for before, node in pairwise(nodes):
             if not asked and not node.children and f"{before.value}".lower() in SECRETS:
                 hide_node(node, message[: node.offset + node.length - 2])
-        if tree.findings and asked and DELICATE.search(message):
+        if tree.findings and asked and SENSITIVE.search(message):
             hide_unread(tree.fields)
             hide_rest(tree.fields)
         return tree

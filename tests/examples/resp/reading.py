@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from string import ascii_letters
 
-from dissectors.api import Measure, Window
+from dissectors.api import Framer, Window
 from dissectors.errors import Malformed, TooLarge, Truncated
 from dissectors.field import Field, FieldSpec
 from dissectors.wire.reader import Reader
@@ -43,7 +43,7 @@ def announced(line: bytes, form: re.Pattern[bytes]) -> tuple[int, int]:
 
 
 @dataclass(slots=True)
-class RespMeasure(Measure):
+class RespFramer(Framer):
     """Of one direction. at: how far a message was read; left: values to come; looked: up to there no line ends."""
 
     from_client: bool
@@ -52,7 +52,7 @@ class RespMeasure(Measure):
     looked: int = 0
 
     def length(self, message: Window, ended: bool) -> int:
-        """See Measure. Negative: minus the bytes that must be there to tell more, for hunting asks for them."""
+        """See Framer. Negative: minus the bytes that must be there to tell more, for hunting asks for them."""
         while self.left:
             stop = self._line(message)
             if stop <= 0:

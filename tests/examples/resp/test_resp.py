@@ -99,12 +99,12 @@ def test_rows_of_version_3(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("talk", [TALK, LATER], ids=["2", "3"])
-@pytest.mark.parametrize("use_bulk", [False, True])
+@pytest.mark.parametrize("use_fast_path", [False, True])
 @pytest.mark.parametrize("cut", [whole, byte_by_byte, in_parts(Random(1), 9)], ids=["whole", "bytes", "parts"])
-def test_neither_segments_nor_the_path_matter(tmp_path: Path, talk: Talk, cut: object, use_bulk: bool) -> None:
-    expected = rows(capture(tmp_path / "whole.pcap", segments(talk), talk), KEYS, use_bulk=False)
+def test_neither_segments_nor_the_path_matter(tmp_path: Path, talk: Talk, cut: object, use_fast_path: bool) -> None:
+    expected = rows(capture(tmp_path / "whole.pcap", segments(talk), talk), KEYS, use_fast_path=False)
     path = capture(tmp_path / "cut.pcap", segments(talk, cut), talk)  # type: ignore[arg-type]
-    assert rows(path, KEYS, use_bulk=use_bulk, block=7) == expected
+    assert rows(path, KEYS, use_fast_path=use_fast_path, block=7) == expected
 
 
 def test_it_is_recognised_on_any_port(tmp_path: Path) -> None:
@@ -175,9 +175,9 @@ def test_an_answer_with_a_password(resp: Dissector) -> None:
 
 def test_every_cut_is_one_finding(resp: Dissector) -> None:
     for context, data in messages():
-        measure = resp.measure(context is ASKED, True)
-        assert measure is not None
-        size = measure.length(Window(data), False)
+        framer = resp.make_framer(context is ASKED, True)
+        assert framer is not None
+        size = framer.length(Window(data), False)
         assert size is not None
         for end in range(1, size + 1):
             tree = resp.tree(data[:end], context)
@@ -187,7 +187,10 @@ def test_every_cut_is_one_finding(resp: Dissector) -> None:
             assert body.findings == tuple(tree.findings)
             resp.info(body, context)
             resp.header(data[:end], context is ASKED)
-            assert resp.measure(context is ASKED, True).length(Window(data[:end]), False) in (size, *range(-size, 0))
+            assert resp.make_framer(context is ASKED, True).length(Window(data[:end]), False) in (
+                size,
+                *range(-size, 0),
+            )
 
 
 class Window:
@@ -216,9 +219,9 @@ def test_noise(resp: Dissector) -> None:
             resp.probe(bytes(data), side)
             talk = pickle.loads(pickle.dumps(resp.conversation()))
             talk.step(0, bytes(data), side)
-            measure = resp.measure(side, True)
-            assert measure is not None
-            measure.length(Window(bytes(data)), True)
+            framer = resp.make_framer(side, True)
+            assert framer is not None
+            framer.length(Window(bytes(data)), True)
 
 
 def test_random_bytes_come_to_an_end(resp: Dissector) -> None:
@@ -239,7 +242,7 @@ def test_deep_and_large(resp: Dissector, tmp_path: Path) -> None:
     assert [finding.code for finding in attributes.findings] == ["limit-exceeded"]
     talk = Talk(((CLIENT, ask("GET", "a")), (SERVER, deep), (CLIENT, ask("GET", "b")), (SERVER, b":2\r\n")), ENDS)
     assert [row[2] for row in read(tmp_path / "deep.pcap", talk)] == [2, 1, 4, 3]
-    assert resp.measure(False, True).length(Window(b"$999999999\r\n"), False) == 0
+    assert resp.make_framer(False, True).length(Window(b"$999999999\r\n"), False) == 0
     with within(20):
         many = resp.values(ask("XREAD", *["k"] * 20_000), ASKED)
     assert len(many.values["arguments"]) == 20_000

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.model.arrangement import (
+from tui.model.pane_layout import (
     HEAVIEST,
     MODES,
     PANE_HEIGHT,
@@ -17,16 +17,16 @@ from tui.model.arrangement import (
     SHAPES,
     Arrangement,
     Box,
-    Laid,
-    Name,
-    apportioned,
-    groups,
-    least,
-    seen,
+    PaneLayout,
+    PaneName,
+    apportion,
+    drop_hidden,
+    measure_least,
+    walk_groups,
 )
-from tui.remembered import Remembered
+from tui.saved_state import SavedState
 
-NAMES = sorted(name for shape in SHAPES.values() for group in groups(shape) for name in group.parts)
+NAMES = sorted(name for shape in SHAPES.values() for group in walk_groups(shape) for name in group.parts)
 WEIGHTS = st.integers(1, 500) | st.integers(1, HEAVIEST)
 SIZES = st.tuples(st.integers(1, 500), st.integers(1, 200)) | st.tuples(st.integers(20, 130), st.integers(2, 30))
 
@@ -39,11 +39,11 @@ arrangements = st.builds(
 )
 
 
-def boxes(laid: Laid) -> list[Box]:
+def boxes(laid: PaneLayout) -> list[Box]:
     return [*laid.heads.values(), *laid.panes.values(), *(divider.box for divider in laid.dividers)]
 
 
-def check(laid: Laid, width: int, height: int) -> None:
+def check(laid: PaneLayout, width: int, height: int) -> None:
     """Boxes touch and do not overlap; each head stands on its pane."""
     found = [box for box in boxes(laid) if box.width and box.height]
     assert sum(box.width * box.height for box in found) == width * height
@@ -68,11 +68,11 @@ def check(laid: Laid, width: int, height: int) -> None:
 
 
 @given(arrangements, SIZES, st.sampled_from(PANES))
-def test_boxes_cover_the_area(arrangement: Arrangement, size: tuple[int, int], focus: Name) -> None:
-    laid = arrangement.laid(*size, focus)
+def test_boxes_cover_the_area(arrangement: Arrangement, size: tuple[int, int], focus: PaneName) -> None:
+    laid = arrangement.lay_out(*size, focus)
     check(laid, *size)
     shown = [name for name in PANES if name not in arrangement.hidden]
-    assert arrangement.shown == shown
+    assert arrangement.visible_panes == shown
     if len(laid.panes) == 1:
         assert list(laid.panes) == [focus if focus in shown else shown[0]]
         assert not laid.dividers
@@ -87,18 +87,18 @@ def test_a_divider_goes_where_it_is_put(
     arrangement: Arrangement, size: tuple[int, int], moves: list[tuple[int, int]]
 ) -> None:
     for index, to in moves:
-        laid = arrangement.laid(*size, "list")
+        laid = arrangement.lay_out(*size, "list")
         if index >= len(laid.dividers):
             continue
         divider = laid.dividers[index]
-        arrangement = arrangement.moved(divider, to, size[0])
-        after = arrangement.laid(*size, "list")
+        arrangement = arrangement.with_divider_at(divider, to, size[0])
+        after = arrangement.lay_out(*size, "list")
         check(after, *size)
         moved = after.dividers[index]
         sizes = list(divider.sizes.values())
-        first = divider.position - sizes[divider.at - 1]
-        end = divider.position + 1 + sizes[divider.at]
-        assert moved.position == max(first + divider.least[0], min(to, end - divider.least[1] - 1))
+        first = divider.position - sizes[divider.index - 1]
+        end = divider.position + 1 + sizes[divider.index]
+        assert moved.position == max(first + divider.least_sizes[0], min(to, end - divider.least_sizes[1] - 1))
         for other, same in zip(laid.dividers, after.dividers, strict=True):
             if other.upright == divider.upright and other is not divider:
                 assert other.position == same.position
@@ -109,7 +109,7 @@ def test_a_divider_goes_where_it_is_put(
 def test_cells_by_weights(parts: list[tuple[int, int]], more: int) -> None:
     weights, smallest = zip(*parts, strict=True)
     room = sum(smallest) + more
-    sizes = apportioned(room, weights, smallest)
+    sizes = apportion(room, weights, smallest)
     assert sum(sizes) == room
     assert all(size >= each for size, each in zip(sizes, smallest, strict=True))
     fair = [room * weight / sum(weights) for weight in weights]
@@ -117,7 +117,7 @@ def test_cells_by_weights(parts: list[tuple[int, int]], more: int) -> None:
         assert all(abs(size - each) <= 1 for size, each in zip(sizes, fair, strict=True))
 
 
-def columns(laid: Laid) -> dict[str, tuple[int, int]]:
+def columns(laid: PaneLayout) -> dict[str, tuple[int, int]]:
     return {name: (box.width, box.height) for name, box in laid.panes.items()}
 
 
@@ -139,33 +139,33 @@ def columns(laid: Laid) -> dict[str, tuple[int, int]]:
 )
 def test_sizes(size: tuple[int, int], mode: str, panes: dict[str, tuple[int, int]]) -> None:
     assert mode in MODES
-    assert columns(Arrangement(mode).laid(*size, "tree")) == panes  # type: ignore[arg-type]
+    assert columns(Arrangement(mode).lay_out(*size, "tree")) == panes  # type: ignore[arg-type]
 
 
 def test_what_is_hidden_gives_its_room_and_gets_it_back() -> None:
     whole = Arrangement("beside")
-    laid = whole.laid(150, 30, "list")
-    moved = whole.moved(laid.dividers[1], 120, 150)
-    without = moved.turned("tree", shown=False)
-    assert columns(without.laid(150, 30, "list")).keys() == {"list", "hex"}
-    assert without.turned("tree", shown=True).laid(150, 30, "list") == moved.laid(150, 30, "list")
-    smaller = without.moved(without.laid(150, 30, "list").dividers[0], 60, 150)
-    back = columns(smaller.turned("tree", shown=True).laid(150, 30, "list"))
+    laid = whole.lay_out(150, 30, "list")
+    moved = whole.with_divider_at(laid.dividers[1], 120, 150)
+    without = moved.with_pane("tree", shown=False)
+    assert columns(without.lay_out(150, 30, "list")).keys() == {"list", "hex"}
+    assert without.with_pane("tree", shown=True).lay_out(150, 30, "list") == moved.lay_out(150, 30, "list")
+    smaller = without.with_divider_at(without.lay_out(150, 30, "list").dividers[0], 60, 150)
+    back = columns(smaller.with_pane("tree", shown=True).lay_out(150, 30, "list"))
     assert back["list"][0] / back["hex"][0] == pytest.approx(60 / 89, rel=0.05)
-    assert back["tree"][0] == pytest.approx(columns(moved.laid(150, 30, "list"))["tree"][0], abs=1)
+    assert back["tree"][0] == pytest.approx(columns(moved.lay_out(150, 30, "list"))["tree"][0], abs=1)
 
 
 def test_the_last_pane_stays() -> None:
-    found = Arrangement().turned("list", shown=False).turned("hex", shown=False)
-    assert found.turned("tree", shown=False) is found
-    assert found.turned("hex", shown=True).shown == ["tree", "hex"]
+    found = Arrangement().with_pane("list", shown=False).with_pane("hex", shown=False)
+    assert found.with_pane("tree", shown=False) is found
+    assert found.with_pane("hex", shown=True).visible_panes == ["tree", "hex"]
 
 
 def test_modes_go_round() -> None:
     found = Arrangement(zoomed=True)
     modes = []
     for _ in MODES:
-        found = found.next_mode()
+        found = found.with_next_mode()
         modes.append(found.mode)
     assert modes == ["beside", "stacked", "mixed", "auto"]
     assert not found.zoomed
@@ -187,16 +187,16 @@ def test_modes_go_round() -> None:
         ("stacked", "hex", False, 1),
     ],
 )
-def test_the_divider_beside_a_pane(mode: str, pane: Name, upright: bool, index: int | None) -> None:
-    laid = Arrangement(mode).laid(150, 30, "list")  # type: ignore[arg-type]
-    assert laid.divider(pane, upright=upright) is (None if index is None else laid.dividers[index])
+def test_the_divider_beside_a_pane(mode: str, pane: PaneName, upright: bool, index: int | None) -> None:
+    laid = Arrangement(mode).lay_out(150, 30, "list")  # type: ignore[arg-type]
+    assert laid.find_divider(pane, upright=upright) is (None if index is None else laid.dividers[index])
 
 
 def test_where_dividers_meet() -> None:
-    level, upright = Arrangement("mixed").laid(80, 21, "list").dividers
+    level, upright = Arrangement("mixed").lay_out(80, 21, "list").dividers
     assert level.joint == upright.box.x
     assert upright.joint is None
-    hidden = Arrangement("mixed", hidden=frozenset({"hex"})).laid(80, 21, "list")
+    hidden = Arrangement("mixed", hidden=frozenset({"hex"})).lay_out(80, 21, "list")
     assert [divider.joint for divider in hidden.dividers] == [None]
 
 
@@ -208,24 +208,24 @@ def test_where_dividers_meet() -> None:
     ],
 )
 def test_it_is_recalled(arrangement: Arrangement) -> None:
-    remembered = Remembered()
-    arrangement.keep(remembered)
-    found = Arrangement.recalled(remembered)
+    saved_state = SavedState()
+    arrangement.save(saved_state)
+    found = Arrangement.load(saved_state)
     assert (found.mode, found.shares, found.hidden, found.zoomed) == (
         arrangement.mode, arrangement.shares, arrangement.hidden, False
     )  # fmt: skip
 
 
 def test_what_makes_no_sense_is_not_recalled() -> None:
-    remembered = Remembered()
-    remembered.keep("layout", "[/red]")
-    remembered.keep("hidden", ["list", "tree", "hex", "status"])
-    remembered.keep("shares", {"beside.list": -1, "beside.tree": 1e15, "beside.hex": 0.5, "mixed.list": 2})
-    assert Arrangement.recalled(remembered) == Arrangement(shares={"mixed.list": 2})
+    saved_state = SavedState()
+    saved_state.set("layout", "[/red]")
+    saved_state.set("hidden", ["list", "tree", "hex", "status"])
+    saved_state.set("shares", {"beside.list": -1, "beside.tree": 1e15, "beside.hex": 0.5, "mixed.list": 2})
+    assert Arrangement.load(saved_state) == Arrangement(shares={"mixed.list": 2})
 
 
 def test_least_sizes() -> None:
-    assert least(SHAPES["beside"]) == (38, 2)
-    assert least(SHAPES["stacked"]) == (12, 8)
-    assert least(SHAPES["mixed"]) == (25, 5)
-    assert seen(SHAPES["mixed"], frozenset({"list", "tree"})) == "hex"
+    assert measure_least(SHAPES["beside"]) == (38, 2)
+    assert measure_least(SHAPES["stacked"]) == (12, 8)
+    assert measure_least(SHAPES["mixed"]) == (25, 5)
+    assert drop_hidden(SHAPES["mixed"], frozenset({"list", "tree"})) == "hex"

@@ -16,7 +16,15 @@ from analyzer.query.presets import presets
 from analyzer.render.shapes import Joined
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.model.chosen import AUTOMATIC, MOST, OF_CELLS, Chosen, added, set_keys, sets
+from tui.model.list_columns import (
+    AUTOMATIC,
+    CELL_KEYS,
+    WIDEST_COLUMN,
+    ListColumns,
+    collect_sets,
+    insert_column,
+    list_set_keys,
+)
 
 NAMES = ("number", "source", "client", "ip", "kafka.topic", "kafka.Fetch.request.maxWaitMs", "retransmissions", "info")
 ROWS = list(range(0, 600, 11))
@@ -29,13 +37,13 @@ def session() -> Iterator[Session]:
 
 
 def test_what_they_say(session: Session) -> None:
-    chosen = Chosen(session, NAMES, Limits())
-    first = chosen.texts(ROWS)
+    chosen = ListColumns(session, NAMES, Limits())
+    first = chosen.read_texts(ROWS)
     assert all("kafka.topic" not in texts for texts in first)
-    assert chosen.wanting(ROWS) == ROWS
-    assert chosen.take(chosen.edition, chosen.read(ROWS)) == ROWS
-    assert chosen.wanting(ROWS) == []
-    found = chosen.texts(ROWS)
+    assert chosen.list_missing(ROWS) == ROWS
+    assert chosen.add_fields(chosen.edition, chosen.read_fields(ROWS)) == ROWS
+    assert chosen.list_missing(ROWS) == []
+    found = chosen.read_texts(ROWS)
     reader = Rows(session)
     assert [texts["client"] for texts in found] == [
         client or "" for client in reader.columns(["client"], reader.between(0, 600)[::11])[0]
@@ -46,22 +54,24 @@ def test_what_they_say(session: Session) -> None:
         shape = Joined(Limits(), labels=True)
         assert [texts[name] for texts in found] == [shape(path, each) or "" for each in values]
         assert any(texts[name] for texts in found)
-    chosen.forget()
-    assert chosen.wanting(ROWS) == ROWS
-    assert chosen.take(chosen.edition - 1, {0: ("late", "late")}) == []
-    assert chosen.wanting([0]) == [0]
+    chosen.clear()
+    assert chosen.list_missing(ROWS) == ROWS
+    assert chosen.add_fields(chosen.edition - 1, {0: ("late", "late")}) == []
+    assert chosen.list_missing([0]) == [0]
 
 
 def test_all_sets_are_columns(session: Session) -> None:
-    for keys in sets(Config().columns).values():
-        chosen = Chosen(session, set_keys(keys), Limits())
-        assert chosen.names == tuple(dict.fromkeys(set_keys(keys)))
-        texts = chosen.texts(ROWS)
+    for keys in collect_sets(Config().columns).values():
+        chosen = ListColumns(session, list_set_keys(keys), Limits())
+        assert chosen.names == tuple(dict.fromkeys(list_set_keys(keys)))
+        texts = chosen.read_texts(ROWS)
         for column in chosen.columns:
-            assert column.key in OF_CELLS or column.key in chosen._dear or all(column.key in each for each in texts)
-    assert "state" not in set_keys(presets()["default"])
-    assert "state" in set_keys(presets()["wide"])
-    own = sets({"mine": ("number",), "kafka": ("time",)})
+            assert (
+                column.key in CELL_KEYS or column.key in chosen._body_keys or all(column.key in each for each in texts)
+            )
+    assert "state" not in list_set_keys(presets()["default"])
+    assert "state" in list_set_keys(presets()["wide"])
+    own = collect_sets({"mine": ("number",), "kafka": ("time",)})
     assert list(own)[:2] == ["mine", "kafka"]
     assert own["kafka"] == ("time",)
 
@@ -69,7 +79,7 @@ def test_all_sets_are_columns(session: Session) -> None:
 @pytest.mark.parametrize("names", [["no.such"], ["kafka"], ["fields"], [], ["number", "numbr"]])
 def test_what_means_nothing(session: Session, names: list[str]) -> None:
     with pytest.raises(UserError):
-        Chosen(session, names, Limits())
+        ListColumns(session, names, Limits())
 
 
 def test_secrets_stay_masked() -> None:
@@ -78,24 +88,24 @@ def test_secrets_stay_masked() -> None:
         name = "kafka.SaslAuthenticate.request.authBytes"
         rows = list(range(len(session.rows)))
         masked, shown = (
-            {text for (text,) in chosen.read(rows).values() if text}
-            for chosen in (Chosen(session, [name], Limits(show_secrets=each)) for each in (False, True))
+            {text for (text,) in chosen.read_fields(rows).values() if text}
+            for chosen in (ListColumns(session, [name], Limits(show_secrets=each)) for each in (False, True))
         )
         assert masked == {"***"} or not masked & shown
 
 
 def test_one_more() -> None:
-    assert added(AUTOMATIC, "kafka.topic") == [*AUTOMATIC[:-1], "kafka.topic", "info"]
-    assert added(["number"], "time") == ["number", "time"]
-    assert added(["number"], "number") == ["number"]
-    assert added([], "info") == ["info"]
+    assert insert_column(AUTOMATIC, "kafka.topic") == [*AUTOMATIC[:-1], "kafka.topic", "info"]
+    assert insert_column(["number"], "time") == ["number", "time"]
+    assert insert_column(["number"], "number") == ["number"]
+    assert insert_column([], "info") == ["info"]
 
 
 def test_columns_never_shrink(session: Session) -> None:
-    chosen = Chosen(session, ["number", "client"], Limits())
+    chosen = ListColumns(session, ["number", "client"], Limits())
     assert chosen.widths == [3, 6]
     assert chosen.widen([2, 30])
     assert not chosen.widen([3, 12])
     assert chosen.widths == [3, 30]
     assert chosen.widen([3, 500])
-    assert chosen.widths == [3, MOST]
+    assert chosen.widths == [3, WIDEST_COLUMN]

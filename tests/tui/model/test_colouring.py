@@ -15,8 +15,8 @@ from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.model import colouring as module
-from tui.model.colouring import Colouring, rules_of, sign_of
+from tui.model import colour_rules as module
+from tui.model.colour_rules import ColourRules, choose_sign, compile_rules
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 OWN = (
@@ -44,21 +44,21 @@ def expected(session: Session, colors: tuple[ColorRule, ...]) -> list[str | None
     return names
 
 
-def asked(session: Session, colouring: Colouring, rows: list[int]) -> list[str | None]:
+def asked(session: Session, colouring: ColourRules, rows: list[int]) -> list[str | None]:
     partners = {row: read_cell(session, "partner", row) for row in rows}
-    colouring.rules_at(partners)
-    wanting = colouring.wanting(rows)
-    colouring.take(colouring.edition, wanting, colouring.ask(wanting))
-    assert colouring.wanting(rows) == []
-    return [None if rule is None else rule.name for rule in colouring.rules_at(partners).values()]
+    colouring.find_rules(partners)
+    wanting = colouring.list_missing(rows)
+    colouring.add_matches(colouring.edition, wanting, colouring.match_expensive(wanting))
+    assert colouring.list_missing(rows) == []
+    return [None if rule is None else rule.name for rule in colouring.find_rules(partners).values()]
 
 
 @pytest.mark.parametrize("own", [(), OWN])
 def test_the_first_that_holds(session: Session, own: tuple[ColorRule, ...]) -> None:
     colors = Config(own_colors=own).colors
-    rules, wrong = rules_of(colors, {})
+    rules, wrong = compile_rules(colors, {})
     assert wrong == []
-    colouring = Colouring(session, rules)
+    colouring = ColourRules(session, rules)
     colouring.grow(len(session.rows))
     found: list[str | None] = []
     for first in range(0, len(session.rows), 50):
@@ -70,68 +70,73 @@ def test_the_first_that_holds(session: Session, own: tuple[ColorRule, ...]) -> N
 def test_dear_rules_wait_for_another_thread() -> None:
     with Session([GOLDEN / "k4_errors.pcap.zst"]) as session:
         session.load()
-        rules, _ = rules_of((ColorRule("error", "error", "red"), ColorRule("all", "length > 0", "blue")), {})
-        colouring = Colouring(session, rules)
+        rules, _ = compile_rules((ColorRule("error", "error", "red"), ColorRule("all", "length > 0", "blue")), {})
+        colouring = ColourRules(session, rules)
         rows = list(range(len(session.rows)))
         partners = {row: read_cell(session, "partner", row) for row in rows}
-        at_first = colouring.rules_at(partners)
+        at_first = colouring.find_rules(partners)
         assert {rule.name for rule in at_first.values() if rule} == {"all"}
-        changed = colouring.take(colouring.edition, rows, colouring.ask(rows))
+        changed = colouring.add_matches(colouring.edition, rows, colouring.match_expensive(rows))
         assert changed == [row for row in rows if decode_body(session, row).error is not None]
         assert changed
-        colouring.forget()
+        colouring.clear()
         late = colouring.edition - 1
-        colouring.rules_at(partners)
-        assert colouring.take(late, rows, dict.fromkeys(rows, 0)) == []
-        assert colouring.wanting(rows) == rows
+        colouring.find_rules(partners)
+        assert colouring.add_matches(late, rows, dict.fromkeys(rows, 0)) == []
+        assert colouring.list_missing(rows) == rows
 
 
 def test_an_answer_has_its_request_asked_again() -> None:
     with Session([KAFKA]) as session:
         session.load()
-        rules, _ = rules_of((ColorRule("answered", "partner", "red"),), {})
-        colouring = Colouring(session, rules)
+        rules, _ = compile_rules((ColorRule("answered", "partner", "red"),), {})
+        colouring = ColourRules(session, rules)
         partners = session.rows.column("partner")
         before = partners[0]
         partners[0] = np.iinfo(np.int32).min
-        assert colouring.rules_at({0: None}) == {0: None}
+        assert colouring.find_rules({0: None}) == {0: None}
         partners[0] = before
-        assert colouring.rules_at({0: None}) == {0: None}
-        assert colouring.rules_at({0: int(before) + 1})[0] is not None
+        assert colouring.find_rules({0: None}) == {0: None}
+        assert colouring.find_rules({0: int(before) + 1})[0] is not None
 
 
 def test_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEPT", 80)
+    monkeypatch.setattr(module, "KEPT_MATCHES", 80)
     with Session([KAFKA]) as session:
         session.load()
-        colouring = Colouring(session, rules_of(built_in_colors(), {})[0])
+        colouring = ColourRules(session, compile_rules(built_in_colors(), {})[0])
         for first in range(0, 600, 50):
             asked(session, colouring, list(range(first, first + 50)))
-        assert len(colouring._kept) == 80
+        assert len(colouring._matches) == 80
 
 
 def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page back may show rows that are known beside rows that were let go of long since."""
-    monkeypatch.setattr(module, "KEPT", 80)
+    monkeypatch.setattr(module, "KEPT_MATCHES", 80)
     with Session([KAFKA]) as session:
         session.load()
-        rules = rules_of(built_in_colors(), {})[0]
-        colouring = Colouring(session, rules)
+        rules = compile_rules(built_in_colors(), {})[0]
+        colouring = ColourRules(session, rules)
         for first in range(0, 120, 40):
             asked(session, colouring, list(range(first, first + 40)))
         page = list(range(20, 60))
-        assert asked(session, colouring, page) == asked(session, Colouring(session, rules), page)
+        assert asked(session, colouring, page) == asked(session, ColourRules(session, rules), page)
 
 
 def test_a_wrong_filter_is_one_sentence() -> None:
     colors = (ColorRule("bad", "latency >", "red"), ColorRule("named", "$slow", "red"), ColorRule("no", "$no", "red"))
-    rules, wrong = rules_of(colors, {"slow": "latency > 1s"})
+    rules, wrong = compile_rules(colors, {"slow": "latency > 1s"})
     assert [rule.name for rule in rules] == ["named"]
     assert len(wrong) == 2
     assert all(sentence.startswith("the colour rule ") and "\n" not in sentence for sentence in wrong)
 
 
 def test_signs() -> None:
-    signs = {rule.name: sign_of(rule.name) for rule in built_in_colors()}
+    signs = {rule.name: choose_sign(rule.name) for rule in built_in_colors()}
     assert len(set(signs.values())) == len(signs) - 1  # rocketmq and retransmitted
-    assert (sign_of("Orders"), sign_of("12 o'clock"), sign_of("\x1b[31m"), sign_of("漢")) == ("o", "1", "3", "c")
+    assert (choose_sign("Orders"), choose_sign("12 o'clock"), choose_sign("\x1b[31m"), choose_sign("漢")) == (
+        "o",
+        "1",
+        "3",
+        "c",
+    )

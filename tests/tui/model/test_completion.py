@@ -22,15 +22,17 @@ from tests.analyzer.query.filter.test_secrets import NAMES, secrets_of
 from tests.effort import within_steps
 from tests.tui.driving import KAFKA
 from tests.tui.hostile import TEXTS, write
-from tui.model.completion import Known, Offer, State, about_field, filter_verdict, offers
-from tui.model.names import every_name
-from tui.model.prompting import MOST, Earlier, FindPrompter, Prompter
-from tui.model.seen import Seen, _word, seen
-from tui.search_worker import sought_by
+from tui.model.completion import Completion, CompletionSources, TextState, complete, describe_field, judge_filter
+from tui.model.completion_sources import SampledValue, _write_word, read_field_names, sample_values
+from tui.model.input_advice import MOST_ENTRIES, InputAdvisor, InputHistory, SearchAdvisor
+from tui.search_worker import parse_search
 
-VALUES = {"kafka.topic": [Seen("orders", 7), Seen('"a b"', 2), Seen("Old", 1)], "operation": [Seen("Fetch", 9)]}
+VALUES = {
+    "kafka.topic": [SampledValue("orders", 7), SampledValue('"a b"', 2), SampledValue("Old", 1)],
+    "operation": [SampledValue("Fetch", 9)],
+}
 NAMED = {"slow": "latency > 50ms", "with.dot": "error"}
-KNOWN = Known(every_name(), NAMED, VALUES)
+KNOWN = CompletionSources(read_field_names(), NAMED, VALUES)
 
 
 class Case(NamedTuple):
@@ -91,7 +93,7 @@ CASES = [
 def test_what_is_offered(case: Case) -> None:
     before, _, behind = case.text.partition("|")
     text = before + behind
-    found = offers(text, len(before), KNOWN)
+    found = complete(text, len(before), KNOWN)
     texts = [offer.text for offer in found.items]
     assert tuple(texts[: len(case.first)]) == case.first
     assert texts or not case.first
@@ -103,18 +105,18 @@ def test_what_is_offered(case: Case) -> None:
 
 def test_what_any_field_may_begin_with_is_shown_to_who_asks() -> None:
     for text in ("", "error and ", "not (", "len("):
-        found = offers(text, len(text), KNOWN)
-        assert found.asked_for, text
-        assert Offer("latency") in found.items or Offer("latency_ns") in found.items
-    assert not offers("latency ", 8, KNOWN).asked_for
+        found = complete(text, len(text), KNOWN)
+        assert found.on_request, text
+        assert Completion("latency") in found.items or Completion("latency_ns") in found.items
+    assert not complete("latency ", 8, KNOWN).on_request
 
 
 def test_values_that_are_not_known_are_missing() -> None:
-    assert offers("client == ", 10, KNOWN).missing == "client"
-    assert offers("client == a", 11, KNOWN).missing == "client"
-    assert offers("kafka.topic == ", 15, KNOWN).missing is None
-    assert offers("client ~ ", 9, KNOWN).missing is None
-    assert offers("clint == ", 9, KNOWN).items == []
+    assert complete("client == ", 10, KNOWN).missing == "client"
+    assert complete("client == a", 11, KNOWN).missing == "client"
+    assert complete("kafka.topic == ", 15, KNOWN).missing is None
+    assert complete("client ~ ", 9, KNOWN).missing is None
+    assert complete("clint == ", 9, KNOWN).items == []
 
 
 FIELDS = [field.name for field in every("Fetch")][:200]
@@ -124,10 +126,10 @@ FIELDS = [field.name for field in every("Fetch")][:200]
 @given(st.sampled_from(FIELDS), st.data())
 def test_an_offer_for_a_name_is_a_name(name: str, data: st.DataObject) -> None:
     text = name[: data.draw(st.integers(1, len(name)))]
-    for offer in offers(text, len(text), KNOWN).items[:50]:
+    for offer in complete(text, len(text), KNOWN).items[:50]:
         if offer.about is None:
             assert offer.text == "tcp" or find(offer.text) is not None
-            about_field(offer.text)
+            describe_field(offer.text)
 
 
 def test_every_name_comes_up_when_it_is_typed() -> None:
@@ -135,8 +137,8 @@ def test_every_name_comes_up_when_it_is_typed() -> None:
     assert names is not None
     for name in [field.name for field in every()][::97]:
         around = name.rpartition(".")[0]
-        assert name in names.inside(around), name
-        assert name in names.beginning(name[: len(around) + 2]), name
+        assert name in names.list_inside(around), name
+        assert name in names.find_beginning(name[: len(around) + 2]), name
 
 
 def test_a_key_looks_at_each_name_a_few_times_at_most() -> None:
@@ -145,7 +147,7 @@ def test_a_key_looks_at_each_name_a_few_times_at_most() -> None:
     assert names is not None
     for word in ("e", "par", "kafka.part", "kafka.Fetch.part", "zzz"):
         with within_steps(5 * count):
-            names.matching(word)
+            names.find_matching(word)
 
 
 VERDICTS = [
@@ -179,17 +181,17 @@ VERDICTS = [
 
 @pytest.mark.parametrize(("text", "sign"), VERDICTS, ids=repr)
 def test_what_is_said_of_a_text(text: str, sign: str) -> None:
-    found = filter_verdict(text, KNOWN)
+    found = judge_filter(text, KNOWN)
     assert found.state.value == sign
     assert bool(found.why) is (sign != "✓")
-    assert (found.where is not None) is (sign == "✗")
+    assert (found.span is not None) is (sign == "✗")
 
 
 @given(st.sampled_from([text for text, sign in VERDICTS if sign == "✓" and text.strip()]))
 def test_what_leads_to_a_filter_is_never_wrong_at_a_word_that_is_being_typed(text: str) -> None:
     for length in range(len(text)):
-        found = filter_verdict(text[:length], KNOWN)
-        assert found.state is not State.WRONG, text[:length]
+        found = judge_filter(text[:length], KNOWN)
+        assert found.state is not TextState.WRONG, text[:length]
 
 
 @pytest.fixture(scope="module")
@@ -215,10 +217,10 @@ SAMPLED = {
 @pytest.mark.parametrize("name", SAMPLED)
 def test_values_that_occur(session: Session, name: str) -> None:
     rows = len(session.rows)
-    found = seen(session, name, rows, rows // 2)
+    found = sample_values(session, name, rows, rows // 2)
     texts = [each.text for each in found]
     assert SAMPLED[name] <= set(texts)
-    assert [each.times for each in found] == sorted((each.times for each in found), reverse=True)
+    assert [each.occurrences for each in found] == sorted((each.occurrences for each in found), reverse=True)
     reader = Rows(session)
     for text in texts:
         assert len(compiled(f"{name} == {text}").rows(reader, range(rows))), text
@@ -229,7 +231,7 @@ def test_values_that_occur(session: Session, name: str) -> None:
 
 def test_what_has_no_values(session: Session) -> None:
     for name in ("kafka", "kafka.Fetch", "time", "nothing", "kafka.Fetch.request.topics"):
-        assert seen(session, name, len(session.rows), 0) == [], name
+        assert sample_values(session, name, len(session.rows), 0) == [], name
 
 
 def test_hostile_values_are_exact(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -238,7 +240,7 @@ def test_hostile_values_are_exact(tmp_path_factory: pytest.TempPathFactory) -> N
         session.load()
         reader, rows = Rows(session), range(len(session.rows))
         for name in ("client", "kafka.topic"):
-            found = {each.text for each in seen(session, name, len(rows), 0)}
+            found = {each.text for each in sample_values(session, name, len(rows), 0)}
             assert len(found) >= len(TEXTS) - 1  # but the one that is too long for a line
             for text in found:
                 assert len(compiled(f"{name} == {text}").rows(reader, rows)), text
@@ -248,7 +250,7 @@ def test_hostile_values_are_exact(tmp_path_factory: pytest.TempPathFactory) -> N
 @given(st.text(max_size=20), st.sampled_from(["client", "correlation", "kafka.Fetch.response.errorCode"]))
 def test_a_text_is_written_so_that_it_reads_the_same(text: str, name: str) -> None:
     field = find(name)
-    found = parse(f"{name} == {_word(text, field)} and error")
+    found = parse(f"{name} == {_write_word(text, field)} and error")
     assert isinstance(found, Joined)
     comparison = found.parts[0]
     assert isinstance(comparison, Comparison)
@@ -262,51 +264,58 @@ def test_a_secret_is_no_value(name: str) -> None:
     reader = captured(name).reader
     for path, contents in secrets_of(captured(name)).items():
         known = {each if isinstance(each, bytes) else each.encode() for each in contents if each}
-        said = "".join(each.text for each in seen(reader.session, path, len(reader.session.rows), 0))
+        said = "".join(each.text for each in sample_values(reader.session, path, len(reader.session.rows), 0))
         assert not any(each.hex(":") in said or each.decode("latin-1") in said for each in known), path
 
 
 def test_earlier_ones_go_back_and_forth() -> None:
-    earlier = Earlier(["c", "b", "c", " ", "a"])
+    earlier = InputHistory(["c", "b", "c", " ", "a"])
     assert earlier.entries == ["c", "b", "a"]
-    assert [earlier.older("typed"), earlier.older("c"), earlier.older("b"), earlier.older("a")] == ["c", "b", "a", None]
-    assert [earlier.newer(), earlier.newer(), earlier.newer(), earlier.newer()] == ["b", "c", "typed", None]
+    assert [earlier.go_older("typed"), earlier.go_older("c"), earlier.go_older("b"), earlier.go_older("a")] == [
+        "c",
+        "b",
+        "a",
+        None,
+    ]
+    assert [earlier.go_newer(), earlier.go_newer(), earlier.go_newer(), earlier.go_newer()] == ["b", "c", "typed", None]
     earlier.add("b")
     assert earlier.entries == ["b", "c", "a"]
-    assert earlier.older("b") == "c"
-    for number in range(MOST + 10):
+    assert earlier.go_older("b") == "c"
+    for number in range(MOST_ENTRIES + 10):
         earlier.add(str(number))
-    assert len(earlier.entries) == MOST
-    assert earlier.entries[0] == str(MOST + 9)
+    assert len(earlier.entries) == MOST_ENTRIES
+    assert earlier.entries[0] == str(MOST_ENTRIES + 9)
     earlier.add("  ")
-    assert earlier.entries[0] == str(MOST + 9)
+    assert earlier.entries[0] == str(MOST_ENTRIES + 9)
 
 
-def prompters() -> tuple[Prompter, FindPrompter]:
-    def sample(name: str) -> list[Seen]:
+def prompters() -> tuple[InputAdvisor, SearchAdvisor]:
+    def sample(name: str) -> list[SampledValue]:
         return VALUES.get(name, [])
 
     def read(text: str) -> object:
-        return sought_by(text, NAMED)
+        return parse_search(text, NAMED)
 
-    return Prompter(Earlier(), NAMED, sample), FindPrompter(Earlier(), NAMED, sample, sign="=", read=read)
+    return InputAdvisor(InputHistory(), NAMED, sample), SearchAdvisor(
+        InputHistory(), NAMED, sample, sign="=", read=read
+    )
 
 
 def test_a_filter_to_find_is_looked_at_like_any_other() -> None:
     for prompter, before in zip(prompters(), ("", "="), strict=True):
-        look = prompter.look(f"{before}lat", len(before) + 3)
+        look = prompter.advise(f"{before}lat", len(before) + 3)
         assert not look.offers.items
         prompter.read_names()
-        look = prompter.look(f"{before}lat", len(before) + 3)
+        look = prompter.advise(f"{before}lat", len(before) + 3)
         assert look.offers.items[0].text == "latency"
         assert (look.offers.begin, look.offers.end) == (len(before), len(before) + 3)
         text = f"{before}operation == "
-        assert prompter.look(text, len(text)).offers.missing == "operation"
+        assert prompter.advise(text, len(text)).offers.missing == "operation"
         prompter.read_values("operation")
-        assert [offer.text for offer in prompter.look(text, len(text)).offers.items] == ["Fetch"]
-        wrong = prompter.look(f"{before}latensy > 5", 3).verdict
-        assert wrong.state is State.WRONG
-        assert wrong.where == (len(before), len(before) + 7)
+        assert [offer.text for offer in prompter.advise(text, len(text)).offers.items] == ["Fetch"]
+        wrong = prompter.advise(f"{before}latensy > 5", 3).verdict
+        assert wrong.state is TextState.WRONG
+        assert wrong.span == (len(before), len(before) + 7)
 
 
 @pytest.mark.parametrize(
@@ -314,16 +323,16 @@ def test_a_filter_to_find_is_looked_at_like_any_other() -> None:
     [("a text", "✓"), ("0x00ff", "✓"), ("0x0", "…"), ('"ab', "…"), ('"ab"', "✓"), ("0xzz", "✗"), ("", "…"), ("=", "…")],
 )
 def test_what_is_said_of_what_is_sought(text: str, sign: str) -> None:
-    look = prompters()[1].look(text, len(text))
+    look = prompters()[1].advise(text, len(text))
     assert look.verdict.state.value == sign
-    assert not look.offers.items or look.offers.asked_for
+    assert not look.offers.items or look.offers.on_request
 
 
 def test_ten_thousand_characters() -> None:
     for text in ("latency > 5ms or " * 600, "a" * 10_000, "(" * 10_000, 'client == "' + "x" * 10_000, "{" * 10_000):
         cut = text[:10_000]
-        filter_verdict(cut, KNOWN)
-        offers(cut, len(cut), KNOWN)
-        offers(cut, 5_000, KNOWN)
+        judge_filter(cut, KNOWN)
+        complete(cut, len(cut), KNOWN)
+        complete(cut, 5_000, KNOWN)
     with pytest.raises(FilterError):
         compiled("(" * 10_000)

@@ -12,8 +12,8 @@ from analyzer.decode.jsonable import Limits
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.model.cells import Cells
-from tui.model.detail import Note, fields_at, place_of, read_detail, stream_notes
+from tui.model.detail import TreeNote, find_fields, find_range, make_stream_notes, read_detail
+from tui.model.row_cells import CellReader
 
 CAPTURES = [KAFKA, GOLDEN / "k4_java_produce.pcap.zst", GOLDEN / "k010_py_old.pcap.zst"]
 
@@ -26,7 +26,7 @@ def test_every_byte_belongs_to_a_leaf(capture: Path) -> None:
             detail = read_detail(session, row, Limits())
             for source in detail.tree.sources:
                 for at in range(0, len(source.data), max(len(source.data) // 50, 1)):
-                    path = fields_at(detail.tree, source.id, at)
+                    path = find_fields(detail.tree, source.id, at)
                     leaf = path[-1]
                     assert leaf.source == source.id
                     assert leaf.offset <= at < leaf.offset + leaf.length
@@ -40,7 +40,7 @@ def test_what_a_last_chunk_completes_is_a_source() -> None:
         session.load()
         tree = read_detail(session, 46, Limits()).tree
         assert [source.name for source in tree.sources] == ["message", "payload, 5 chunks joined"]
-        assert [field.spec.name for field in fields_at(tree, 1, 4199)] == ["payload", "whole", "payload"]
+        assert [field.spec.name for field in find_fields(tree, 1, 4199)] == ["payload", "whole", "payload"]
 
 
 def test_what_is_told_beside_the_fields() -> None:
@@ -53,8 +53,8 @@ def test_what_is_told_beside_the_fields() -> None:
         assert told[0].startswith("message 48  2026-11-21T14:15:14.820665312Z")
         assert "answers message 47, 991us later" in told
         assert detail.partner == 46
-        cells = Cells(session).stream(7, 28)
-        told = [plain(note.line) for note in stream_notes(session, cells)]
+        cells = CellReader(session).read_stream(7, 28)
+        told = [plain(note.line) for note in make_stream_notes(session, cells)]
         assert told[:4] == [
             "id: 127.0.0.1:58834>127.0.0.1:29092",
             "protocol: kafka",
@@ -65,10 +65,10 @@ def test_what_is_told_beside_the_fields() -> None:
 
 
 def test_places() -> None:
-    assert place_of(Note(())) is None
+    assert find_range(TreeNote(())) is None
     with Session([KAFKA]) as session:
         tree = decode_tree(session.load(), 0)
-        place = place_of(tree.fields[0])
+        place = find_range(tree.fields[0])
         assert place is not None
         assert (place.source, place.offset, place.length) == (0, 0, 4)
 

@@ -29,10 +29,11 @@ def opened(session: Session, stream: int, wishes: list[int]) -> Dialogue:
 
 
 def spelled(dialogue: Dialogue) -> list[str]:
-    accordion = dialogue.accordion
-    spots = [accordion.at(line) for line in range(accordion.lines)]
+    accordion = dialogue.fold_list
+    spots = [accordion.locate(line) for line in range(accordion.lines)]
     lines = [
-        dialogue.beneath(spot.head, spot.beneath - 1) if spot.beneath else dialogue.head(spot.head) for spot in spots
+        dialogue.make_child(spot.head, spot.offset - 1) if spot.offset else dialogue.make_head(spot.head)
+        for spot in spots
     ]
     return [plain(line) for line in lines]
 
@@ -40,7 +41,7 @@ def spelled(dialogue: Dialogue) -> list[str]:
 @pytest.mark.parametrize("kept", [20_000, 100])
 @pytest.mark.parametrize(("path", "stream"), [(KAFKA, 0), (KAFKA, 9), (GOLDEN / "k4_java_classic.pcap.zst", 6)])
 def test_as_the_command_prints_it(path: Path, stream: int, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "MOST", max(kept, 1000))
+    monkeypatch.setattr(model, "MOST_LINES", max(kept, 1000))
     with Session([path]).load() as session:
         wishes: list[int] = []
         dialogue = opened(session, stream, wishes)
@@ -62,23 +63,23 @@ def test_a_long_message_is_wished_for_and_shown_when_it_is_there(
     with Session([path]).load() as session:
         wishes: list[int] = []
         dialogue = opened(session, 0, wishes)
-        assert "decoding" in plain(dialogue.head(1))
+        assert "decoding" in plain(dialogue.make_head(1))
         assert wishes == [1]
         assert dialogue.unfold(1) == 1
-        assert plain(dialogue.beneath(1, 0)) == "decoding ..."
+        assert plain(dialogue.make_child(1, 0)) == "decoding ..."
         assert wishes == [1]
-        assert dialogue.put(1, dialogue.decoded(1)) == (1, 14)
+        assert dialogue.add_decoded(1, dialogue.decode_message(1)) == (1, 14)
         said = CliRunner().invoke(command, [str(path), "0", "--as", "fields"]).stdout.splitlines()[1:]
         dialogue.unfold(0)
         assert spelled(dialogue) == said
 
 
 def test_no_more_lines_than_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "MOST", 10)
+    monkeypatch.setattr(model, "MOST_LINES", 10)
     with Session([KAFKA]).load() as session:
         dialogue = opened(session, 0, [])
         assert dialogue.unfold(1) == 11
-        assert plain(dialogue.beneath(1, 10)) == "and more than these 10 fields: the tree shows them all"
+        assert plain(dialogue.make_child(1, 10)) == "and more than these 10 fields: the tree shows them all"
         dialogue.unfold(3)
         assert len(dialogue._fields) == 1
-        assert plain(dialogue.beneath(1, 0)).split()[:2] == ["0+4", "length:"]
+        assert plain(dialogue.make_child(1, 0)).split()[:2] == ["0+4", "length:"]

@@ -13,9 +13,8 @@ from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
-from tui.filter_worker import Readers, _ask_portion
-from tui.model import filter_pass as model
-from tui.model.filter_pass import FilterPass, Verdict
+from tui import filter_worker as model
+from tui.filter_worker import FilterPass, FilterResult, RowReaders, _apply_filter
 
 FILTERS = ("latency > 1ms", "not partner", 'text contains "jg"', "operation == Fetch or error", "stream == 99999")
 
@@ -26,12 +25,12 @@ def session():
         yield found.load()
 
 
-def ask(filtering: FilterPass, session: Session, most: int | None = None) -> list[model.Some]:
+def ask(filtering: FilterPass, session: Session, most: int | None = None) -> list[model.RowPortion]:
     """Asks one portion after the other, until there are none or `most` have been asked."""
-    readers, asked = Readers(session), []
-    while (rows := filtering.portion()) is not None and len(asked) != most:
+    readers, asked = RowReaders(session), []
+    while (rows := filtering.next_portion()) is not None and len(asked) != most:
         asked.append(rows)
-        filtering.take(_ask_portion(filtering.filter, rows, readers, session))
+        filtering.add_result(_apply_filter(filtering.filter, rows, readers, session))
     return asked
 
 
@@ -57,8 +56,8 @@ def test_all_that_the_filter_keeps(
         ask(filtering, session, portions)
     filtering.grow(648)
     ask(filtering, session)
-    assert filtering.kept.tolist() == wanted(session, text)
-    assert (filtering.left, filtering.percent, filtering.settled) == (0, 100, True)
+    assert filtering.matches.tolist() == wanted(session, text)
+    assert (filtering.rows_left, filtering.percent, filtering.is_settled) == (0, 100, True)
 
 
 @settings(max_examples=settings.default.max_examples // 40)
@@ -73,22 +72,22 @@ def test_rows_that_leave_are_forgotten(
     session: Session, text: str, start: int, steps: list[tuple[int, int, int]], first: int, late: bool
 ) -> None:
     """late: they leave while a portion is being asked."""
-    filtering, readers, gone = FilterPass(compiled(text), session, 0, start), Readers(session), 0
+    filtering, readers, gone = FilterPass(compiled(text), session, 0, start), RowReaders(session), 0
     filtering._size = first
     for rows, leave, portions in sorted(steps):
         filtering.grow(rows)
         ask(filtering, session, portions)
-        portion = filtering.portion() if late else None
+        portion = filtering.next_portion() if late else None
         gone = max(gone, min(leave, rows))
-        filtering.leave(gone)
+        filtering.evict(gone)
         if portion is not None:
-            filtering.take(_ask_portion(filtering.filter, portion, readers, session))
-        assert not len(filtering.kept) or filtering.kept[0] >= gone
+            filtering.add_result(_apply_filter(filtering.filter, portion, readers, session))
+        assert not len(filtering.matches) or filtering.matches[0] >= gone
     filtering.grow(648)
     asked = ask(filtering, session)
     assert all(rows[0] >= gone for rows in asked)
-    assert filtering.kept.tolist() == [row for row in wanted(session, text) if row >= gone]
-    assert (filtering.left, filtering.percent, filtering.settled) == (0, 100, True)
+    assert filtering.matches.tolist() == [row for row in wanted(session, text) if row >= gone]
+    assert (filtering.rows_left, filtering.percent, filtering.is_settled) == (0, 100, True)
 
 
 def test_outwards_from_where_the_user_is(session: Session) -> None:
@@ -111,19 +110,19 @@ def test_columns_are_asked_in_one_go(session: Session) -> None:
 def test_portions_fit_into_a_moment(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     filtering = FilterPass(compiled('text contains "jg"'), session, 648, 0)
     none = np.zeros(0, np.int64)
-    assert filtering.portion() == range(model.FIRST)
-    filtering.take(Verdict(range(100), none, none, True, 10 * model.MOMENT))
-    assert filtering.portion() == range(100, 110)
-    filtering.take(Verdict(range(100, 110), none, none, True, 0.0))
-    assert filtering.portion() == range(110, 150)
+    assert filtering.next_portion() == range(model.FIRST_PORTION)
+    filtering.add_result(FilterResult(range(100), none, none, True, 10 * model.PORTION_SECONDS))
+    assert filtering.next_portion() == range(100, 110)
+    filtering.add_result(FilterResult(range(100, 110), none, none, True, 0.0))
+    assert filtering.next_portion() == range(110, 150)
     monkeypatch.setattr(model, "CHUNK_BYTES", int(session.rows.column("length")[110:115].sum()))
-    assert filtering.portion() == range(110, 115)
+    assert filtering.next_portion() == range(110, 115)
     monkeypatch.setattr(model, "CHUNK_BYTES", 1)
-    assert filtering.portion() == range(110, 111)
+    assert filtering.next_portion() == range(110, 111)
     sizes = session.rows.column("length")
     monkeypatch.setattr(model, "CHUNK_BYTES", int(sizes[643:].sum()))
     assert int(sizes[:643].max()) > model.CHUNK_BYTES
-    assert FilterPass(compiled('text contains "jg"'), session, 648, 648).portion() == range(643, 648)
+    assert FilterPass(compiled('text contains "jg"'), session, 648, 648).next_portion() == range(643, 648)
 
 
 LATE = [*((KAFKA, text) for text in FILTERS), (GOLDEN / "k4_election.pcap.zst", 'kafka.topic matches "^[\\w-]{22}$"')]
@@ -141,9 +140,9 @@ def test_what_comes_later_changes_the_verdict(capture: Path, text: str) -> None:
             filtering.grow(rows.stop)
             ask(filtering, session)
             if text == "not partner":
-                partners = session.rows.column("partner")[filtering.kept]
-                requests = session.rows.column("role")[filtering.kept] == 0
+                partners = session.rows.column("partner")[filtering.matches]
+                requests = session.rows.column("role")[filtering.matches] == 0
                 assert (partners[requests] < 0).all()
         filtering.end()
         ask(filtering, session)
-        assert filtering.kept.tolist() == wanted(session, text)
+        assert filtering.matches.tolist() == wanted(session, text)

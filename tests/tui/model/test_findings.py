@@ -10,65 +10,69 @@ from analyzer.session import Session
 from dissectors.finding import Finding, Severity
 from tests.tui.driving import KAFKA
 from tui.model import findings as model
-from tui.model.accordion import Spot
-from tui.model.findings import FEW, KEPT, Findings, Tally
+from tui.model.findings import FEW, KEPT_FINDINGS, FindingList, FindingTally
+from tui.model.fold_list import FoldLine
 
 NOTE, WARNING, ERROR = Severity.NOTE, Severity.WARNING, Severity.ERROR
 
 
-def tally(*found: tuple[int | None, Severity, str, str]) -> Tally:
-    told = Tally()
+def tally(*found: tuple[int | None, Severity, str, str]) -> FindingTally:
+    told = FindingTally()
     for row, severity, code, text in found:
         told.add(Found(row, Finding(severity, code, text)))
     return told
 
 
 def test_counted_alike_together_and_in_portions() -> None:
-    found = [(row, NOTE, "unanswered", f"text {row}") for row in range(KEPT + 20)]
-    whole, parts = tally(*found), Tally()
+    found = [(row, NOTE, "unanswered", f"text {row}") for row in range(KEPT_FINDINGS + 20)]
+    whole, parts = tally(*found), FindingTally()
     for first in range(0, len(found), 300):
         parts.merge(tally(*found[first : first + 300]))
     assert parts.counts == whole.counts
-    assert parts.kept == whole.kept
-    ((kind, kept),) = parts.kept.items()
-    assert (len(kept), parts.counts[kind], parts.by_severity()) == (KEPT, KEPT + 20, {NOTE: KEPT + 20})
+    assert parts.examples == whole.examples
+    ((kind, kept),) = parts.examples.items()
+    assert (len(kept), parts.counts[kind], parts.count_by_severity()) == (
+        KEPT_FINDINGS,
+        KEPT_FINDINGS + 20,
+        {NOTE: KEPT_FINDINGS + 20},
+    )
 
 
 def test_not_too_many_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "KINDS", 5)
-    told = Tally()
+    told = FindingTally()
     for row in range(20):
         told.merge(tally((row, NOTE, ERROR_ANSWER, f"error {row}")))
     assert len(told.counts) == 6
-    assert told.by_severity() == {NOTE: 20}
+    assert told.count_by_severity() == {NOTE: 20}
 
 
 def test_lines_stay_what_they_were_as_more_comes() -> None:
     with Session([KAFKA]).load() as session:
-        findings = Findings(session)
+        findings = FindingList(session)
         findings.merge(tally((3, NOTE, "unanswered", "no answer"), (None, WARNING, "gap", "bytes are missing")))
         assert [kind.code for kind in findings.kinds] == ["gap", "unanswered"]
-        mark = findings.mark(Spot(1, 1))
+        mark = findings.get_position(FoldLine(1, 1))
         more = [(row, ERROR, "malformed-body", "broken") for row in range(FEW + 1)]
         findings.merge(tally(*more, (5, NOTE, "unanswered", "no answer")))
         assert [kind.code for kind in findings.kinds] == ["malformed-body", "gap", "unanswered"]
-        assert findings.spot(mark) == Spot(2, 1)
-        assert [findings.accordion.height(head) for head in range(3)] == [None, 1, 2]
+        assert findings.find_line(mark) == FoldLine(2, 1)
+        assert [findings.fold_list.get_height(head) for head in range(3)] == [None, 1, 2]
         assert findings.unfold(0) == FEW + 1
-        assert plain(findings.head(0)).split()[:3] == ["error", "malformed-body", f"{FEW + 1}"]
-        assert plain(findings.beneath(0, 0)).split() == ["1", "stream", "0", "ApiVersions", "broken"]
-        assert plain(findings.beneath(1, 0)).split() == ["bytes", "are", "missing"]
+        assert plain(findings.make_head(0)).split()[:3] == ["error", "malformed-body", f"{FEW + 1}"]
+        assert plain(findings.make_child(0, 0)).split() == ["1", "stream", "0", "ApiVersions", "broken"]
+        assert plain(findings.make_child(1, 0)).split() == ["bytes", "are", "missing"]
         findings.merge(tally((9, ERROR, "malformed-body", "broken")))
-        assert findings.accordion.height(0) == FEW + 2
+        assert findings.fold_list.get_height(0) == FEW + 2
         findings.fold(2)
-        assert findings.spot(mark) == Spot(2, 0)
+        assert findings.find_line(mark) == FoldLine(2, 0)
 
 
 def test_those_beyond_are_counted_in_a_line() -> None:
     with Session([KAFKA]).load() as session:
-        findings = Findings(session)
-        findings.merge(tally(*((1, NOTE, "unanswered", "no answer") for _ in range(KEPT + 5))))
-        assert findings.unfold(0) == KEPT + 1
-        assert plain(findings.beneath(0, KEPT)).strip() == "and 5 more, which are not listed here"
-        assert findings.found(Spot(0, KEPT + 1)) is None
-        assert findings.found(Spot(0, KEPT)) is not None
+        findings = FindingList(session)
+        findings.merge(tally(*((1, NOTE, "unanswered", "no answer") for _ in range(KEPT_FINDINGS + 5))))
+        assert findings.unfold(0) == KEPT_FINDINGS + 1
+        assert plain(findings.make_child(0, KEPT_FINDINGS)).strip() == "and 5 more, which are not listed here"
+        assert findings.get_finding(FoldLine(0, KEPT_FINDINGS + 1)) is None
+        assert findings.get_finding(FoldLine(0, KEPT_FINDINGS)) is not None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from analyzer.render.lines import plain
 from tests.effort import within_steps
-from tui.model.hexrows import HexRows
+from tui.model.detail import HexRows
 
 
 @pytest.mark.parametrize(
@@ -19,10 +19,10 @@ from tui.model.hexrows import HexRows
     ],
 )
 def test_what_fits(columns: int, length: int, width: int, digits: int) -> None:
-    rows = HexRows.fitting(bytes(length), (), columns)
+    rows = HexRows.fit(bytes(length), (), columns)
     assert (rows.width, rows.digits, rows.lines) == (width, digits, -(-length // width))
     if columns >= 13 and length:
-        assert len(plain(rows.line(0, None))) <= columns
+        assert len(plain(rows.make_line(0, None))) <= columns
 
 
 Spans = st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)).map(lambda span: tuple(sorted(span))), max_size=5)
@@ -32,23 +32,23 @@ Spans = st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)).map(lambda sp
 def test_each_byte_in_both_its_places(length: int, masks: list[tuple[int, int]], columns: int) -> None:
     data = bytes(range(0x30, 0x30 + length))
     hidden = {at for first, end in masks for at in range(first, end)}
-    rows = HexRows.fitting(data, masks, columns)
+    rows = HexRows.fit(data, masks, columns)
     for number in range(rows.lines):
-        line = plain(rows.line(number, (3, 9)))
+        line = plain(rows.make_line(number, (3, 9)))
         for index in range(min(rows.width, length - number * rows.width)):
             at = number * rows.width + index
-            first, text = rows.columns_of(index)
+            first, text = rows.find_columns(index)
             shown = chr(data[at]) if data[at] < 0x7F else "."
             assert (line[first : first + 2], line[text]) == (
                 ("**", "*") if at in hidden else (f"{data[at]:02x}", shown)
             )
-            assert {rows.byte_at(number, column) for column in (first, first + 1, text)} == {at}
-    assert rows.byte_at(0, 0) is None
-    assert rows.byte_at(rows.lines, rows.columns_of(0)[0]) is None
+            assert {rows.find_byte(number, column) for column in (first, first + 1, text)} == {at}
+    assert rows.find_byte(0, 0) is None
+    assert rows.find_byte(rows.lines, rows.find_columns(0)[0]) is None
 
 
 def test_only_lines_that_are_asked_for_are_made() -> None:
-    rows = HexRows.fitting(bytes(64 << 20), [(at, at + 2) for at in range(0, 1 << 20, 64)], 76)
+    rows = HexRows.fit(bytes(64 << 20), [(at, at + 2) for at in range(0, 1 << 20, 64)], 76)
     with within_steps(100_000):  # some 17,000; all lines are eight million, all masks for each line one
         for number in range(0, rows.lines, rows.lines // 60):
-            rows.line(number, (0, 64 << 20))
+            rows.make_line(number, (0, 64 << 20))

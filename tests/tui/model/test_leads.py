@@ -8,7 +8,14 @@ from analyzer.query.filter import compiled
 from analyzer.query.filter.nodes import Comparison, Literal
 from analyzer.query.filter.parse import parse
 from tests.tui.hostile import TEXTS, random_texts
-from tui.model.leads import both, duration_literal, latency_within, literal, one_of, time_within
+from tui.model.leads import (
+    combine_filters,
+    write_comparison,
+    write_duration,
+    write_latency_range,
+    write_literal,
+    write_time_range,
+)
 
 LITERALS = [
     ("Fetch", "Fetch"),
@@ -26,12 +33,12 @@ LITERALS = [
 
 @pytest.mark.parametrize(("text", "wanted"), LITERALS)
 def test_literals(text: str, wanted: str) -> None:
-    assert literal(text) == wanted
+    assert write_literal(text) == wanted
 
 
 def test_a_literal_means_its_text() -> None:
     for text in (*TEXTS, *random_texts(100, 50)):
-        condition = one_of("client", text)
+        condition = write_comparison("client", text)
         found = parse(condition, None)
         assert isinstance(found, Comparison)
         (operand,) = found.operands
@@ -53,16 +60,16 @@ DURATIONS = [
 
 @pytest.mark.parametrize(("nanoseconds", "wanted"), DURATIONS)
 def test_durations(nanoseconds: int, wanted: str) -> None:
-    assert duration_literal(nanoseconds) == wanted
+    assert write_duration(nanoseconds) == wanted
 
 
 def test_ranges() -> None:
-    assert latency_within(0, 1000) == "latency < 1us"
-    assert latency_within(2 * 10**6, 4 * 10**6) == "latency >= 2ms and latency < 4ms"
-    assert time_within(1_700_000_000 * 10**9, 1_700_000_000_500_000_000) == (
+    assert write_latency_range(0, 1000) == "latency < 1us"
+    assert write_latency_range(2 * 10**6, 4 * 10**6) == "latency >= 2ms and latency < 4ms"
+    assert write_time_range(1_700_000_000 * 10**9, 1_700_000_000_500_000_000) == (
         'time >= "2023-11-14 22:13:20" and time < "2023-11-14 22:13:20.5"'
     )
-    assert time_within(0, 1) == 'time >= "1970-01-01 00:00:00" and time < "1970-01-01 00:00:00.000000001"'
+    assert write_time_range(0, 1) == 'time >= "1970-01-01 00:00:00" and time < "1970-01-01 00:00:00.000000001"'
 
 
 BOTH = [
@@ -80,8 +87,10 @@ BOTH = [
 
 @pytest.mark.parametrize(("first", "second", "wanted"), BOTH)
 def test_both(first: str, second: str, wanted: str) -> None:
-    assert both(first, second) == wanted
+    assert combine_filters(first, second) == wanted
 
 
 def test_what_is_put_together_is_a_filter() -> None:
-    compiled(both(both("kafka or error", time_within(0, 5)), latency_within(1000, 2000)))
+    compiled(
+        combine_filters(combine_filters("kafka or error", write_time_range(0, 5)), write_latency_range(1000, 2000))
+    )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.model.marks import MOST, Jumps, Marks, toggle
+from tui.model.row_sets import MOST_JUMPS, JumpHistory, RowMarks, toggle_row
 
 NEXT = [
     ({3, 7}, 0, True, 3),
@@ -31,29 +31,29 @@ NEXT = [
 
 @pytest.mark.parametrize(("marked", "row", "forward", "expected"), NEXT)
 def test_next_of_odd_rows(marked: set[int], row: int, forward: bool, expected: int | None) -> None:
-    marks = Marks()
+    marks = RowMarks()
     marks.marked |= marked
-    assert marks.next(row, lambda each: each % 2 == 1, forward=forward) == expected
+    assert marks.find_next(row, lambda each: each % 2 == 1, forward=forward) == expected
 
 
 @given(rows=st.sets(st.integers(0, 30)), ignored=st.sets(st.integers(0, 40)))
 def test_without_ignored(rows: set[int], ignored: set[int]) -> None:
-    marks = Marks()
+    marks = RowMarks()
     marks.ignored |= ignored
-    left = marks.without_ignored(np.array(sorted(rows), np.int64))
+    left = marks.drop_ignored(np.array(sorted(rows), np.int64))
     assert left.tolist() == sorted(rows - ignored)
 
 
 def test_counts() -> None:
-    marks = Marks()
-    assert marks.said == ""
-    assert toggle(marks.marked, 4)
-    assert toggle(marks.marked, 5)
-    assert toggle(marks.ignored, 5)
-    assert marks.said == "2 marked, 1 ignored"
-    assert not toggle(marks.marked, 4)
-    assert not toggle(marks.ignored, 5)
-    assert marks.said == "1 marked"
+    marks = RowMarks()
+    assert marks.summary == ""
+    assert toggle_row(marks.marked, 4)
+    assert toggle_row(marks.marked, 5)
+    assert toggle_row(marks.ignored, 5)
+    assert marks.summary == "2 marked, 1 ignored"
+    assert not toggle_row(marks.marked, 4)
+    assert not toggle_row(marks.ignored, 5)
+    assert marks.summary == "1 marked"
 
 
 Step = tuple[str, int, int | None]
@@ -73,21 +73,21 @@ CASES: dict[str, Sequence[Step]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_steps(case: str) -> None:
-    jumps = Jumps()
+    jumps = JumpHistory()
     for what, row, expected in CASES[case]:
         if " " in what:
-            jumps.jumped(*map(int, what.split()))
+            jumps.add_jump(*map(int, what.split()))
         else:
-            go = jumps.back if what == "back" else jumps.forward
+            go = jumps.go_back if what == "back" else jumps.go_forward
             assert go(row, lambda each: each < 100) == expected, (what, row)
 
 
 def test_it_is_bounded() -> None:
-    jumps = Jumps()
+    jumps = JumpHistory()
     for row in range(0, 3000, 10):
-        jumps.jumped(row, row + 5)
-    assert len(jumps._rows) == MOST
+        jumps.add_jump(row, row + 5)
+    assert len(jumps._rows) == MOST_JUMPS
     steps, row = 0, 2995
-    while (before := jumps.back(row, lambda _: True)) is not None:
+    while (before := jumps.go_back(row, lambda _: True)) is not None:
         steps, row = steps + 1, before
-    assert steps == MOST - 1
+    assert steps == MOST_JUMPS - 1

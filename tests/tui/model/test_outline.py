@@ -14,8 +14,8 @@ from dissectors.wire.secret import Secret
 from dissectors.wire.specs import Parted
 from tests.effort import within_steps
 from tests.tui.driving import KAFKA
-from tui.model.detail import Note
-from tui.model.outline import FITTING, MOST_UNASKED, Folds, Outline
+from tui.model.detail import TreeNote
+from tui.model.outline import FITTING, MOST_UNASKED, FoldChoices, Outline
 
 FETCH = 47
 
@@ -34,15 +34,15 @@ def walked(nodes: list[Field], opened: set[int], depth: int = 0) -> Iterator[tup
 
 
 def lines_of(outline: Outline) -> list[tuple[object, int]]:
-    return [(entry.what, entry.depth) for entry in outline.lines]
+    return [(entry.node, entry.depth) for entry in outline.lines]
 
 
 def test_any_folding_gives_the_lines_of_a_walk(fields: list[Field]) -> None:
-    outline, opened, random = Outline((), fields, Folds()), set[int](), Random(1)
+    outline, opened, random = Outline((), fields, FoldChoices()), set[int](), Random(1)
     outline.fold_all(opened=False)
     for _ in range(400):
         line = random.randrange(len(outline.lines))
-        what, to = outline.lines[line].what, random.random() < 0.7
+        what, to = outline.lines[line].node, random.random() < 0.7
         outline.fold(line, opened=to)
         if what.children:
             (opened.add if to else opened.discard)(id(what))
@@ -62,13 +62,13 @@ def everything(nodes: list[Field]) -> Iterator[Field]:
 def test_a_path_is_unfolded_as_far_as_needed(fields: list[Field]) -> None:
     paths = [[*path] for path in all_paths(fields, [])]
     for path in paths[:: max(len(paths) // 60, 1)]:
-        outline = Outline((Note((("", "a note"),)),), fields, Folds())
+        outline = Outline((TreeNote((("", "a note"),)),), fields, FoldChoices())
         outline.fold_all(opened=False)
         line = outline.reveal(path)
         assert line is not None
-        assert outline.lines[line].what is path[-1]
-        assert outline.path(line) == path
-        assert outline.parent(line) == (None if len(path) == 1 else outline.find(path[-2]))
+        assert outline.lines[line].node is path[-1]
+        assert outline.get_path(line) == path
+        assert outline.find_parent(line) == (None if len(path) == 1 else outline.find_line(path[-2]))
 
 
 def all_paths(nodes: list[Field], above: list[Field]) -> Iterator[list[Field]]:
@@ -86,7 +86,7 @@ def message(count: int) -> list[Field]:
 
 
 def test_what_was_folded_by_hand_holds_for_the_next_message() -> None:
-    folds = Folds()
+    folds = FoldChoices()
     first = Outline((), message(2), folds)
     assert len(first.lines) == 8
     first.fold(2, opened=False)
@@ -99,7 +99,7 @@ def test_what_was_folded_by_hand_holds_for_the_next_message() -> None:
 
 
 def test_large_trees() -> None:
-    nodes, folds = message(20_000), Folds()
+    nodes, folds = message(20_000), FoldChoices()
     outline = Outline((), nodes, folds)
     assert len(outline.lines) <= FITTING
     with within_steps(6_000_000):  # some 1.3 million; to look at all nodes for each would be billions
@@ -112,15 +112,15 @@ def test_large_trees() -> None:
 def test_a_secret_hides_what_is_below() -> None:
     below = node("token")
     secret = Field(FieldSpec("password", "struct", secret=True), None, 0, 1, children=[below])
-    outline = Outline((), [secret], Folds())
+    outline = Outline((), [secret], FoldChoices())
     outline.fold_all(opened=True)
-    assert [(entry.what, entry.hidden) for entry in outline.lines] == [(secret, False), (below, True)]
+    assert [(entry.node, entry.hidden) for entry in outline.lines] == [(secret, False), (below, True)]
 
 
 def test_parts_of_a_secret_that_speak_for_themselves() -> None:
     shown = Field(FieldSpec("user", "string"), "tim", 0, 3)
     secret = Field(FieldSpec("password", "string", secret=True), "x", 3, 1)
     token = Field(Parted("token", "bytes", secret=True), Secret(b"timx"), 0, 4, children=[shown, secret])
-    outline = Outline((), [token], Folds())
+    outline = Outline((), [token], FoldChoices())
     outline.fold(0, opened=True)
-    assert [(entry.what, entry.hidden) for entry in outline.lines] == [(token, False), (shown, False), (secret, False)]
+    assert [(entry.node, entry.hidden) for entry in outline.lines] == [(token, False), (shown, False), (secret, False)]

@@ -12,28 +12,28 @@ from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.registry import dissectors
 from tui.model import reports
-from tui.model.leads import Shows
-from tui.model.reports import names, report_views
-from tui.model.scope import Scope
-from tui.model.views import Said, State, Stopped, Tabled, View, Work
+from tui.model.leads import FilterLead
+from tui.model.reports import list_report_names, make_report_views
+from tui.model.row_sets import PageScope
+from tui.model.views import Cancellation, TableView, TextView, View, ViewState, ViewWork
 
 WATCH = Path(__file__).parents[2] / "golden" / "zookeeper" / "cl_java395_watch.pcap.zst"
 
 
 def views(session: Session) -> list[View]:
-    scope = Scope(len(session.rows), len(session.engine.streams), True, None, None, frozenset(), 0)
-    *_, last = report_views(session, names(session), scope, Work(lambda said: None))
+    scope = PageScope(len(session.rows), len(session.engine.streams), True, None, None, frozenset(), 0)
+    *_, last = make_report_views(session, list_report_names(session), scope, ViewWork(lambda said: None))
     return list(last)
 
 
 def test_a_view_for_each_story() -> None:
     with Session([WATCH]).load() as session:
         found = views(session)
-        assert [view.name for view in found] == list(names(session)) == list(reports_by_name(dissectors()))
+        assert [view.name for view in found] == list(list_report_names(session)) == list(reports_by_name(dissectors()))
         tabled = {"sessions", "watches"}
-        assert [type(view) for view in found] == [Tabled if view.name in tabled else Said for view in found]
+        assert [type(view) for view in found] == [TableView if view.name in tabled else TextView for view in found]
         watches = found[1]
-        items = watches.lines(200, State())
+        items = watches.make_lines(200, ViewState())
         assert len(items) == 18
         assert plain(items[0].line).split()[:6] == [
             "14:09:32.411",
@@ -43,27 +43,31 @@ def test_a_view_for_each_story() -> None:
             "NodeCreated",
             "0x100001ed4cd0006",
         ]
-        assert items[0].lead == Shows("number in {7, 15, 16}")
+        assert items[0].lead == FilterLead("number in {7, 15, 16}")
         compiled(items[0].lead.condition, None)
-        assert "no message of zookeeper-quorum" in plain(found[2].lines(200, State())[0].line)
+        assert "no message of zookeeper-quorum" in plain(found[2].make_lines(200, ViewState())[0].line)
 
 
 def test_what_the_capture_may_tell_comes_first() -> None:
     with Session([Path(__file__).parents[3] / "captures" / "pulsar.pcap.zst"]).load() as session:
-        order = names(session)
+        order = list_report_names(session)
     assert order[:2] == ["producers", "consumers"]
     assert sorted(order) == sorted(reports_by_name(dissectors()))
 
 
 def test_no_more_lines_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "KEPT", 5)
+    monkeypatch.setattr(reports, "KEPT_LINES", 5)
     with Session([WATCH]).load() as session:
-        items = views(session)[1].lines(120, State())
+        items = views(session)[1].make_lines(120, ViewState())
     assert (len(items), plain(items[5].line)) == (6, "12 more are not shown")
 
 
 def test_it_ends_when_nobody_wants_it() -> None:
-    work = Work(lambda said: None)
-    work.stop()
-    with Session([WATCH]).load() as session, pytest.raises(Stopped):
-        list(report_views(session, names(session), Scope(101, 3, True, None, None, frozenset(), 0), work))
+    work = ViewWork(lambda said: None)
+    work.cancel()
+    with Session([WATCH]).load() as session, pytest.raises(Cancellation):
+        list(
+            make_report_views(
+                session, list_report_names(session), PageScope(101, 3, True, None, None, frozenset(), 0), work
+            )
+        )

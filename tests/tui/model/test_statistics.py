@@ -21,20 +21,18 @@ from tests.analyzer.wire import CLIENT, Segment, capture, opening
 from tests.program import run
 from tests.tui.driving import KAFKA
 from tests.tui.hostile import TEXTS, acts, write
-from tui.model.conversations import conversation_views
-from tui.model.latency import Latencies
-from tui.model.leads import Shows, To
-from tui.model.overview import Overview
-from tui.model.rate import Rate
-from tui.model.statistics import NAMES, statistics_views
-from tui.model.views import Item, State, Stopped, Tabled, View, Work
+from tui.model.conversations import make_conversation_views
+from tui.model.latency_and_rate import LatencyView, RateView
+from tui.model.leads import FilterLead, MessageLead
+from tui.model.statistics import STATISTICS_VIEWS, OverviewView, make_statistics_views
+from tui.model.views import Cancellation, TableView, View, ViewLine, ViewState, ViewWork
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 WIDE = 250
 
 
-def silent() -> Work:
-    return Work(lambda text: None)
+def silent() -> ViewWork:
+    return ViewWork(lambda text: None)
 
 
 @cache
@@ -47,9 +45,9 @@ def views_of(path: Path, kind: str = "statistics") -> dict[str, View]:
     session = opened(path)
     rows = np.arange(len(session.rows))
     if kind == "statistics":
-        *_, views = statistics_views(session, rows, silent())
+        *_, views = make_statistics_views(session, rows, silent())
     else:
-        *_, views = conversation_views(session, rows, silent(), len(session.engine.streams))
+        *_, views = make_conversation_views(session, rows, silent(), len(session.engine.streams))
     return {view.name: view for view in views}
 
 
@@ -58,12 +56,12 @@ def kept(path: Path, condition: str) -> int:
     return len(compiled(condition).rows(Rows(session), np.arange(len(session.rows))))
 
 
-def column(view: Tabled, title: str) -> list[Any]:
+def column(view: TableView, title: str) -> list[Any]:
     return list(next(each.values for each in view.table.columns if each.title == title))
 
 
-def lines(view: View, state: State | None = None) -> list[Item]:
-    return list(view.lines(WIDE, state or State()))
+def lines(view: View, state: ViewState | None = None) -> list[ViewLine]:
+    return list(view.make_lines(WIDE, state or ViewState()))
 
 
 @pytest.mark.parametrize("path", [KAFKA, MIXED], ids=lambda path: path.stem)
@@ -71,11 +69,11 @@ def lines(view: View, state: State | None = None) -> list[Item]:
 def test_the_filter_of_a_line_keeps_what_the_line_counts(path: Path, kind: str) -> None:
     checked = 0
     for view in views_of(path, kind).values():
-        if isinstance(view, Tabled) and not isinstance(view, Latencies) and len(view.table):
+        if isinstance(view, TableView) and not isinstance(view, LatencyView) and len(view.table):
             for row, many in enumerate(column(view, "messages")):
                 lead = view.lead(row)
                 assert (lead is None) is (not many), (view.name, row)
-                if isinstance(lead, Shows):
+                if isinstance(lead, FilterLead):
                     assert kept(path, lead.condition) == many, (view.name, lead.condition)
                     checked += 1
     assert checked > 50
@@ -84,15 +82,15 @@ def test_the_filter_of_a_line_keeps_what_the_line_counts(path: Path, kind: str) 
 @pytest.mark.parametrize("path", [KAFKA, MIXED], ids=lambda path: path.stem)
 def test_the_filter_of_a_bucket_keeps_the_latencies_that_it_counts(path: Path) -> None:
     view = views_of(path)["Latency"]
-    assert isinstance(view, Latencies)
-    state = State(opened=frozenset(view.foldable))
+    assert isinstance(view, LatencyView)
+    state = ViewState(opened=frozenset(view.foldable))
     answers, checked = column(view, "answers"), 0
     found: dict[object, list[int]] = {}
     for item in lines(view, state):
         if item.folds:
             operation = item.key
             found[operation] = []
-        elif isinstance(item.lead, Shows):
+        elif isinstance(item.lead, FilterLead):
             many = int(plain(item.line).split("%")[0].split()[-2].replace(",", ""))
             found[operation].append(many)
             assert kept(path, item.lead.condition) == many, item.lead.condition
@@ -104,15 +102,15 @@ def test_the_filter_of_a_bucket_keeps_the_latencies_that_it_counts(path: Path) -
 
 def test_the_filter_of_an_interval_keeps_what_was_said_in_it() -> None:
     view = views_of(MIXED)["Rate"]
-    assert isinstance(view, Rate)
+    assert isinstance(view, RateView)
     total = len(opened(MIXED).rows)
     begun = []
     for zoom in range(view.zooms + 1):
-        items = [item for item in lines(view, State(zoom=zoom)) if isinstance(item.lead, Shows)]
+        items = [item for item in lines(view, ViewState(zoom=zoom)) if isinstance(item.lead, FilterLead)]
         begun.append(len(items))
         if not zoom:
             for item in items:
-                assert isinstance(item.lead, Shows)
+                assert isinstance(item.lead, FilterLead)
                 assert kept(MIXED, item.lead.condition) == int(plain(item.line).split()[1]), item.lead.condition
         assert sum(int(plain(item.line).split()[1].replace(",", "")) for item in items) == total
     assert begun == sorted(set(begun))
@@ -122,7 +120,7 @@ def test_figures_are_those_of_stats() -> None:
     found = views_of(MIXED)
     for name, key, word in (("Topics", "protocol,topic", "topic"), ("Clients", "client", "client")):
         view = found[name]
-        assert isinstance(view, Tabled)
+        assert isinstance(view, TableView)
         said = run("stats", str(MIXED), "--by", key, "--format", "json")
         groups = [each for each in json.loads(said.stdout)["groups"] if name == "Clients" or each[word]]
         assert [each["messages"] for each in groups] == column(view, "messages")
@@ -134,7 +132,7 @@ def test_figures_are_those_of_stats() -> None:
 def test_conversations_are_those_of_stats() -> None:
     for name, option, key in (("Connections", "conversations", "connection"), ("Endpoints", "endpoints", "endpoint")):
         view = views_of(KAFKA, "conversations")[name]
-        assert isinstance(view, Tabled)
+        assert isinstance(view, TableView)
         found = json.loads(run("stats", str(KAFKA), f"--{option}", "--format", "json").stdout)[option]
         assert [each["messages"] for each in found] == column(view, "messages")
         assert [each["bytes"] for each in found] == column(view, "bytes")
@@ -169,55 +167,55 @@ def test_buckets_for_people() -> None:
 
 def test_the_overview_says_what_is_wrong_and_leads_there() -> None:
     view = views_of(MIXED)["Overview"]
-    assert isinstance(view, Overview)
+    assert isinstance(view, OverviewView)
     items = {str(item.key): item for item in lines(view) if item.key is not None}
     errors, silent_ones = items["errors"], items["never answered"]
-    assert isinstance(errors.lead, Shows)
-    assert isinstance(silent_ones.lead, Shows)
+    assert isinstance(errors.lead, FilterLead)
+    assert isinstance(silent_ones.lead, FilterLead)
     assert plain(errors.line).split()[1] == "26,"
     assert kept(MIXED, errors.lead.condition) == 26
     assert kept(MIXED, "error") == 26 + 4
     nothing = items["nothing yet"]
-    assert isinstance(nothing.lead, Shows)
+    assert isinstance(nothing.lead, FilterLead)
     assert kept(MIXED, nothing.lead.condition) == 4
     assert f"{kept(MIXED, silent_ones.lead.condition)} requests" in plain(silent_ones.line)
-    waiting = [item.lead.row for item in lines(view) if isinstance(item.lead, To)]
+    waiting = [item.lead.row for item in lines(view) if isinstance(item.lead, MessageLead)]
     said = json.loads(run("stats", str(MIXED), "--format", "json").stdout)
     assert waiting == [each["number"] - 1 for each in said["unanswered"]["oldest"]][: len(waiting)]
-    operations = [item for item in lines(view) if isinstance(item.key, tuple) and isinstance(item.lead, Shows)]
+    operations = [item for item in lines(view) if isinstance(item.key, tuple) and isinstance(item.lead, FilterLead)]
     assert len(operations) == len(said["operations"])
 
 
 def test_only_the_rows_that_are_shown_count() -> None:
     session = opened(KAFKA)
     rows = compiled("kafka.Fetch").rows(Rows(session), np.arange(len(session.rows)))
-    *_, views = statistics_views(session, rows, silent())
+    *_, views = make_statistics_views(session, rows, silent())
     found = {view.name: view for view in views}
     assert f"messages       {len(rows)}," in "".join(
-        plain(item.line) for item in found["Overview"].lines(WIDE, State())
+        plain(item.line) for item in found["Overview"].make_lines(WIDE, ViewState())
     )
     latencies = found["Latency"]
-    assert isinstance(latencies, Latencies)
+    assert isinstance(latencies, LatencyView)
     assert latencies.foldable == ["operation == Fetch"]
-    *_, talks = conversation_views(session, rows, silent(), None)
+    *_, talks = make_conversation_views(session, rows, silent(), None)
     connections = talks[0]
-    assert isinstance(connections, Tabled)
+    assert isinstance(connections, TableView)
     assert sum(column(connections, "messages")) == len(rows)
     assert len(connections.table) < len(session.engine.streams)
 
 
 def test_no_rows_no_figures() -> None:
-    found = list(statistics_views(opened(KAFKA), np.zeros(0, np.int64), silent()))
-    assert [view.name for view in found[-1]] == list(NAMES)
+    found = list(make_statistics_views(opened(KAFKA), np.zeros(0, np.int64), silent()))
+    assert [view.name for view in found[-1]] == list(STATISTICS_VIEWS)
     for view in found[-1]:
         assert [plain(item.line).strip() for item in lines(view)] == ["there is no message to count"]
-    *_, talks = conversation_views(opened(KAFKA), np.zeros(0, np.int64), silent(), None)
+    *_, talks = make_conversation_views(opened(KAFKA), np.zeros(0, np.int64), silent(), None)
     assert all(len(lines(view)) <= 1 for view in talks)
 
 
 def test_what_the_index_tells_comes_first() -> None:
     session = opened(KAFKA)
-    came: Iterator[list[View]] = statistics_views(session, np.arange(len(session.rows)), silent())
+    came: Iterator[list[View]] = make_statistics_views(session, np.arange(len(session.rows)), silent())
     first = {view.name: len(lines(view)) for view in next(came)}
     assert first["Overview"] > 10
     assert all(many == 1 for name, many in first.items() if name != "Overview")
@@ -229,11 +227,11 @@ def test_what_the_index_tells_comes_first() -> None:
 def test_nobody_waits_for_work_that_nobody_wants(after: int) -> None:
     session = opened(KAFKA)
     work = silent()
-    came = statistics_views(session, np.arange(len(session.rows)), work)
+    came = make_statistics_views(session, np.arange(len(session.rows)), work)
     for _ in range(after):
         next(came)
-    work.stop()
-    with pytest.raises(Stopped):
+    work.cancel()
+    with pytest.raises(Cancellation):
         list(came)
 
 
@@ -243,17 +241,17 @@ def test_connections_without_a_message_retransmissions_and_gaps(tmp_path: Path) 
     path = capture(tmp_path / "lossy.pcap", segments)
     with Session([path]).load() as session:
         rows = np.arange(len(session.rows))
-        *_, views = conversation_views(session, rows, silent(), len(session.engine.streams))
+        *_, views = make_conversation_views(session, rows, silent(), len(session.engine.streams))
         view = views[0]
-        assert isinstance(view, Tabled)
+        assert isinstance(view, TableView)
         assert column(view, "packets") == [len(segments)]
         assert column(view, "again") == [1]
         assert column(view, "gaps") == [sum(finding.code == "gap" for finding in session.findings)] == [1]
     silence = capture(tmp_path / "silent.pcap", opening())
     with Session([silence]).load() as session:
-        *_, views = conversation_views(session, np.zeros(0, np.int64), silent(), len(session.engine.streams))
+        *_, views = make_conversation_views(session, np.zeros(0, np.int64), silent(), len(session.engine.streams))
         view = views[0]
-        assert isinstance(view, Tabled)
+        assert isinstance(view, TableView)
         assert (len(view.table), view.lead(0)) == (1, None)
         assert "1 more without a message" in plain(lines(view)[-1].line)
 
@@ -265,8 +263,8 @@ def test_hostile_names_are_seen_and_their_filters_work(tmp_path: Path) -> None:
             for item in lines(view):
                 assert not acts("".join(text for _, text in item.line)), item
     view = views_of(path)["Topics"]
-    assert isinstance(view, Tabled)
+    assert isinstance(view, TableView)
     for row, many in enumerate(column(view, "messages")):
         lead = view.lead(row)
-        assert isinstance(lead, Shows)
+        assert isinstance(lead, FilterLead)
         assert kept(path, lead.condition) == many, lead.condition

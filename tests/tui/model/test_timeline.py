@@ -7,18 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.effort import within, within_steps
-from tui.model.timeline import Place, Timeline
+from tui.model.timeline import ListPlace, Timeline
 
 
-def expected(streams: list[int], known: int, opened: set[int], flat: bool, kept: set[int] | None = None) -> list[Place]:
+def expected(
+    streams: list[int], known: int, opened: set[int], flat: bool, kept: set[int] | None = None
+) -> list[ListPlace]:
     rows = [(row, stream) for row, stream in enumerate(streams) if kept is None or row in kept]
     if flat:
-        return [Place(stream, row) for row, stream in rows]
+        return [ListPlace(stream, row) for row, stream in rows]
     found = []
     for stream in range(known):
-        mine = [Place(stream, row) for row, each in rows if each == stream]
+        mine = [ListPlace(stream, row) for row, each in rows if each == stream]
         if mine or kept is None:
-            found.append(Place(stream))
+            found.append(ListPlace(stream))
         if stream in opened:
             found += mine
     return found
@@ -50,13 +52,13 @@ def test_every_line_and_back(streams: list[int], cuts: list[int], folds: list[tu
                 (opened.add if to else opened.discard)(stream)
         places = expected(streams[:rows], known, opened, flat)
         assert timeline.lines == len(places)
-        assert timeline.window(0, len(places) + 5) == places
+        assert timeline.list_places(0, len(places) + 5) == places
         for line, place in enumerate(places):
-            assert timeline.at(line) == place
-            assert timeline.line_of(place) == line
-        assert timeline.window(len(places) // 2, 2) == places[len(places) // 2 :][:2]
-    assert timeline.at(-1) is None
-    assert timeline.at(timeline.lines) is None
+            assert timeline.find_place(line) == place
+            assert timeline.find_line(place) == line
+        assert timeline.list_places(len(places) // 2, 2) == places[len(places) // 2 :][:2]
+    assert timeline.find_place(-1) is None
+    assert timeline.find_place(timeline.lines) is None
 
 
 @settings(max_examples=settings.default.max_examples // 4)  # each line and row is asked for itself
@@ -77,21 +79,21 @@ def test_a_filter_hides_rows_and_streams_without_any(
         timeline.fold(stream, opened=True)
     for keep in (None, *keeps):
         kept = None if keep is None else {row for row in keep if row < half}
-        timeline.keep(None if kept is None else np.array(sorted(kept), np.int64))
+        timeline.filter_rows(None if kept is None else np.array(sorted(kept), np.int64))
     timeline.grow(len(streams), 7)
     if keeps and keeps[-1] is not None:
         kept = {row for row in keeps[-1] if row < len(streams)}
-        timeline.keep(np.array(sorted(kept), np.int64))
+        timeline.filter_rows(np.array(sorted(kept), np.int64))
     places = expected(streams, 7, opened, flat, kept)
-    assert (timeline.lines, timeline.window(0, 100)) == (len(places), places)
+    assert (timeline.lines, timeline.list_places(0, 100)) == (len(places), places)
     for line, place in enumerate(places):
-        assert timeline.near(place) == place
-        assert timeline.line_of(place) == line
+        assert timeline.find_nearest(place) == place
+        assert timeline.find_line(place) == line
     for row, stream in enumerate(streams):
         shown = kept is None or row in kept
-        assert timeline.shows(row) == shown
-        assert timeline.messages(stream) == streams.count(stream)
-        near = timeline.near(Place(stream, row))
+        assert timeline.is_shown(row) == shown
+        assert timeline.count_messages(stream) == streams.count(stream)
+        near = timeline.find_nearest(ListPlace(stream, row))
         later = [each for each in sorted(kept or ()) if each >= row]
         if kept is not None:
             assert near == (None if not kept else (streams[next(iter(later), max(kept))], next(iter(later), max(kept))))
@@ -127,37 +129,41 @@ def test_rows_leave_and_keep_their_numbers(
         timeline.grow(rows, 6)
         before, first = first, max(first, min(leave, rows))
         if asked:
-            timeline.window(0, 100)  # which puts what waits in its place
-        timeline.leave(first)
+            timeline.list_places(0, 100)  # which puts what waits in its place
+        timeline.evict(first)
         if first > before:
             known = set(streams[first:rows])  # who has no row any more is as one who never had any
             opened &= known
             left = {each: left[each] + streams[before:first].count(each) if each in known else 0 for each in left}
         kept = None if keep is None else {row for row in keep if first <= row < rows}
-        timeline.keep(None if kept is None else np.array(sorted(kept), np.int64))
+        timeline.filter_rows(None if kept is None else np.array(sorted(kept), np.int64))
         shown = [(row, streams[row]) for row in range(first, rows) if kept is None or row in kept]
-        places = [Place(stream, row) for row, stream in shown]
+        places = [ListPlace(stream, row) for row, stream in shown]
         if not flat:
             places = []
             for stream in sorted(known):
-                mine = [Place(stream, row) for row, each in shown if each == stream]
-                places += [Place(stream)] if mine or kept is None else []
+                mine = [ListPlace(stream, row) for row, each in shown if each == stream]
+                places += [ListPlace(stream)] if mine or kept is None else []
                 places += mine if stream in opened else []
-        assert (timeline.lines, timeline.window(0, 200)) == (len(places), places)
-        assert timeline.shown.tolist() == [row for row, _ in shown]
+        assert (timeline.lines, timeline.list_places(0, 200)) == (len(places), places)
+        assert timeline.visible_rows.tolist() == [row for row, _ in shown]
         for line, place in enumerate(places):
-            assert (timeline.at(line), timeline.line_of(place), timeline.near(place)) == (place, line, place)
+            assert (timeline.find_place(line), timeline.find_line(place), timeline.find_nearest(place)) == (
+                place,
+                line,
+                place,
+            )
         for row, stream in enumerate(streams[:rows]):
-            assert timeline.shows(row) == ((row, stream) in shown)
+            assert timeline.is_shown(row) == ((row, stream) in shown)
             if shown:
                 later = next((each for each in shown if each[0] >= row), shown[-1])
-                assert timeline.near(Place(stream, row)) == Place(later[1], later[0])
+                assert timeline.find_nearest(ListPlace(stream, row)) == ListPlace(later[1], later[0])
         for stream in range(6):
             mine = streams[first:rows].count(stream)
             there = left[stream] if stream in known else 0
-            assert (timeline.messages(stream), timeline.left(stream)) == (mine + there, there)
+            assert (timeline.count_messages(stream), timeline.count_evicted(stream)) == (mine + there, there)
             assert timeline.is_open(stream) == (stream in opened)
-            assert timeline.first_row(stream) == next((row for row, each in shown if each == stream), None)
+            assert timeline.find_first_row(stream) == next((row for row, each in shown if each == stream), None)
 
 
 def test_what_left_costs_nothing() -> None:
@@ -168,10 +174,10 @@ def test_what_left_costs_nothing() -> None:
         timeline.flat = flat
         for rows in range(timeline.rows + block, timeline.rows + 40 * block, block):
             timeline.grow(rows, rows // 3 + 1)
-            timeline.leave(rows - kept)
-            timeline.window(0, 60)
+            timeline.evict(rows - kept)
+            timeline.list_places(0, 60)
         grouped = timeline._all
-        arrays = (timeline._open, timeline._left, timeline._sizes, timeline._ends, grouped.counts, grouped._order)
+        arrays = (timeline._open, timeline._evicted, timeline._sizes, timeline._ends, grouped.counts, grouped._order)
         assert timeline.rows - timeline.first == kept
         assert sum(each.nbytes for each in (*arrays, *grouped._waiting)) < 20 * kept
         assert len(timeline._slots) <= kept // 3 + 2
@@ -180,24 +186,34 @@ def test_what_left_costs_nothing() -> None:
 def test_the_stream_nearby() -> None:
     timeline = timeline_of([0, 1, 0, 1, 3])
     timeline.grow(5, 5)
-    timeline.keep(np.array([1, 4]))
-    assert [timeline.near(Place(stream)) for stream in range(5)] == [Place(1), Place(1), Place(3), Place(3), Place(3)]
-    assert [timeline.begin(stream) for stream in range(5)] == [0, 1, 0, 4, 0]
-    assert [timeline.first_row(stream) for stream in range(5)] == [None, 1, None, 4, None]
-    timeline.keep(np.zeros(0, np.int64))
-    assert (timeline.near(Place(0)), timeline.near(Place(0, 0)), timeline.lines) == (None, None, 0)
+    timeline.filter_rows(np.array([1, 4]))
+    assert [timeline.find_nearest(ListPlace(stream)) for stream in range(5)] == [
+        ListPlace(1),
+        ListPlace(1),
+        ListPlace(3),
+        ListPlace(3),
+        ListPlace(3),
+    ]
+    assert [timeline.find_begin(stream) for stream in range(5)] == [0, 1, 0, 4, 0]
+    assert [timeline.find_first_row(stream) for stream in range(5)] == [None, 1, None, 4, None]
+    timeline.filter_rows(np.zeros(0, np.int64))
+    assert (timeline.find_nearest(ListPlace(0)), timeline.find_nearest(ListPlace(0, 0)), timeline.lines) == (
+        None,
+        None,
+        0,
+    )
 
 
 def test_folded_rows_and_whole_folds() -> None:
     timeline = timeline_of([0, 1, 0, 1, 3])
     timeline.grow(5, 5)
-    assert timeline.line_of(Place(1, 3)) == 1
+    assert timeline.find_line(ListPlace(1, 3)) == 1
     timeline.fold_all(opened=True)
     assert timeline.lines == 10
-    assert timeline.line_of(Place(1, 3)) == 5
-    assert (timeline.count(2), timeline.first_row(2), timeline.first_row(3)) == (0, None, 4)
+    assert timeline.find_line(ListPlace(1, 3)) == 5
+    assert (timeline.count_rows(2), timeline.find_first_row(2), timeline.find_first_row(3)) == (0, None, 4)
     timeline.flat = True
-    assert [timeline.line_of(Place(stream)) for stream in range(5)] == [0, 1, 0, 4, 0]
+    assert [timeline.find_line(ListPlace(stream)) for stream in range(5)] == [0, 1, 0, 4, 0]
 
 
 def test_a_million_rows_cost_few_bytes_and_no_time() -> None:
@@ -207,10 +223,10 @@ def test_a_million_rows_cost_few_bytes_and_no_time() -> None:
     for end in range(block, rows + 1, block):
         timeline.grow(end, streams)
     timeline.fold_all(opened=True)
-    timeline.window(0, 60)  # which sorts the rows, once
+    timeline.list_places(0, 60)  # which sorts the rows, once
     with within(2), within_steps(300_000):  # 0.005 s, 27,000; to sort for each is 7 s, to walk the rows 100 million
         for line in range(0, timeline.lines, timeline.lines // 100):
             timeline.fold(line % streams, opened=False)
-            timeline.window(min(line, timeline.lines - 60), 60)
+            timeline.list_places(min(line, timeline.lines - 60), 60)
     grouped = timeline._grouped
     assert grouped._order.nbytes + sum(each.nbytes for each in grouped._waiting) <= 4 * rows

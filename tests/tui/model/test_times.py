@@ -12,7 +12,7 @@ from analyzer.decode.rows import Rows
 from analyzer.render.clock import Clock
 from analyzer.session import Session
 from tests.tui.driving import KAFKA
-from tui.model.times import REFERENCE, Times, Width, first_form
+from tui.model.times import REFERENCE, RowTimes, TimeWidth, choose_format
 
 ROWS = np.arange(0, 600, 7)
 
@@ -23,16 +23,16 @@ def session() -> Iterator[Session]:
         yield found.load()
 
 
-def shown(session: Session, times: Times, room: int, rows: np.ndarray = ROWS) -> list[str]:
+def shown(session: Session, times: RowTimes, room: int, rows: np.ndarray = ROWS) -> list[str]:
     told = Rows(session).columns(["time"], rows)[0]
     before = np.concatenate(([-1], rows[:-1]))
-    return times.texts(rows, told, before, times.width(room, len(session.rows)))
+    return times.format_times(rows, told, before, times.fit(room, len(session.rows)))
 
 
 @pytest.mark.parametrize(("room", "decimals"), [(140, 6), (74, 3)])
 @pytest.mark.parametrize("form", [None, *TIME_FORMATS])
 def test_the_same_as_list(session: Session, form: TimeFormat | None, room: int, decimals: int) -> None:
-    texts = shown(session, Times(session, form), room)
+    texts = shown(session, RowTimes(session, form), room)
     reader = Rows(session)
     if form in (None, "iso"):
         (whole,) = reader.columns(["time"], ROWS)
@@ -49,15 +49,15 @@ def test_the_same_as_list(session: Session, form: TimeFormat | None, room: int, 
 
 
 def test_where_it_is_narrow_there_are_none(session: Session) -> None:
-    times = Times(session, "relative")
-    assert times.width(63, 10) == Width(0, 0)
+    times = RowTimes(session, "relative")
+    assert times.fit(63, 10) == TimeWidth(0, 0)
     assert set(shown(session, times, 63)) == {""}
 
 
 def test_references(session: Session) -> None:
-    times = Times(session, "relative")
-    assert times.toggle(100)
-    assert times.toggle(20)
+    times = RowTimes(session, "relative")
+    assert times.toggle_reference(100)
+    assert times.toggle_reference(20)
     assert times.references == [20, 100]
     texts = shown(session, times, 140, np.array([10, 20, 50, 100, 120]))
     assert [text.strip() == REFERENCE for text in texts] == [False, True, False, True, False]
@@ -66,13 +66,13 @@ def test_references(session: Session) -> None:
     assert began is not None
     for place, row, since in ((0, 10, began), (2, 50, int(at[20])), (4, 120, int(at[100]))):
         assert abs(float(texts[place]) - (int(at[row]) - since) / 10**9) < 2e-6
-    assert not times.toggle(20)
+    assert not times.toggle_reference(20)
     assert times.references == [100]
     assert shown(session, times, 140, np.array([100]))[0].strip() == REFERENCE
 
 
 def test_the_first_format() -> None:
-    assert first_form(None, "") is None
-    assert first_form(None, "no such") is None
-    assert first_form(None, "delta") == "delta"
-    assert first_form("epoch", "delta") == "epoch"
+    assert choose_format(None, "") is None
+    assert choose_format(None, "no such") is None
+    assert choose_format(None, "delta") == "delta"
+    assert choose_format("epoch", "delta") == "epoch"

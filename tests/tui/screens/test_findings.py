@@ -18,8 +18,8 @@ from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.screens.test_ingest import PART, WHOLE
-from tui.screens import findings as screen
-from tui.screens.findings import FindingsPage
+from tui.screens import fold_pages as screen
+from tui.screens.fold_pages import FindingsPage
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 FENCED = GOLDEN / "k4_java_txn.pcap.zst"
@@ -63,7 +63,7 @@ def doctor(*words: str) -> Counter[tuple[str, str]]:
 def test_as_many_as_doctor_tells(
     path: Path | str, portion: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(screen, "PORTION", portion)
+    monkeypatch.setattr(screen, "PORTION_LIMITS", portion)
     path = damaged(tmp_path) if path == "damaged" else path
 
     async def test(found: Drive) -> None:
@@ -115,10 +115,10 @@ def test_enter_leads_to_the_message_and_the_field(tmp_path: Path) -> None:
         detail = found.main.view.detail
         assert detail is not None
         (wanted,) = (each for each in detail.tree.findings if each.code == "malformed-body")
-        what = found.main.tree_pane.path()[-1]
+        what = found.main.tree_pane.get_path()[-1]
         assert isinstance(what, Field)
         assert wanted.offset is not None
-        assert (wanted.offset, what.spec.name, found.main.hex_pane.at) == (22, "undecoded", 21)
+        assert (wanted.offset, what.spec.name, found.main.hex_pane.offset_at_cursor) == (22, "undecoded", 21)
 
     drive(test, damaged(tmp_path))
 
@@ -144,10 +144,10 @@ async def test_kinds_fold_and_keep_their_fold(found: Drive) -> None:
     await found.press("j", "enter")
     assert pane.count > kinds
     await found.press("l")
-    assert pane.spot is not None
-    assert pane.spot.beneath == 1
+    assert pane.current_line is not None
+    assert pane.current_line.offset == 1
     await found.press("h")
-    assert pane.spot.beneath == 0
+    assert pane.current_line.offset == 0
     await found.press("h", "=")
     await found.press("G")
     assert pane.count >= count
@@ -158,18 +158,18 @@ async def test_kinds_fold_and_keep_their_fold(found: Drive) -> None:
 
 
 def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "PORTION", (100, 1 << 20))
+    monkeypatch.setattr(screen, "PORTION_LIMITS", (100, 1 << 20))
 
     async def test(found: Drive) -> None:
         there = await opened(found)
         whole = there._findings.tally
         await found.press("G")
         pane = there.pane
-        assert pane.spot is not None
-        selected, height = pane._strip(pane.cursor, "").text, pane.cursor - pane.top
-        there._take(there._examination, (whole, there._rows))  # type: ignore[arg-type]
+        assert pane.current_line is not None
+        selected, height = pane._make_line_strip(pane.cursor, "").text, pane.cursor - pane.top
+        there._take_portion(there._examination, (whole, there._rows))  # type: ignore[arg-type]
         await found.settle()
-        assert pane._strip(pane.cursor, "").text == selected
+        assert pane._make_line_strip(pane.cursor, "").text == selected
         assert pane.cursor - pane.top == height
 
     drive(test, MIXED, size=(100, 14))
@@ -177,14 +177,14 @@ def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.Monkey
 
 def test_leaving_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(screen, "PORTION", (1, 1))
-    tell = screen.Examination._tell
+    monkeypatch.setattr(screen, "PORTION_LIMITS", (1, 1))
+    tell = screen.FindingScan._post_portion
 
-    def told(self: screen.Examination, rows: int) -> None:
+    def told(self: screen.FindingScan, rows: int) -> None:
         asked.append(rows)
         tell(self, rows)
 
-    monkeypatch.setattr(screen.Examination, "_tell", told)
+    monkeypatch.setattr(screen.FindingScan, "_post_portion", told)
 
     async def test(found: Drive) -> None:
         await found.press("F")
@@ -206,7 +206,7 @@ def test_while_rows_come_in() -> None:
         assert f"in {rows} messages (so far)" in found.lines()[0]
         os.write(end, WHOLE[PART:])
         os.close(end)
-        await found.until(lambda: not found.main.ingest.reading)
+        await found.until(lambda: not found.main.ingest.is_reading)
         await found.press("r")
         await found.until(lambda: there._rows == 648)
         await found.settle()
@@ -225,7 +225,7 @@ def test_nothing_that_is_painted_acts(size: tuple[int, int], tmp_path: Path) -> 
     async def test(found: Drive) -> None:
         there = await opened(found)
         await found.press("=")
-        seen = "".join(there.pane.line(line).text for line in range(there.pane.count)) + "".join(found.lines())
+        seen = "".join(there.pane.get_strip(line).text for line in range(there.pane.count)) + "".join(found.lines())
         assert not acts(seen)
         assert {cell_len(line) for line in found.lines()} == {size[0]}
         assert len(found.lines()) == size[1]

@@ -16,8 +16,8 @@ from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, metadata, write
 from tests.tui.screens.test_ingest import PART, WHOLE
 from tui.model import dialogue as model
+from tui.screens.fold_pages import FollowPage
 from tui.screens.folding import FoldingPane
-from tui.screens.follow import FollowPage
 
 CLASSIC = GOLDEN / "k4_java_classic.pcap.zst"
 
@@ -37,7 +37,7 @@ def said(path: Path, stream: int, *words: str) -> list[str]:
 
 def spelled(pane: FoldingPane) -> list[str]:
     """All lines, without the marks of what unfolds."""
-    return ["".join(text for _, text in pane.spans(line))[2:] for line in range(pane.count)]
+    return ["".join(text for _, text in pane.get_spans(line))[2:] for line in range(pane.count)]
 
 
 def shown(found: Drive) -> list[str]:
@@ -45,7 +45,7 @@ def shown(found: Drive) -> list[str]:
 
 
 def in_sight(pane: FoldingPane) -> str:
-    return pane._strip(pane.cursor, "").text
+    return pane._make_line_strip(pane.cursor, "").text
 
 
 @driven(CLASSIC, size=(140, 50))
@@ -84,13 +84,13 @@ async def test_fields_unfold_in_place_and_enter_leads_to_the_message(found: Driv
     pane = there.pane
     assert pane.count == 4
     await found.press("j", "j", "space")
-    assert (pane.cursor, pane.spot) == (2, (2, 0))
+    assert (pane.cursor, pane.current_line) == (2, (2, 0))
     count = pane.count
     assert count > 10
     await found.press("l", "j")
-    assert pane.spot == (2, 2)
+    assert pane.current_line == (2, 2)
     await found.press("h")
-    assert pane.spot == (2, 0)
+    assert pane.current_line == (2, 0)
     await found.press("h")
     assert pane.count == 4
     await found.press("right", "right", "enter")
@@ -111,10 +111,10 @@ async def test_a_hidden_message_cannot_be_reached(found: Drive) -> None:
 async def test_all_unfold_where_somebody_looks_and_nothing_jumps(found: Drive) -> None:
     await found.press("v", "G")
     there = await opened(found)
-    pane, heads = there.pane, there._dialogue.accordion.heads  # type: ignore[union-attr]
+    pane, heads = there.pane, there._dialogue.fold_list.heads  # type: ignore[union-attr]
     assert heads > 10
     await found.press("G", "=")
-    few = there._dialogue.accordion.unfolded  # type: ignore[union-attr]
+    few = there._dialogue.fold_list.unfolded  # type: ignore[union-attr]
     assert 0 < len(few) < heads
     await found.press("G")
     assert pane.cursor == pane.count - 1
@@ -127,9 +127,9 @@ async def test_all_unfold_where_somebody_looks_and_nothing_jumps(found: Drive) -
             await found.press("k")
         else:
             pane._action_up()
-            pane.made(pane.size)
-    assert [text[2:] for text in seen[::-1]] == [pane._strip(line, "").text[2:] for line in range(pane.count)]
-    assert len(there._dialogue.accordion.unfolded) == heads  # type: ignore[union-attr]
+            pane.make_strips(pane.size)
+    assert [text[2:] for text in seen[::-1]] == [pane._make_line_strip(line, "").text[2:] for line in range(pane.count)]
+    assert len(there._dialogue.fold_list.unfolded) == heads  # type: ignore[union-attr]
 
 
 @driven(GOLDEN / "k4_java_txn.pcap.zst", size=(140, 30))
@@ -144,7 +144,7 @@ async def test_a_page_up_goes_over_what_it_unfolds(found: Drive) -> None:
         if not pane.cursor:
             break
         assert before[0] in shown(found), top
-    assert there._dialogue.accordion.height(0) is not None  # type: ignore[union-attr]
+    assert there._dialogue.fold_list.get_height(0) is not None  # type: ignore[union-attr]
 
 
 @driven(GOLDEN / "k4_java_txn.pcap.zst", size=(140, 30))
@@ -194,11 +194,11 @@ def test_long_messages_are_decoded_elsewhere(tmp_path: Path, monkeypatch: pytest
 async def test_another_size_keeps_the_place(found: Drive) -> None:
     there = await opened(found)
     await found.press("=", "pagedown", "pagedown")
-    spot = there.pane.spot
+    spot = there.pane.current_line
     for size in ((80, 24), (200, 60), (40, 8)):
         await found.pilot.resize_terminal(*size)
         await found.settle()
-        assert there.pane.spot == spot
+        assert there.pane.current_line == spot
         assert there.pane.top <= there.pane.cursor < there.pane.top + there.pane.inner.height
         assert {cell_len(line) for line in found.lines()} == {size[0]}
 
@@ -221,7 +221,7 @@ def test_while_rows_come_in() -> None:
         assert "(so far)" in found.lines()[0]
         os.write(end, WHOLE[PART:])
         os.close(end)
-        await found.until(lambda: not found.main.ingest.reading)
+        await found.until(lambda: not found.main.ingest.is_reading)
         await found.press("r")
         assert there.pane.count >= count
         assert "so far" not in found.lines()[0]

@@ -16,9 +16,9 @@ from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import metadata
-from tui.app import Window
+from tui.app import TuiApp
 from tui.inputs import StartOptions
-from tui.model import cells
+from tui.model import row_cells
 from tui.screens import detail_view, ingest
 
 WHOLE = KAFKA.read_bytes()
@@ -113,7 +113,7 @@ def test_small_blocks_give_the_same_lines() -> None:
 
     async def test(found: Drive) -> None:
         await found.press("=")
-        seen.append((found.text("list"), found.main.timeline.timeline.window(0, 2000)))
+        seen.append((found.text("list"), found.main.timeline.timeline.list_places(0, 2000)))
 
     drive(test, block=50)
     drive(test)
@@ -123,7 +123,7 @@ def test_small_blocks_give_the_same_lines() -> None:
 def test_what_is_no_capture_ends_it() -> None:
     async def whole(name: str) -> object:
         with Session([name]) as session:
-            window = Window(session, StartOptions("pipe"))
+            window = TuiApp(session, StartOptions("pipe"))
             async with window.run_test() as pilot:
                 while not window._exit:
                     await pilot.pause(0.01)
@@ -185,7 +185,7 @@ def test_a_partner_that_comes_late_leaves_the_tree_alone(monkeypatch: pytest.Mon
 
 
 def test_long_messages_are_decoded_beside_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cells, "LONG", 10_000)
+    monkeypatch.setattr(row_cells, "LONG", 10_000)
     monkeypatch.setattr(detail_view, "LONG", 10_000)
     long = metadata(1, "client", ["topic" * 6000])
     writes = [(CLIENT, metadata(0, "client", ["a"])), (CLIENT, long), (CLIENT, metadata(2, "client", ["b"]))]

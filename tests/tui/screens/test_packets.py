@@ -18,7 +18,7 @@ from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, metadata, write
 from tests.tui.screens.test_ingest import PART, WHOLE
 from tui.model import packets as model
-from tui.screens.packets import PacketsPage
+from tui.screens.fold_pages import PacketsPage
 
 REQUEST = metadata(1, "me", ["topic"])
 ANSWER = bytes.fromhex("00000010 00000001 00000000 ffffffff 00000000".replace(" ", ""))
@@ -34,7 +34,7 @@ async def opened(found: Drive) -> PacketsPage:
 
 
 async def unfolded(found: Drive, there: PacketsPage) -> None:
-    await found.until(lambda: not there._worker._wishes)
+    await found.until(lambda: not there._worker._tasks)
     await found.until(lambda: there._lines is not None and not there._lines._wished)
     await found.settle()
 
@@ -94,7 +94,7 @@ async def test_bytes_unfold_beneath_their_packet(found: Drive) -> None:
 
 
 def test_all_unfold_as_they_come_into_sight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "KEPT", 3)
+    monkeypatch.setattr(model, "KEPT_FRAMES", 3)
     long = metadata(1, "me", ["x" * 900])
     cut = [long[at : at + 60] for at in range(0, len(long), 60)]
     talk = Talk(((CLIENT, long),))
@@ -106,12 +106,12 @@ def test_all_unfold_as_they_come_into_sight(tmp_path: Path, monkeypatch: pytest.
         await found.press("=")
         await unfolded(found, there)
         assert there._lines is not None
-        few = len(there._lines.accordion.unfolded)
+        few = len(there._lines.fold_list.unfolded)
         assert 0 < few < len(cut)
         for _ in range(60):
             await found.press("pagedown")
             await unfolded(found, there)
-        assert len(there._lines.accordion.unfolded) == len(cut)
+        assert len(there._lines.fold_list.unfolded) == len(cut)
         assert len(there._lines._bytes) <= 3
         await found.press("g")
         await unfolded(found, there)

@@ -14,7 +14,7 @@ from analyzer.render.lines import plain
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.screens.test_ingest import PART, WHOLE
-from tui.screens.properties import PropertiesPage
+from tui.screens.page import PropertiesPage
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 
@@ -33,7 +33,7 @@ def test_as_info_prints_it(paths: tuple[Path, ...]) -> None:
     async def test(found: Drive) -> None:
         there = await opened(found)
         said = CliRunner().invoke(command, list(map(str, paths))).stdout.splitlines()
-        shown = [plain(entry.line) for entry in there.page.entries]
+        shown = [plain(entry.line) for entry in there.page.page_lines]
         assert shown[: len(said)] == said
         assert shown[len(said) + 1] == "the input:             has been read to its end"
         assert len(shown) == len(said) + 3
@@ -45,14 +45,14 @@ def test_as_info_prints_it(paths: tuple[Path, ...]) -> None:
 @driven(MIXED)
 async def test_enter_filters_by_a_protocol(found: Drive) -> None:
     there = await opened(found)
-    line = next(at for at, entry in enumerate(there.page.entries) if "zookeeper:" in plain(entry.line))
+    line = next(at for at, entry in enumerate(there.page.page_lines) if "zookeeper:" in plain(entry.line))
     await found.press("enter")
     assert found.window.screen is there
     await found.press(*["j"] * line, "enter")
     await found.filtered()
     assert found.window.screen is found.main
     assert found.main.filter.in_force is not None
-    assert (found.main.filter.in_force.text, found.main.filter.in_force.kept) == ('protocol == "zookeeper"', 209)
+    assert (found.main.filter.in_force.text, found.main.filter.in_force.matches) == ('protocol == "zookeeper"', 209)
 
 
 def test_while_packets_come_in() -> None:
@@ -63,9 +63,11 @@ def test_while_packets_come_in() -> None:
         assert "holds so far" in "\n".join(found.lines())
         os.write(end, WHOLE[PART:])
         os.close(end)
-        await found.until(lambda: not found.main.ingest.reading)
+        await found.until(lambda: not found.main.ingest.is_reading)
         await found.press("r")
-        await found.until(lambda: any("messages:              648" in plain(each.line) for each in there.page.entries))
+        await found.until(
+            lambda: any("messages:              648" in plain(each.line) for each in there.page.page_lines)
+        )
 
     reading, end = os.pipe()
     try:
@@ -80,7 +82,7 @@ def test_nothing_that_is_painted_acts(size: tuple[int, int], tmp_path: Path, mon
 
     async def test(found: Drive) -> None:
         there = await opened(found)
-        seen = "".join(there.page.line(line).text for line in range(there.page.count)) + "".join(found.lines())
+        seen = "".join(there.page.get_strip(line).text for line in range(there.page.count)) + "".join(found.lines())
         assert not acts(seen)
         assert "\\x1b[31m" in seen
         assert {cell_len(line) for line in found.lines()} == {size[0]}

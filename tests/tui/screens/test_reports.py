@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests.tui.driving import KAFKA, Drive, driven
 from tests.tui.screens.test_views import in_force, is_left, page, shown
-from tui.commands import examining
+from tui.commands import pages
 
 ENSEMBLE = KAFKA.with_name("zookeeper-ensemble.pcap.zst")
 
 
 @driven(ENSEMBLE)
 async def test_a_line_leads_to_its_messages(found: Drive) -> None:
-    examining.reports(found.main)
+    pages.open_reports(found.main)
     await found.settle()
     there = page(found)
     await found.until(lambda: there.maker.is_whole)
@@ -30,7 +30,7 @@ async def test_a_line_leads_to_its_messages(found: Drive) -> None:
 
 @driven()
 async def test_a_capture_that_tells_nothing(found: Drive) -> None:
-    examining.reports(found.main)
+    pages.open_reports(found.main)
     await found.settle()
     there = page(found)
     await found.until(lambda: there.maker.is_whole)

@@ -18,9 +18,9 @@ from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.screens.test_ingest import PART, WHOLE, pipe
 from tests.tui.test_filter import kept_by
 from tui.model import statistics
-from tui.model.leads import Shows
-from tui.model.views import Said, View, Work
-from tui.screens.views import ViewsPage
+from tui.model.leads import FilterLead
+from tui.model.views import TextView, View, ViewWork
+from tui.screens.views_page import ViewsPage
 
 MIXED = KAFKA.with_name("mixed.pcapng")
 SIZES = [(80, 24), (120, 40), (200, 60)]
@@ -73,9 +73,9 @@ CASES: Sequence[tuple[Sequence[str], str]] = [
 @driven(MIXED)
 async def test_enter_filters_by_what_the_line_stands_for(found: Drive, keys: tuple[str, ...], wanted: str) -> None:
     there = await opened(found, *keys)
-    item = there.pane.item
+    item = there.pane.current_line
     assert item is not None
-    assert item.lead == Shows(wanted)
+    assert item.lead == FilterLead(wanted)
     await found.press("enter")
     assert is_left(found)
     await found.filtered()
@@ -93,7 +93,7 @@ def test_the_filter_in_force_stays_and_only_what_it_keeps_is_counted() -> None:
         await opened(found, "s")
         assert f"Statistics of {kept} messages, of what fulfils kafka.Fetch or kafka.Heart" in found.lines()[0]
         await found.press("8")
-        while (item := page(found).pane.item) is not None and "REBALANCE" not in str(item.lead):
+        while (item := page(found).pane.current_line) is not None and "REBALANCE" not in str(item.lead):
             await found.press("j")
         await found.press("enter")
         await found.filtered()
@@ -170,10 +170,10 @@ async def test_sorted_by_keys_and_by_the_mouse(found: Drive) -> None:
     await found.pilot.click("#page-heads", offset=(head.index("p95"), 0))
     await found.settle()
     assert there.state.order.by == "p95"
-    key = there.pane.items[there.pane.cursor].key
+    key = there.pane.view_lines[there.pane.cursor].key
     await found.pilot.click("#page-heads", offset=(head.index("p95"), 0))
     await found.settle()
-    assert there.pane.items[there.pane.cursor].key == key
+    assert there.pane.view_lines[there.pane.cursor].key == key
     assert "p95▲" in shown(found, "page-heads")[0]
 
 
@@ -184,7 +184,7 @@ async def test_narrowed_as_it_is_typed(found: Drive) -> None:
     assert there.pane.count == 13 + 1
     await found.press("enter")
     assert found.window.screen is there
-    assert "13 of 37 have 29192" in there.pane.items[13].line[0][1]
+    assert "13 of 37 have 29192" in there.pane.view_lines[13].line[0][1]
     await found.press("escape")
     assert (found.window.screen is there, there.pane.count) == (True, 37 + 1)
     await found.press("slash", "x", "escape")
@@ -243,16 +243,16 @@ def test_any_size_and_any_name(size: tuple[int, int], tmp_path: Path) -> None:
 def test_keys_do_not_wait_for_what_is_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
     gate, works = Event(), []
 
-    def slow(session: Analysis, rows: Ints, work: Work) -> Iterator[list[View]]:
+    def slow(session: Analysis, rows: Ints, work: ViewWork) -> Iterator[list[View]]:
         works.append(work)
-        work.what = "topics"
-        work.looked(7, 10)
-        yield [Said(name, "not yet") for name in statistics.NAMES]
+        work.subject = "topics"
+        work.report_progress(7, 10)
+        yield [TextView(name, "not yet") for name in statistics.STATISTICS_VIEWS]
         gate.wait(30)
-        work.check()
+        work.raise_if_cancelled()
         raise AssertionError("somebody wanted it")
 
-    monkeypatch.setattr(statistics, "statistics_views", slow)
+    monkeypatch.setattr(statistics, "make_statistics_views", slow)
 
     async def test(found: Drive) -> None:
         await found.press("s")

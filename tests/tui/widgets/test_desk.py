@@ -11,9 +11,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tests.tui.driving import Drive, drive, driven
-from tui.model.arrangement import TOO_SMALL
-from tui.remembered import Remembered
-from tui.widgets.painted import Painted
+from tui.model.pane_layout import TOO_SMALL
+from tui.saved_state import SavedState
+from tui.widgets.painted import PaintedWidget
 
 
 def seen(found: Drive) -> dict[str, Region]:
@@ -29,7 +29,7 @@ def check_screen(found: Drive) -> None:
     painted = [
         geometry.region
         for widget, geometry in found.main._compositor.full_map.items()
-        if isinstance(widget, Painted) and geometry.region
+        if isinstance(widget, PaintedWidget) and geometry.region
     ]
     assert sum(region.area for region in painted) == size.area
     strips = found.main._compositor.render_strips()
@@ -90,7 +90,7 @@ async def test_keys_do_not_wait_for_what_those_before_them_did(found: Drive) -> 
         found.window.post_message(Key(key, key if len(key) == 1 else None))
     await found.settle()
     await found.until(lambda: list(seen(found)) == LIST)
-    assert found.main.desk.arrangement.hidden == {"tree", "hex"}
+    assert found.main.pane_area.arrangement.hidden == {"tree", "hex"}
     assert found.main.focused is found.main.timeline
 
 
@@ -257,7 +257,7 @@ async def test_a_move_without_a_button_lets_go(found: Drive) -> None:
 @driven()
 async def test_too_small_and_back(found: Drive) -> None:
     await found.press("tab", "down", "down")
-    before, field = seen(found), found.main.tree_pane.path()
+    before, field = seen(found), found.main.tree_pane.get_path()
     for size in ((19, 40), (200, 4), (12, 6), (1, 1)):
         await found.pilot.resize_terminal(*size)
         await found.settle()
@@ -274,7 +274,7 @@ async def test_too_small_and_back(found: Drive) -> None:
     await found.pilot.resize_terminal(140, 40)
     await found.settle()
     assert seen(found) == before
-    assert found.main.tree_pane.path() == field
+    assert found.main.tree_pane.get_path() == field
     assert found.main.focused is found.main.tree_pane
     check_screen(found)
 
@@ -318,7 +318,7 @@ async def test_a_paste_does_nothing(found: Drive, keys: str) -> None:
 
 
 def test_it_is_remembered() -> None:
-    remembered = Remembered()
+    saved_state = SavedState()
 
     async def first(found: Drive) -> None:
         await found.press("L", "L", "L", "ctrl+down", "2", "v")
@@ -338,7 +338,7 @@ def test_it_is_remembered() -> None:
 
     before: dict[str, Region] = {}
     for test in (first, second, third):
-        drive(test, remembered=remembered)
+        drive(test, saved_state=saved_state)
     assert list(before) == ["list", "hex"]
 
 

@@ -13,20 +13,20 @@ from analyzer.session import Session
 from tests.tui.driving import KAFKA
 from tests.tui.hostile import TEXTS, acts
 from tui import theme
-from tui.model.cells import Cells, RowCells, Said
-from tui.model.chosen import Chosen
-from tui.model.colouring import Colouring, rules_of
-from tui.model.timeline import Place
-from tui.model.times import Width
-from tui.widgets.cutting import fitted
-from tui.widgets.lines import Lines
-from tui.widgets.listing import LEAD, Columns, Look, Span, row_spans
+from tui.model.colour_rules import ColourRules, compile_rules
+from tui.model.drawing import fit_spans
+from tui.model.list_columns import ListColumns
+from tui.model.row_cells import BodyCells, CellReader, RowCells
+from tui.model.row_lines import RowLines
+from tui.model.row_spans import SIGN_CELLS, RowContext, Span, StandardColumns, make_row_spans
+from tui.model.timeline import ListPlace
+from tui.model.times import TimeWidth
 
-SAID = Said(None, "jg, may create", ())
+SAID = BodyCells(None, "jg, may create", ())
 ROW = RowCells(
     7, "2026-11-21T14:15:13.809123456Z", 3, "kafka", "request", "Metadata", 12, 44, 8, 1_500_000, "complete", SAID
 )
-COLUMNS = Columns.fitting(120, 600, Width(15, 6), streams=9)
+COLUMNS = StandardColumns.fit(120, 600, TimeWidth(15, 6), streams=9)
 
 
 def text(spans: list[Span]) -> str:
@@ -38,39 +38,51 @@ def styles(spans: list[Span]) -> set[str]:
 
 
 LEADS = {
-    "nothing": (Look("14:15"), "   "),
-    "partner": (Look("14:15", partner=True), " ◂ "),
-    "marked": (Look("14:15", marked=True), " ● "),
-    "marked partner": (Look("14:15", partner=True, marked=True), " ◆ "),
-    "a rule": (Look("14:15", rule=("slow", "~")), "  ~"),
-    "all": (Look("14:15", partner=True, marked=True, rule=("slow", "~")), " ◆~"),
+    "nothing": (RowContext("14:15"), "   "),
+    "partner": (RowContext("14:15", partner=True), " ◂ "),
+    "marked": (RowContext("14:15", marked=True), " ● "),
+    "marked partner": (RowContext("14:15", partner=True, marked=True), " ◆ "),
+    "a rule": (RowContext("14:15", rule=("slow", "~")), "  ~"),
+    "all": (RowContext("14:15", partner=True, marked=True, rule=("slow", "~")), " ◆~"),
 }
 
 
 @pytest.mark.parametrize("case", LEADS)
 def test_the_first_cells_are_signs(case: str) -> None:
     look, signs = LEADS[case]
-    line = text(row_spans(ROW, COLUMNS, look))
-    assert line[:LEAD] == signs
-    assert line[LEAD:].split() == ["7", "14:15", "3", ">", "Metadata", "v12", "44", "1.5ms", "jg,", "may", "create"]
+    line = text(make_row_spans(ROW, COLUMNS, look))
+    assert line[:SIGN_CELLS] == signs
+    assert line[SIGN_CELLS:].split() == [
+        "7",
+        "14:15",
+        "3",
+        ">",
+        "Metadata",
+        "v12",
+        "44",
+        "1.5ms",
+        "jg,",
+        "may",
+        "create",
+    ]
 
 
 def test_a_rule_s_sign_is_not_said_twice() -> None:
-    row = RowCells(*[getattr(ROW, name) for name in RowCells.__slots__[:-1]], Said("BAD", "", ()))
-    assert text(row_spans(row, COLUMNS, Look("", rule=("error", "!"))))[:LEAD] == "!  "
-    assert text(row_spans(row, COLUMNS, Look("", rule=("mine", "m"))))[:LEAD] == "! m"
+    row = RowCells(*[getattr(ROW, name) for name in RowCells.__slots__[:-1]], BodyCells("BAD", "", ()))
+    assert text(make_row_spans(row, COLUMNS, RowContext("", rule=("error", "!"))))[:SIGN_CELLS] == "!  "
+    assert text(make_row_spans(row, COLUMNS, RowContext("", rule=("mine", "m"))))[:SIGN_CELLS] == "! m"
 
 
 def test_a_rule_paints_the_words_and_leaves_the_figures() -> None:
-    plain, ruled = (row_spans(ROW, COLUMNS, Look("14:15", rule=rule)) for rule in (None, ("slow", "~")))
+    plain, ruled = (make_row_spans(ROW, COLUMNS, RowContext("14:15", rule=rule)) for rule in (None, ("slow", "~")))
     assert styles(ruled) == {"slow", "dim", "text"}
     assert [style for style, said in ruled if "Metadata" in said or "may create" in said] == ["slow", "slow"]
     assert styles(plain) == {"dim", "request", "text", "value"}
 
 
 def test_what_is_ignored_says_so() -> None:
-    row = RowCells(*[getattr(ROW, name) for name in RowCells.__slots__[:-1]], Said("BAD", "secret", ()))
-    line = text(row_spans(row, COLUMNS, Look("", ignored=True)))
+    row = RowCells(*[getattr(ROW, name) for name in RowCells.__slots__[:-1]], BodyCells("BAD", "secret", ()))
+    line = text(make_row_spans(row, COLUMNS, RowContext("", ignored=True)))
     assert line.rstrip().endswith("ignored")
     assert "secret" not in line
     assert "BAD" not in line
@@ -80,16 +92,16 @@ def test_what_is_ignored_says_so() -> None:
 @pytest.mark.parametrize(("room", "where"), [(120, "time"), (50, "info")])
 def test_a_reference_says_so_where_there_is_no_time_too(room: int, where: str) -> None:
     cells = 15 if room == 120 else 0
-    columns = Columns.fitting(room, 600, Width(cells, 6 if cells else 0))
-    line = text(row_spans(ROW, columns, Look("*REF*" if cells else "", referred=True)))
+    columns = StandardColumns.fit(room, 600, TimeWidth(cells, 6 if cells else 0))
+    line = text(make_row_spans(ROW, columns, RowContext("*REF*" if cells else "", referred=True)))
     assert line.count("*REF*") == 1
     assert (line.index("*REF*") > line.index("Metadata")) is (where == "info")
 
 
 @pytest.mark.parametrize("width", [30, 44, 60, 64, 80, 90, 100, 160])
 def test_heads_stand_above_their_columns(width: int) -> None:
-    columns = Columns.fitting(width, 600, Width(15 if width >= 64 else 0, 6), streams=9)
-    head, line = "▌" + columns.head(), text(row_spans(ROW, columns, Look("14:15:13.809123")))
+    columns = StandardColumns.fit(width, 600, TimeWidth(15 if width >= 64 else 0, 6), streams=9)
+    head, line = "▌" + columns.make_head(), text(make_row_spans(ROW, columns, RowContext("14:15:13.809123")))
     assert head.index("No.") + 3 == line.index("7") + 1
     assert head.index("Operation") == line.index("Metadata")
     assert head.index("Latency") + 7 == line.index("1.5ms") + 5
@@ -104,24 +116,26 @@ def session() -> Iterator[Session]:
         yield found.load()
 
 
-def places(*rows: int) -> list[Place]:
-    return [Place(-1), *(Place(0, row) for row in rows)]
+def places(*rows: int) -> list[ListPlace]:
+    return [ListPlace(-1), *(ListPlace(0, row) for row in rows)]
 
 
 def test_a_background_covers_the_line_but_not_the_cursor(session: Session) -> None:
-    palette = theme.palette("dark")
-    rules, _ = rules_of((ColorRule("all", "length > 0", "white on red"), ColorRule("no", "length < 0", "blue")), {})
+    palette = theme.make_palette("dark")
+    rules, _ = compile_rules(
+        (ColorRule("all", "length > 0", "white on red"), ColorRule("no", "length < 0", "blue")), {}
+    )
     for rule in rules:
-        palette.add(rule.style, rule.words)
-    lines = Lines(session, Cells(session), palette.covers)
-    lines.colouring = Colouring(session, rules)
-    columns = lines.columns(120, 648, 0)
-    (line,) = lines.read(places(5), columns).values()
+        palette.add_style(rule.style, rule.words)
+    lines = RowLines(session, CellReader(session), palette.has_background)
+    lines.colour_rules = ColourRules(session, rules)
+    columns = lines.fit_columns(120, 648, 0)
+    (line,) = lines.make_lines(places(5), columns).values()
     assert [style for style, _ in line.spans] == ["rule-0"]
-    assert "rule-0" not in styles([span for span in line.over if span[1].strip() != "a"])
-    assert text(line.over) == text(line.spans)
+    assert "rule-0" not in styles([span for span in line.cursor_spans if span[1].strip() != "a"])
+    assert text(line.cursor_spans) == text(line.spans)
     lines.marks.ignored.add(5)
-    (line,) = lines.read(places(5), columns).values()
+    (line,) = lines.make_lines(places(5), columns).values()
     assert "rule-0" not in styles(line.spans)
 
 
@@ -135,20 +149,20 @@ NAMES = (
 
 @pytest.mark.parametrize("names", NAMES)
 def test_chosen_columns_are_aligned(session: Session, names: tuple[str, ...]) -> None:
-    lines = Lines(session, Cells(session), lambda _: False)
-    lines.chosen = chosen = Chosen(session, names, Limits())
+    lines = RowLines(session, CellReader(session), lambda _: False)
+    lines.custom_columns = chosen = ListColumns(session, names, Limits())
     rows = tuple(range(0, 600, 13))
     for _ in range(2):
-        columns = lines.columns(160, 648, 37)
-        read = lines.read(places(*rows), columns)
-        for want in lines.wants(rows):
+        columns = lines.fit_columns(160, 648, 37)
+        read = lines.make_lines(places(*rows), columns)
+        for want in lines.list_requests(rows):
             want.work()()
-    lines.widened = False
-    columns = lines.columns(160, 648, 37)
-    read = lines.read(places(*rows), columns)
-    assert not lines.widened
-    head = "▌" + columns.head()
-    found = chosen.texts(rows)
+    lines.has_widened = False
+    columns = lines.fit_columns(160, 648, 37)
+    read = lines.make_lines(places(*rows), columns)
+    assert not lines.has_widened
+    head = "▌" + columns.make_head()
+    found = chosen.read_texts(rows)
     for number, texts in zip(rows, found, strict=True):
         line = text(read[number].spans)
         for column in chosen.columns:
@@ -162,14 +176,14 @@ def test_chosen_columns_are_aligned(session: Session, names: tuple[str, ...]) ->
 
 
 def test_hostile_texts_stay_in_their_columns(session: Session) -> None:
-    lines = Lines(session, Cells(session), lambda _: False)
-    lines.chosen = chosen = Chosen(session, ["number", "client", "kafka.topic", "length"], Limits())
+    lines = RowLines(session, CellReader(session), lambda _: False)
+    lines.custom_columns = chosen = ListColumns(session, ["number", "client", "kafka.topic", "length"], Limits())
     for hostile in TEXTS:
         chosen.widths = [3, 6, 11, 6]
-        chosen.take(chosen.edition, {0: (hostile,), 1: ("topic",)})
+        chosen.add_fields(chosen.edition, {0: (hostile,), 1: ("topic",)})
         for _ in range(2):
-            read = lines.read(places(0, 1), lines.columns(120, 648, 0))
-        made = [text([*fitted(line.spans, 120)]) for line in read.values()]
+            read = lines.make_lines(places(0, 1), lines.fit_columns(120, 648, 0))
+        made = [text([*fit_spans(line.spans, 120)]) for line in read.values()]
         assert all(cell_len(line) == 120 and not acts(line) for line in made)
         ends = [cell_len(line.rstrip()) for line in made]
         assert ends[0] == ends[1]

@@ -10,16 +10,16 @@ from rich.style import Style
 
 from tests.tui.hostile import TEXTS, acts, random_texts
 from tui import theme
-from tui.widgets.cutting import cut
-from tui.widgets.paint import overlaid, strip
+from tui.model.drawing import cut_text
+from tui.widgets.painted import make_strip, overlay_strip
 
-STYLES = theme.palette("dark").styles
+STYLES = theme.make_palette("dark").styles
 
 
 @pytest.mark.parametrize("width", [0, 1, 2, 3, 7, 40, 200])
 def test_hostile_texts(width: int) -> None:
     for text in (*TEXTS, *random_texts(100, 60), "x" * 1_000_000, "漢" * 300_000):
-        line = strip([("name", text), ("value", text)], width, STYLES, STYLES["cursor"])
+        line = make_strip([("name", text), ("value", text)], width, STYLES, STYLES["cursor"])
         assert line.cell_length == cell_len(line.text) == width
         assert not acts(line.text)
 
@@ -27,20 +27,20 @@ def test_hostile_texts(width: int) -> None:
 @pytest.mark.slow
 def test_many_and_long_ones() -> None:
     for text in random_texts(2000, 4096):
-        line = strip([("value", text)], 60, STYLES)
+        line = make_strip([("value", text)], 60, STYLES)
         assert cell_len(line.text) == 60
         assert not acts(line.text)
 
 
 @given(text=st.text(), width=st.integers(0, 30))
 def test_any_text(text: str, width: int) -> None:
-    line = strip([("", text)], width, STYLES)
+    line = make_strip([("", text)], width, STYLES)
     assert cell_len(line.text) == width
     assert not acts(line.text)
 
 
 def test_markup_stays_text() -> None:
-    assert strip([("", "[/red][@click=app.quit]x")], 30, STYLES).text.rstrip() == "[/red][@click=app.quit]x"
+    assert make_strip([("", "[/red][@click=app.quit]x")], 30, STYLES).text.rstrip() == "[/red][@click=app.quit]x"
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,12 @@ def test_markup_stays_text() -> None:
     [("abc", 5, "abc  "), ("abc", 3, "abc"), ("abcd", 3, "ab…"), ("漢字", 3, "漢…"), ("漢字", 2, " …"), ("a", 0, "")],
 )
 def test_cut(text: str, width: int, expected: str) -> None:
-    assert cut(text, width) == expected
+    assert cut_text(text, width) == expected
 
 
 def test_a_style_is_laid_over_some_cells() -> None:
     over = Style.parse("reverse")
-    line = overlaid(strip([("", "abcdef")], 6, STYLES), [(1, 3), (5, 6), (9, 10)], over)
+    line = overlay_strip(make_strip([("", "abcdef")], 6, STYLES), [(1, 3), (5, 6), (9, 10)], over)
     assert line.text == "abcdef"
     marked = "".join(segment.text for segment in line if segment.style is not None and segment.style.reverse)
     assert marked == "bcf"

@@ -1,21 +1,158 @@
-"""The records of batches: plain.py reads them one by one, bulk.py many at once.
+"""The records of a batch, one by one, as dicts.
 
-Theory. NumPy has its price for each call, and a far higher one for being loaded. So few records are read plainly, and
-all of them where NumPy is not there already: a command that decodes one message does not wait for it. What is read is
-the same.
+Facts (protocol guide, "Record"). A record is a varint of its length, attributes that say nothing yet, and varints:
+timestamp and offset relative to the batch's, key and value behind their lengths, a count of headers, and in each of
+them a key and a value; -1 is the length of null, which a header's key must not be.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from dissectors.kafka.records.batches.plain import Head, rows
 from dissectors.wire.flat import FlatRows, Table
-from dissectors.wire.varint import Unfit
+from dissectors.wire.varint import Unfit, uvarint, uvarlong, zigzag
 
-_WORTH_BULK = 80
+RECORD_MINIMUM = 7
+FAR = 1 << 62
+"""Beyond this, sums could leave 64 bits, and wrap around; nobody's offsets or times do."""
+
+
+class Head(NamedTuple):
+    """What a batch's header says of its records. append_time: the time of all of them, where the log set it."""
+
+    total: int
+    base: int
+    first_time: int
+    append_time: int | None
+
+
+def read_rows(d: bytes, p: int, end: int, head: Head) -> FlatRows:  # noqa: C901
+    """The records of a batch, in d from p to end. Raises one of emit.FAILURES where they are broken in any way.
+
+    Long and flat on purpose: varints of one and two bytes, nearly all of them, are read in line, since a call for each
+    would take three times as long.
+    """
+    count, base, first_time, append_time = head
+    if count * RECORD_MINIMUM > end - p:
+        raise Unfit
+    records = FlatRows()
+    for _ in range(count):
+        n = d[p]
+        p += 1
+        if n > 127:
+            m = d[p]
+            p += 1
+            if m < 128:
+                n += (m << 7) - 128
+            else:
+                n, p = uvarint(d, p - 2)
+        stop = p + (n >> 1)
+        if n & 1:
+            raise Unfit
+        p += 1
+        n = d[p]
+        p += 1
+        if n > 127:
+            n, p = uvarlong(d, p - 1)
+            if n > FAR:
+                raise Unfit
+        time = first_time + ((n >> 1) ^ -(n & 1)) if append_time is None else append_time
+        n = d[p]
+        p += 1
+        if n > 127:
+            m = d[p]
+            p += 1
+            if m < 128:
+                n += (m << 7) - 128
+            else:
+                n, p = uvarint(d, p - 2)
+        offset = base + ((n >> 1) ^ -(n & 1))
+        n = d[p]
+        p += 1
+        if n == 1:
+            key = None
+        else:
+            if n > 127:
+                n, p = uvarint(d, p - 1)
+            if n & 1:
+                raise Unfit
+            q = p + (n >> 1)
+            key = d[p:q]
+            p = q
+        n = d[p]
+        p += 1
+        if n == 1:
+            value = None
+        else:
+            if n > 127:
+                m = d[p]
+                p += 1
+                if m < 128:
+                    n += (m << 7) - 128
+                else:
+                    n, p = uvarint(d, p - 2)
+            if n & 1:
+                raise Unfit
+            q = p + (n >> 1)
+            value = d[p:q]
+            p = q
+        if d[p]:
+            headers, p = _short_headers(d, p, stop) or _headers(d, p, stop)
+        else:
+            headers = []
+            p += 1
+        if p != stop or p > end:
+            raise Unfit
+        records.append({"offset": offset, "timestamp": time, "key": key, "value": value, "headers": headers})
+    if p != end:
+        raise Unfit
+    return records
+
+
+def _short_headers(d: bytes, p: int, stop: int) -> tuple[list[dict[str, Any]], int] | None:
+    """Headers of which each number fits into one byte and no value is null, as nearly all are; None for others."""
+    n = d[p]
+    if n > 127 or n & 1 or n > stop - p:
+        return None
+    headers = []
+    for _ in range(n >> 1):
+        n = d[p + 1]
+        p += 2
+        q = p + (n >> 1)
+        m = d[q]
+        end = q + (m >> 1)
+        if n > 127 or m > 127 or n & 1 or m & 1 or end >= stop:
+            return None
+        headers.append({"key": d[p:q].decode(), "value": d[q + 1 : end + 1]})
+        p = end
+    return headers, p + 1
+
+
+def _headers(data: bytes, at: int, stop: int) -> tuple[list[dict[str, Any]], int]:
+    headers: list[dict[str, Any]] = []
+    unsigned, at = uvarint(data, at)
+    count = zigzag(unsigned)
+    if not 0 <= count * 2 <= stop - at:
+        raise Unfit
+    for _ in range(count):
+        unsigned, at = uvarint(data, at)
+        if unsigned & 1:
+            raise Unfit
+        end = at + (unsigned >> 1)
+        key = data[at:end].decode()
+        unsigned, at = uvarint(data, end)
+        size = zigzag(unsigned)
+        if size < -1:
+            raise Unfit
+        end = at + max(size, 0)
+        headers.append({"key": key, "value": None if size < 0 else data[at:end]})
+        at = end
+    return headers, at
+
+
+_WORTH_A_ROUND = 80
 """Records that NumPy takes as long for, reading and writing, as for one by one."""
 
 
@@ -28,13 +165,15 @@ class Batch(NamedTuple):
     head: Head
 
 
-def read(batches: Sequence[Batch]) -> Sequence[FlatRows | Table]:
+def read_batches(batches: Sequence[Batch]) -> Sequence[FlatRows | Table]:
     """The records of each batch of a message. Raises one of emit.FAILURES where any are broken."""
-    if sum(batch.head.total for batch in batches) >= _WORTH_BULK and "numpy" in sys.modules:
-        from dissectors.kafka.records.batches.bulk import tables
+    if sum(batch.head.total for batch in batches) >= _WORTH_A_ROUND and "numpy" in sys.modules:
+        from dissectors.kafka.records.batches.fast_path import read_tables
 
         try:
-            return tables([memoryview(data)[at:end] for data, at, end, _ in batches], [batch.head for batch in batches])
+            return read_tables(
+                [memoryview(data)[at:end] for data, at, end, _ in batches], [batch.head for batch in batches]
+            )
         except (Unfit, IndexError, UnicodeDecodeError):
             pass  # broken, or odd: one by one it shows
-    return [rows(*batch) for batch in batches]
+    return [read_rows(*batch) for batch in batches]

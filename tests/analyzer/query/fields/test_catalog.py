@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.query.fields.catalog import UnknownField, every, find, near, resolve
-from analyzer.query.fields.path import AliasField, BodyField, Key, Kind, ShortField
+from analyzer.query.fields.path import AliasedField, AliasField, BodyField, Key, Kind
 from dissectors.api import Role
 
 ASKING, ANSWER, ALL = frozenset(Role) - {Role.RESPONSE}, frozenset({Role.RESPONSE}), None
@@ -71,7 +71,7 @@ def test_a_path_may_end_at_an_operation_a_side_or_a_protocol() -> None:
 
 def test_what_is_asked_of_any_message_and_what_others_call_things() -> None:
     topic, key, correlation = resolve(["kafka.topic", "kafka.api_key", "kafka.correlation_id"])
-    assert isinstance(topic.origin, ShortField)
+    assert isinstance(topic.origin, AliasedField)
     assert (topic.kind, topic.repeated) == (Kind.TEXT, True)
     for alias, means in ((key, "code"), (correlation, "correlation")):
         assert isinstance(alias.origin, AliasField)

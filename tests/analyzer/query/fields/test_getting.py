@@ -1,4 +1,4 @@
-"""Shorts that other messages explain, or a field beside them: a topic by a connection's number, a group by its type."""
+"""Aliases that other messages explain, or a field beside: a topic by a connection's number, a group by its type."""
 
 from __future__ import annotations
 

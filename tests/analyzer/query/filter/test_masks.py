@@ -96,7 +96,7 @@ def test_bodies_of_a_stream_are_filtered_as_those_of_a_file(streamed: Captured) 
     for text in FILTERS:
         fields = {field.name for field in compiled(text).fields}
         if fields & LATER or any(name.count(".") == 1 and name[0] in "kzpr" for name in fields):
-            continue  # what shorts inherit and ids are called, a stream may know later
+            continue  # what field aliases inherit and ids are called, a stream may know later
         rows = whole.all_rows
         assert compiled(text).mask(streamed.reader, rows).tolist() == compiled(text).mask(whole.reader, rows).tolist()
 

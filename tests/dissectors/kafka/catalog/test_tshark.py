@@ -24,7 +24,7 @@ from analyzer.decode.rows import Rows
 from analyzer.query.filter import compiled
 from analyzer.session import Session
 from dissectors.api import Context, Role
-from dissectors.kafka.catalog.tshark import aliases
+from dissectors.kafka.catalog.field_aliases import aliases
 from dissectors.kafka.schemas import apis
 
 ROOT = Path(__file__).parents[4]

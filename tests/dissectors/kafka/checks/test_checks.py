@@ -10,9 +10,7 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
-from dissectors.kafka.checks.clocks import Clocks
-from dissectors.kafka.checks.sequences import Sequences
-from dissectors.kafka.checks.sessions import Sessions
+from dissectors.kafka.checks import ClockCheck, FetchSessionCheck, SequenceCheck
 from tests.dissectors.checking import see, show, show_anything
 
 NOW = 1_795_000_000_000
@@ -71,83 +69,103 @@ def wrapped(own: int, *inner: int) -> MessageEvent:
 
 
 CASES: dict[str, tuple[type[Check], list[MessageEvent], str | None]] = {
-    "numbers go on": (Sequences, [produce(batch(0)), produce(batch(10))], None),
-    "the first one is taken as it is": (Sequences, [produce(batch(500))], None),
-    "several batches of one request": (Sequences, [produce(batch(0), batch(10)), produce(batch(20))], None),
-    "numbers go on at 0": (Sequences, [produce(batch(LAST - 4, 5)), produce(batch(0))], None),
-    "numbers go on behind 0": (Sequences, [produce(batch(LAST - 4, 10)), produce(batch(5))], None),
-    "sent again": (Sequences, [produce(batch(0)), produce(batch(10)), produce(batch(0))], "sends sequence 0 again"),
+    "numbers go on": (SequenceCheck, [produce(batch(0)), produce(batch(10))], None),
+    "the first one is taken as it is": (SequenceCheck, [produce(batch(500))], None),
+    "several batches of one request": (SequenceCheck, [produce(batch(0), batch(10)), produce(batch(20))], None),
+    "numbers go on at 0": (SequenceCheck, [produce(batch(LAST - 4, 5)), produce(batch(0))], None),
+    "numbers go on behind 0": (SequenceCheck, [produce(batch(LAST - 4, 10)), produce(batch(5))], None),
+    "sent again": (SequenceCheck, [produce(batch(0)), produce(batch(10)), produce(batch(0))], "sends sequence 0 again"),
     "too old to know": (
-        Sequences,
+        SequenceCheck,
         [*(produce(batch(number * 10)) for number in range(6)), produce(batch(0))],
         "goes back 60 records: sequence 0 where 60 is next",
     ),
-    "a hole": (Sequences, [produce(batch(0)), produce(batch(20))], "skips 10 records: sequence 20 where 10 is next"),
-    "after a hole": (Sequences, [produce(batch(0)), produce(batch(20)), produce(batch(30))], None),
-    "a hole at the end of numbers": (Sequences, [produce(batch(LAST - 9, 10)), produce(batch(3))], "skips 3 records"),
-    "another partition": (Sequences, [produce(batch(0)), produce(batch(77), partition=1)], None),
-    "another topic": (Sequences, [produce(batch(0)), produce(batch(77), topic="u")], None),
-    "another producer": (Sequences, [produce(batch(0)), produce(batch(77, producer=8))], None),
-    "an epoch begins": (Sequences, [produce(batch(50)), produce(batch(0, epoch=1))], None),
-    "an epoch begins late": (Sequences, [produce(batch(0)), produce(batch(5, epoch=1))], "begins with sequence 5"),
-    "an old epoch": (Sequences, [produce(batch(0, epoch=2)), produce(batch(10, epoch=1))], "behind epoch 2"),
-    "a hole where bytes were lost": (Sequences, [produce(batch(0)), lossy(produce(batch(20)))], None),
+    "a hole": (
+        SequenceCheck,
+        [produce(batch(0)), produce(batch(20))],
+        "skips 10 records: sequence 20 where 10 is next",
+    ),
+    "after a hole": (SequenceCheck, [produce(batch(0)), produce(batch(20)), produce(batch(30))], None),
+    "a hole at the end of numbers": (
+        SequenceCheck,
+        [produce(batch(LAST - 9, 10)), produce(batch(3))],
+        "skips 3 records",
+    ),
+    "another partition": (SequenceCheck, [produce(batch(0)), produce(batch(77), partition=1)], None),
+    "another topic": (SequenceCheck, [produce(batch(0)), produce(batch(77), topic="u")], None),
+    "another producer": (SequenceCheck, [produce(batch(0)), produce(batch(77, producer=8))], None),
+    "an epoch begins": (SequenceCheck, [produce(batch(50)), produce(batch(0, epoch=1))], None),
+    "an epoch begins late": (SequenceCheck, [produce(batch(0)), produce(batch(5, epoch=1))], "begins with sequence 5"),
+    "an old epoch": (SequenceCheck, [produce(batch(0, epoch=2)), produce(batch(10, epoch=1))], "behind epoch 2"),
+    "a hole where bytes were lost": (SequenceCheck, [produce(batch(0)), lossy(produce(batch(20)))], None),
     "behind where bytes were lost": (
-        Sequences,
+        SequenceCheck,
         [produce(batch(0)), lossy(produce(batch(20))), lossy(produce(batch(40)))],
         "skips 10 records",
     ),
-    "a hole on another connection": (Sequences, [produce(batch(0)), produce(batch(20))._replace(stream=2)], None),
+    "a hole on another connection": (SequenceCheck, [produce(batch(0)), produce(batch(20))._replace(stream=2)], None),
     "sent again on another connection": (
-        Sequences,
+        SequenceCheck,
         [produce(batch(0)), produce(batch(0))._replace(stream=2)],
         "sends sequence 0 again: a retry",
     ),
-    "before all that is known": (Sequences, [produce(batch(500)), produce(batch(0))], None),
-    "sent again in parts": (Sequences, [produce(batch(0)), produce(batch(0, 4))], "again, in a smaller batch"),
-    "the second part": (Sequences, [produce(batch(0)), produce(batch(0, 4)), produce(batch(4, 6))], None),
-    "two clusters": (Sequences, [produce(batch(0)), at("b", produce(batch(0)))], None),
-    "a partition that moved": (Sequences, [produce(batch(0)), at("b", produce(batch(10))), produce(batch(50))], None),
+    "before all that is known": (SequenceCheck, [produce(batch(500)), produce(batch(0))], None),
+    "sent again in parts": (SequenceCheck, [produce(batch(0)), produce(batch(0, 4))], "again, in a smaller batch"),
+    "the second part": (SequenceCheck, [produce(batch(0)), produce(batch(0, 4)), produce(batch(4, 6))], None),
+    "two clusters": (SequenceCheck, [produce(batch(0)), at("b", produce(batch(0)))], None),
+    "a partition that moved": (
+        SequenceCheck,
+        [produce(batch(0)), at("b", produce(batch(10))), produce(batch(50))],
+        None,
+    ),
     "an old epoch, and another cluster in between": (
-        Sequences,
+        SequenceCheck,
         [produce(batch(0, epoch=2)), at("b", produce(batch(0))), produce(batch(10, epoch=1))],
         "behind epoch 2",
     ),
-    "an old epoch of another cluster": (Sequences, [produce(batch(0, epoch=2)), at("b", produce(batch(10)))], None),
-    "an epoch begins late behind lost bytes": (Sequences, [produce(batch(0)), lossy(produce(batch(5, epoch=1)))], None),
+    "an old epoch of another cluster": (SequenceCheck, [produce(batch(0, epoch=2)), at("b", produce(batch(10)))], None),
+    "an epoch begins late behind lost bytes": (
+        SequenceCheck,
+        [produce(batch(0)), lossy(produce(batch(5, epoch=1)))],
+        None,
+    ),
     "transactions by name": (
-        Sequences,
+        SequenceCheck,
         [produce(batch(0, epoch=2)), named(produce(batch(10, epoch=1)))],
         "t[0]: producer 7 (producer of 7), epoch 1, writes",
     ),
-    "topics by name": (Clocks, [named(by_id(times(NOW + 3 * DAY, NOW + 3 * DAY)))], "topic of AAA[0]: a record's"),
-    "no producer": (Sequences, [produce(batch(-1, producer=-1)), produce(batch(-1, producer=-1))], None),
-    "a batch that was not read": (Sequences, [produce({"partial": True, "length": 5})], None),
-    "epochs count": (Sessions, [*fetched(9, (0, 0)), fetch(9, 1), fetch(9, 2)], None),
-    "an epoch is left out": (Sessions, [fetch(9, 5), fetch(9, 7)], "session 9 is used with epoch 7 where 6 is next"),
-    "epochs that were lost": (Sessions, [fetch(9, 5), lossy(fetch(9, 9)), lossy(fetch(9, 10))], None),
-    "an epoch comes twice": (Sessions, [fetch(9, 5), fetch(9, 5)], "with epoch 5 where 6 is next"),
-    "not from the beginning": (Sessions, [*fetched(9, (0, 0)), fetch(9, 2)], "with epoch 2 where 1 is next"),
-    "epochs go on at 1": (Sessions, [fetch(9, LAST), fetch(9, 1)], None),
-    "ended and begun": (Sessions, [fetch(9, 5), fetch(9, -1), *fetched(9, (0, 0)), fetch(9, 1)], None),
-    "another connection": (Sessions, [fetch(9, 5), fetch(9, 9, stream=2)], None),
-    "no session": (Sessions, [*fetched(0, (0, 0))], "the broker gives no fetch session"),
-    "no session, told once": (Sessions, [*fetched(0, (0, 0)), *fetched(0, (0, 0))], None),
-    "none was asked for": (Sessions, [*fetched(0, None)], None),
-    "an error": (Sessions, [*fetched(0, (0, 0), 71)], None),
-    "no such field": (Sessions, [see("kafka", Context(Role.REQUEST, 1, 4), {})], None),
-    "in time": (Clocks, [times(NOW - DAY, NOW + 60_000)], None),
-    "ahead": (Clocks, [times(NOW, NOW + 3 * DAY)], "a record's time is 3 days ahead of the capture's"),
-    "a little ahead": (Clocks, [times(NOW, NOW + 4_000_000)], "66 minutes ahead"),
-    "behind": (Clocks, [times(NOW - 400 * DAY, NOW)], "400 days before"),
-    "microseconds": (Clocks, [times(NOW * 1000, NOW * 1000)], "years ahead"),
-    "seconds": (Clocks, [times(NOW // 1000, NOW // 1000)], "56 years before"),
-    "no time": (Clocks, [times(-1, -1)], None),
-    "one message": (Clocks, [produce({"timestamp": NOW + 9 * DAY})], "9 days ahead"),
-    "compressed messages": (Clocks, [wrapped(NOW, NOW - 400 * DAY, NOW)], "400 days before"),
-    "compressed messages ahead": (Clocks, [wrapped(NOW, NOW, NOW + 3 * DAY)], "3 days ahead"),
-    "compressed messages in time": (Clocks, [wrapped(NOW, NOW - DAY, -1)], None),
-    "no times in its format": (Clocks, [produce({"magic": 0})], None),
+    "topics by name": (ClockCheck, [named(by_id(times(NOW + 3 * DAY, NOW + 3 * DAY)))], "topic of AAA[0]: a record's"),
+    "no producer": (SequenceCheck, [produce(batch(-1, producer=-1)), produce(batch(-1, producer=-1))], None),
+    "a batch that was not read": (SequenceCheck, [produce({"partial": True, "length": 5})], None),
+    "epochs count": (FetchSessionCheck, [*fetched(9, (0, 0)), fetch(9, 1), fetch(9, 2)], None),
+    "an epoch is left out": (
+        FetchSessionCheck,
+        [fetch(9, 5), fetch(9, 7)],
+        "session 9 is used with epoch 7 where 6 is next",
+    ),
+    "epochs that were lost": (FetchSessionCheck, [fetch(9, 5), lossy(fetch(9, 9)), lossy(fetch(9, 10))], None),
+    "an epoch comes twice": (FetchSessionCheck, [fetch(9, 5), fetch(9, 5)], "with epoch 5 where 6 is next"),
+    "not from the beginning": (FetchSessionCheck, [*fetched(9, (0, 0)), fetch(9, 2)], "with epoch 2 where 1 is next"),
+    "epochs go on at 1": (FetchSessionCheck, [fetch(9, LAST), fetch(9, 1)], None),
+    "ended and begun": (FetchSessionCheck, [fetch(9, 5), fetch(9, -1), *fetched(9, (0, 0)), fetch(9, 1)], None),
+    "another connection": (FetchSessionCheck, [fetch(9, 5), fetch(9, 9, stream=2)], None),
+    "no session": (FetchSessionCheck, [*fetched(0, (0, 0))], "the broker gives no fetch session"),
+    "no session, told once": (FetchSessionCheck, [*fetched(0, (0, 0)), *fetched(0, (0, 0))], None),
+    "none was asked for": (FetchSessionCheck, [*fetched(0, None)], None),
+    "an error": (FetchSessionCheck, [*fetched(0, (0, 0), 71)], None),
+    "no such field": (FetchSessionCheck, [see("kafka", Context(Role.REQUEST, 1, 4), {})], None),
+    "in time": (ClockCheck, [times(NOW - DAY, NOW + 60_000)], None),
+    "ahead": (ClockCheck, [times(NOW, NOW + 3 * DAY)], "a record's time is 3 days ahead of the capture's"),
+    "a little ahead": (ClockCheck, [times(NOW, NOW + 4_000_000)], "66 minutes ahead"),
+    "behind": (ClockCheck, [times(NOW - 400 * DAY, NOW)], "400 days before"),
+    "microseconds": (ClockCheck, [times(NOW * 1000, NOW * 1000)], "years ahead"),
+    "seconds": (ClockCheck, [times(NOW // 1000, NOW // 1000)], "56 years before"),
+    "no time": (ClockCheck, [times(-1, -1)], None),
+    "one message": (ClockCheck, [produce({"timestamp": NOW + 9 * DAY})], "9 days ahead"),
+    "compressed messages": (ClockCheck, [wrapped(NOW, NOW - 400 * DAY, NOW)], "400 days before"),
+    "compressed messages ahead": (ClockCheck, [wrapped(NOW, NOW, NOW + 3 * DAY)], "3 days ahead"),
+    "compressed messages in time": (ClockCheck, [wrapped(NOW, NOW - DAY, -1)], None),
+    "no times in its format": (ClockCheck, [produce({"magic": 0})], None),
 }
 
 
@@ -159,7 +177,7 @@ def test_what_is_said_at_the_last(name: str) -> None:
     assert len(said) - len(before) == (expected is not None)
 
 
-@pytest.mark.parametrize("kind", [Sequences, Sessions, Clocks])
+@pytest.mark.parametrize("kind", [SequenceCheck, FetchSessionCheck, ClockCheck])
 @pytest.mark.parametrize(
     "values",
     [
@@ -173,7 +191,7 @@ def test_values_may_lack_anything(kind: type[Check], values: dict[str, Any]) -> 
     show_anything(kind, [(choice, values, 1, 0) for choice in range(len(kind.on))])
 
 
-@pytest.mark.parametrize("kind", [Sequences, Sessions, Clocks])
+@pytest.mark.parametrize("kind", [SequenceCheck, FetchSessionCheck, ClockCheck])
 def test_no_other_fields_are_looked_at(kind: type[Check]) -> None:
     for _, steps, expected in (case for case in CASES.values() if case[0] is kind):
         cut = [

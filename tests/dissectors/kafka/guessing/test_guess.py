@@ -14,11 +14,11 @@ from analyzer.hexinput.pasted import by_looks, cut
 from analyzer.session import Session
 from dissectors.api import Context, Role, State
 from dissectors.kafka import Kafka
-from dissectors.kafka.guessing.guess import Guessed, candidates, guess, layout
+from dissectors.kafka.guessing.guess import KafkaGuessFinding, candidates, guess, layout
 from dissectors.kafka.labels import error_name
 from dissectors.wire import Secret
 from dissectors.wire.message import folded
-from tests.dissectors.kafka.embedded.structured import both, framed
+from tests.dissectors.kafka.nested.structured import both, framed
 from tests.dissectors.kafka.truth import GOLDEN, frames
 from tests.dissectors.trees import assert_tiles
 
@@ -93,7 +93,7 @@ def test_what_is_not_told_is_not_guessed(body: bytes, begin: str | None) -> None
     payload = body if begin else Secret(body)
     assert found.values == ({"payload": payload} if body else {})
     assert [finding.text.startswith(begin or "-") for finding in found.findings] == [True] * (begin is not None)
-    assert not any(isinstance(finding, Guessed) for finding in found.findings)
+    assert not any(isinstance(finding, KafkaGuessFinding) for finding in found.findings)
 
 
 def test_what_may_be_a_secret_is_not_shown() -> None:

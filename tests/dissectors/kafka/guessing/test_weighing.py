@@ -11,7 +11,7 @@ from dissectors.kafka.header import body_offset
 from dissectors.kafka.schemas import body_schema
 from dissectors.wire import resolve
 from dissectors.wire.varint import Unfit
-from tests.dissectors.kafka.embedded.structured import batched
+from tests.dissectors.kafka.nested.structured import batched
 from tests.dissectors.kafka.truth import GOLDEN, frames
 
 INT32: Pieces = (("number", "i"),)

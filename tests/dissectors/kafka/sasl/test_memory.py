@@ -10,7 +10,7 @@ import analyzer.capture.records
 import analyzer.messages.engine
 from analyzer.decode.content import read_context
 from analyzer.session import Session
-from dissectors.kafka.sasl.memory import Sasl
+from dissectors.kafka.sasl.exchange import Sasl
 from tests.dissectors.kafka.test_conversation import GOLDEN, Answer, Ask, Message, Token, outcomes
 
 ACCEPTED = b"\0\0\xff\xff" + bytes(4)
@@ -102,8 +102,8 @@ def test_both_roads_remember_the_same(name: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(analyzer.messages.engine, "WORTH_A_RUN", 1)
     monkeypatch.setattr(analyzer.capture.records, "LARGEST_BLOCK", 1)
     found = []
-    for use_bulk, block in ((False, 1 << 15), (True, 1 << 15), (True, 16), (True, 5), (False, 7)):
-        with Session([GOLDEN / f"{name}.pcap.zst"], use_bulk=use_bulk, block=block).load() as session:
+    for use_fast_path, block in ((False, 1 << 15), (True, 1 << 15), (True, 16), (True, 5), (False, 7)):
+        with Session([GOLDEN / f"{name}.pcap.zst"], use_fast_path=use_fast_path, block=block).load() as session:
             found.append([read_context(session, row) for row in range(len(session.rows))])
     assert all(each == found[0] for each in found)
     assert any(context.extra for context in found[0])

@@ -13,7 +13,7 @@ from dissectors.api import Body, Context, MessageHeader, Role
 from dissectors.field import Tree
 from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
-from dissectors.kafka.sasl.memory import CLIENT, SASL_MECHANISM, SASL_SENDER, SERVER
+from dissectors.kafka.sasl.exchange import CLIENT, SASL_MECHANISM, SASL_SENDER, SERVER
 from dissectors.wire.message import folded
 from dissectors.wire.secret import Secret
 from tests.dissectors.kafka.sasl.tokens import CASES, OPAQUE, Case

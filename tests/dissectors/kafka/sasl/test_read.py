@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.kafka.sasl.memory import SASL_MECHANISM
-from dissectors.kafka.sasl.read import read_token
+from dissectors.kafka.sasl.exchange import SASL_MECHANISM
+from dissectors.kafka.sasl.tokens import read_token
 from dissectors.wire.secret import Secret
 from tests.dissectors.kafka.sasl.tokens import CASES, OPAQUE, Case
 from tests.dissectors.parting import assert_parts_tile

@@ -9,7 +9,7 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
-from dissectors.zookeeper.checks.clients import Clients
+from dissectors.zookeeper.checks.clients import ClientCheck
 from dissectors.zookeeper.checks.election import Election
 from dissectors.zookeeper.checks.quorum import Quorum
 from dissectors.zookeeper.quorum.packets import code_of
@@ -73,37 +73,37 @@ CONFIG = {"leader": 1, "config": "server.1=10.0.1.1:2888:3888\nserver.2=10.0.1.2
 NUMBER = "server 2 dropped the connection of server 1, whose number is smaller: it connects itself"
 
 CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
-    "a ping in time": (Clients, [*connect(0), asks(PING, 2000), asks(PING, 6000)], []),
+    "a ping in time": (ClientCheck, [*connect(0), asks(PING, 2000), asks(PING, 6000)], []),
     "a long silence": (
-        Clients,
+        ClientCheck,
         [*connect(0), asks(PING, 4001)],
         ["the client was silent for 4 s, and its session expires after 6 s"],
     ),
-    "a silence in which bytes are missing": (Clients, [*connect(0), asks(PING, 4001)._replace(losses=1)], []),
+    "a silence in which bytes are missing": (ClientCheck, [*connect(0), asks(PING, 4001)._replace(losses=1)], []),
     "a silence after bytes were missing": (
-        Clients,
+        ClientCheck,
         [*connect(0), asks(PING, 100)._replace(losses=1), asks(PING, 4101)._replace(losses=1)],
         ["the client was silent for 4 s, and its session expires after 6 s"],
     ),
-    "a silence of who has no session": (Clients, [*connect(0, session=0), asks(PING, 50_000)], []),
-    "a ping that is answered": (Clients, [*connect(0), asks(PING, 100), answers(PING, 2100)], []),
+    "a silence of who has no session": (ClientCheck, [*connect(0, session=0), asks(PING, 50_000)], []),
+    "a ping that is answered": (ClientCheck, [*connect(0), asks(PING, 100), answers(PING, 2100)], []),
     "late": (
-        Clients,
+        ClientCheck,
         [*connect(0), asks(PING, 100), answers(PING, 2101)],
         ["the ping was answered after 2 s; the session expires after 6 s"],
     ),
-    "closed": (Clients, [*connect(0), asks(CLOSE, 5), closed(9)], []),
-    "lost by the client": (Clients, [*connect(0), asks(EXISTS, 5), closed(9)], [LOST.format(BY_CLIENT, "4 ms")]),
-    "lost by the server": (Clients, [*connect(0), closed(9, by_client=False)], [LOST.format(BY_SERVER, "9 ms")]),
-    "it had never a session": (Clients, [*connect(0, session=0), closed(9)], []),
-    "a word": (Clients, [asks(None, 0, text="ruok"), answers(None, 1, text="imok"), closed(9)], []),
+    "closed": (ClientCheck, [*connect(0), asks(CLOSE, 5), closed(9)], []),
+    "lost by the client": (ClientCheck, [*connect(0), asks(EXISTS, 5), closed(9)], [LOST.format(BY_CLIENT, "4 ms")]),
+    "lost by the server": (ClientCheck, [*connect(0), closed(9, by_client=False)], [LOST.format(BY_SERVER, "9 ms")]),
+    "it had never a session": (ClientCheck, [*connect(0, session=0), closed(9)], []),
+    "a word": (ClientCheck, [asks(None, 0, text="ruok"), answers(None, 1, text="imok"), closed(9)], []),
     "it went on later": (
-        Clients,
+        ClientCheck,
         [*connect(0), *connect(50, 2, OTHER), closed(9)],
         [LOST.format(BY_CLIENT, "9 ms") + "; 10.0.1.2:2181 took it on 41 ms later"],
     ),
     "it had gone on before": (
-        Clients,
+        ClientCheck,
         [*connect(0), *connect(50, 2, OTHER), closed(90, by_client=False)],
         [LOST.format(BY_SERVER, "90 ms") + "; 10.0.1.2:2181 had taken it on before"],
     ),
@@ -158,6 +158,6 @@ def test_what_is_said(case: str) -> None:
     assert texts(kind, messages) == expected
 
 
-@pytest.mark.parametrize("kind", [Clients, Quorum, Election])
+@pytest.mark.parametrize("kind", [ClientCheck, Quorum, Election])
 def test_nothing_is_raised_where_everything_is_missing(kind: type[Check]) -> None:
     show_anything(kind, [(choice, {}, 0, 0) for choice in range(len(kind.on))])

@@ -14,7 +14,7 @@ from dissectors.finding import Finding
 from dissectors.wire.message import folded
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper import ZooKeeper
-from dissectors.zookeeper.guessing.guess import Guessed, guess
+from dissectors.zookeeper.guessing.guess import ZooKeeperGuessFinding, guess
 from dissectors.zookeeper.guessing.plausible import is_path
 from dissectors.zookeeper.labels import error_name
 from tests.dissectors.trees import assert_tiles
@@ -58,7 +58,7 @@ TOLD = [
 @pytest.mark.parametrize(("body", "names", "line"), TOLD, ids=[f"{each[1]}: {each[2]}" for each in TOLD])
 def test_what_is_told_by_its_bytes(body: bytes, names: str, line: str) -> None:
     found, finding = read(reply(1, body))
-    assert isinstance(finding, Guessed)
+    assert isinstance(finding, ZooKeeperGuessFinding)
     assert (finding.names, finding.text) == (names, f"read as the reply to {names}; no other layout fits")
     assert ZOOKEEPER.info(found, ORPHAN) == (f"perhaps {names}: {line}" if line else f"perhaps {names}")
     assert found.values == ZOOKEEPER.values(reply(1, body), Context(Role.RESPONSE, finding.opcodes[0])).values
@@ -69,7 +69,7 @@ def test_what_is_told_by_its_bytes(body: bytes, names: str, line: str) -> None:
 )
 def test_what_is_told_by_its_xid(xid: int, names: str) -> None:
     found, finding = read(reply(xid))
-    assert isinstance(finding, Guessed)
+    assert isinstance(finding, ZooKeeperGuessFinding)
     assert (finding.names, found.values) == (names, {"zxid": 7, "err": 0})
     assert ZOOKEEPER.info(found, ORPHAN) == f"perhaps {names}"
 
@@ -91,7 +91,7 @@ UNDECIDED = [
 def test_what_is_not_told_is_not_guessed(body: bytes, names: str, shown: bytes | None) -> None:
     found, finding = read(reply(1, body))
     assert finding is not None
-    assert not isinstance(finding, Guessed)
+    assert not isinstance(finding, ZooKeeperGuessFinding)
     if shown is None:
         assert finding.text == f"too little to tell what it answers: {names} would fit"
         assert "payload" not in found.values
@@ -139,7 +139,7 @@ def test_a_token_is_never_shown(token: bytes) -> None:
 def test_digests_of_an_access_list_are_not_shown() -> None:
     body = vector(acl("digest", "bob:SEKRETHASH=")) + stat()
     found, finding = read(reply(1, body))
-    assert isinstance(finding, Guessed)
+    assert isinstance(finding, ZooKeeperGuessFinding)
     assert "SEKRET" not in repr(found.values)
     for end in range(len(body)):
         assert "SEKRET" not in repr(ZOOKEEPER.values(reply(1, body)[: end + 20], ORPHAN).values)
@@ -165,7 +165,7 @@ def test_real_replies_without_their_requests() -> None:
             found, finding = read(each.data)
             if found.error is not None and finding is None:
                 counts["error"] += 1
-            elif not isinstance(finding, Guessed):
+            elif not isinstance(finding, ZooKeeperGuessFinding):
                 counts["undecided"] += 1
             elif each.context.code in finding.opcodes:
                 counts["right"] += 1

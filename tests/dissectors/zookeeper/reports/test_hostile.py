@@ -12,12 +12,12 @@ from dissectors.api import Context
 from dissectors.correlator import MessageEvent
 from dissectors.report import ReportType
 from dissectors.wire.embedded import Embedded
-from dissectors.zookeeper.labels import names
+from dissectors.zookeeper.labels import load_names
 from dissectors.zookeeper.quorum.packets import packets
 from dissectors.zookeeper.reports import reports, standing
 from dissectors.zookeeper.reports.causes import Cause, Causes
 from dissectors.zookeeper.reports.fields import Write
-from dissectors.zookeeper.reports.standing import Standing
+from dissectors.zookeeper.reports.standing import WatchTable
 from tests.dissectors.telling import feed, kinds_of, wanted_names
 from tests.dissectors.zookeeper.reports.told import ends
 
@@ -56,7 +56,7 @@ def test_nothing_is_raised(report: ReportType, messages: list[Any]) -> None:
     kinds, events = kinds_of(report), []
     for row, (choice, values, stream, time, from_client, partner, client, xid) in enumerate(messages):
         protocol, code, role = kinds[choice % len(kinds)]
-        name = packets()[code].name if protocol.endswith("quorum") and code else names("operation").get(code or 99)
+        name = packets()[code].name if protocol.endswith("quorum") and code else load_names("operation").get(code or 99)
         operation = "connect" if protocol == "zookeeper" and code is None else name
         place = row, protocol, Context(role, code), values, stream, time, from_client
         events.append((MessageEvent(*place, operation, xid, client, partner), choice % 5 == 0))
@@ -65,7 +65,7 @@ def test_nothing_is_raised(report: ReportType, messages: list[Any]) -> None:
 
 def test_no_more_watches_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(standing, "MOST", 10)
-    found = Standing()
+    found = WatchTable()
     made = [found.set("s", "data", f"/{number}", number, 0) for number in range(20)]
     assert made == [True] * 10 + [False] * 10
     assert len(found.fire("s", "NodeDeleted", "/3")) == 1
@@ -75,10 +75,10 @@ def test_no_more_watches_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_watch_names_no_more_messages_than_that() -> None:
-    found = Standing()
+    found = WatchTable()
     for number in range(1000):
         found.set("s", "data", "/a", number, 0)
-    assert len(found.of_session("s")[0].rows) == standing.Watch.most_rows
+    assert len(found.of_session("s")[0].rows) == standing.WatchRow.most_rows
 
 
 def test_no_more_writes_than_that(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from dissectors.api import Role
-from dissectors.zookeeper.reports.sessions import Sessions
+from dissectors.zookeeper.reports.sessions import SessionReport
 from tests.dissectors.telling import MS
 from tests.dissectors.zookeeper.reports.told import SESSION, Book, txn
 
@@ -92,26 +92,26 @@ STATES: dict[str, tuple[Way, tuple[object, ...]]] = {
 @pytest.mark.parametrize("case", STATES)
 def test_how_a_session_stands(case: str) -> None:
     way, expected = STATES[case]
-    book = Book(Sessions)
+    book = Book(SessionReport)
     way(book)
     assert book.only("state", "by", "connections", "timeout_ns") == [expected]
 
 
 def test_a_word_is_no_session() -> None:
-    book = Book(Sessions)
+    book = Book(SessionReport)
     book.tell({"text": "ruok"}, operation=None, role=Role.REQUEST, partner=1, session=None)
     assert book.finish() == []
 
 
 def test_a_session_without_a_name_is_its_connection() -> None:
-    book = Book(Sessions)
+    book = Book(SessionReport)
     book.call("exists", {"path": "/"}, session=None)
     book.call("exists", {"path": "/"}, session=None, stream=2)
     assert book.only("session", "requests") == [("stream 1", 1), ("stream 2", 1)]
 
 
 def test_what_is_counted() -> None:
-    book = Book(Sessions)
+    book = Book(SessionReport)
     connect(book)
     book.call("ping", {}, after=40)
     book.call("getData", {"path": "/a", "watch": True})
@@ -130,7 +130,7 @@ def test_what_is_counted() -> None:
 
 
 def test_watches_stand_on_a_connection() -> None:
-    book = Book(Sessions)
+    book = Book(SessionReport)
     connect(book)
     book.call("getData", {"path": "/a", "watch": True})
     book.call("getData", {"path": "/b", "watch": True})
@@ -141,7 +141,7 @@ def test_watches_stand_on_a_connection() -> None:
 
 
 def test_no_watch_stands_when_its_connection_has_ended() -> None:
-    book = Book(Sessions)
+    book = Book(SessionReport)
     connect(book)
     book.call("getData", {"path": "/a", "watch": True})
     book.end()
@@ -179,14 +179,14 @@ NODES: dict[str, tuple[Way, tuple[int, list[str]]]] = {
 @pytest.mark.parametrize("case", NODES)
 def test_ephemeral_nodes(case: str) -> None:
     way, expected = NODES[case]
-    book = Book(Sessions)
+    book = Book(SessionReport)
     way(book)
     assert book.only("ephemerals_created", "ephemerals")[0] == expected
 
 
 def test_the_oldest_are_told_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sessions, "limit", 3)
-    book = Book(Sessions)
+    monkeypatch.setattr(SessionReport, "limit", 3)
+    book = Book(SessionReport)
     for number in range(5):
         book.call("exists", {"path": "/"}, session=0x100 + number, stream=number)
     assert len(book.entries) == 2
@@ -194,12 +194,12 @@ def test_the_oldest_are_told_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_is_said_of_each_message() -> None:
-    book = Book(Sessions)
+    book = Book(SessionReport)
     elsewhere(book)
     book.call("closeSession", {}, stream=20)
     book.finish()
     (entry,) = book.entries
-    assert [Sessions.describe(entry, row) for _, row in entry.rows][::2] == [
+    assert [SessionReport.describe(entry, row) for _, row in entry.rows][::2] == [
         "connects session 0x10: closed by the client 6 ms after it was first seen, 2 connections",
         "closes session 0x10: closed by the client 6 ms after it was first seen, 2 connections",
     ]

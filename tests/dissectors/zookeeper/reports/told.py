@@ -9,7 +9,7 @@ from dissectors.api import Context, Role
 from dissectors.correlator import Ends
 from dissectors.report import ReportType
 from dissectors.wire.embedded import Embedded
-from dissectors.zookeeper.labels import numbers
+from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.quorum.packets import code_of
 from tests.dissectors.telling import Telling
 
@@ -43,7 +43,7 @@ class Book(Telling):
         after: int = 1,
     ) -> int:
         """The next message, some ms behind the one before; its row."""
-        code = numbers("operation").get(operation or "") if protocol == CLIENTS else None
+        code = load_numbers("operation").get(operation or "") if protocol == CLIENTS else None
         if protocol == QUORUM and operation is not None:
             code = code_of(operation)
         client = None if session is None else hex(session)

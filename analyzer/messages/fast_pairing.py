@@ -1,0 +1,343 @@
+"""Pairs requests and responses of many connections at once.
+
+Theory. Requests wait in queues: one for each connection if answers come in order, else one for each connection, asking
+side, kind and key. The i-th response of a queue answers its i-th request. That is checked: the request must be the
+earlier one, and its key the same. A response behind all requests of its queue is an orphan. If a pair of a connection
+fails the check, or a message changes the meaning of later ones, the connection goes through its Conversation, which is
+the reference implementation.
+
+Rows are sorted by queue, and by time within each, because the sort is stable and rows come in order of time. Two
+cumulative sums then count requests and responses, which pairs all queues at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from analyzer.columns.arrays import (
+    Array,
+    Bools,
+    Ints,
+    decode_null,
+    decode_null64,
+    encode_null,
+    encode_null64,
+    find_runs,
+)
+from analyzer.messages.connection import Connection
+from dissectors.api import MessageHeader, Outcome, Role, State
+from dissectors.pairing import MOST_WAITING, Key, Waiting
+from dissectors.slotted import slotted
+from dissectors.wire.fast_path import NULL, NULL64, Answered, Carried, FastPath, Look, Rules
+
+Number = Callable[[str | None], int]
+Text = Callable[[int], str | None]
+
+
+@slotted(frozen=False)
+class PairingHeaders:
+    """Holds the headers of n messages, sorted by connection (`owner`) and then by completion.
+
+    `operation`, `scope`, `client` and `kind` are numbers of names; `serial` is the first row's, the others follow;
+    `partner` is a serial or -1; `key` is NULL64 if a row takes no part; `extras` by row, where there are any; `unowed`
+    are rows of requests that need no answer.
+    """
+
+    owner: Ints
+    from_client: Bools
+    serial: int
+    role: Array
+    state: Array
+    operation: Array
+    code: Array
+    version: Array
+    correlation: Array
+    scope: Array
+    client: Array
+    key: Array
+    kind: Array
+    partner: Ints
+    extras: dict[int, Mapping[str, str]]
+    unowed: list[int]
+
+    def set_header(self, row: int, header: MessageHeader, number: Number) -> None:
+        """Overwrites one row with a header of the slow path."""
+        self.role[row], self.state[row] = header.role, header.state
+        self.operation[row], self.client[row] = number(header.operation), number(header.client)
+        self.code[row] = encode_null(header.code)
+        self.version[row] = encode_null(header.version)
+        self.scope[row] = number(header.scope)
+        self.correlation[row] = encode_null64(header.correlation, scoped=header.scope is not None)
+
+    def set_look(self, row: int, look: Look, number: Number) -> None:
+        """Overwrites one row with its header and its queue."""
+        self.set_header(row, look.header, number)
+        self.key[row], self.kind[row] = encode_null64(look.key, scoped=True), number(look.kind)
+
+    def set_outcome(self, row: int, outcome: Outcome, number: Number) -> None:
+        """Overwrites one row with the outcome of its conversation."""
+        self.set_header(row, outcome.header, number)
+        self.partner[row] = -1 if outcome.partner is None else outcome.partner
+        if outcome.extra:
+            self.extras[row] = outcome.extra
+        if not outcome.owed:
+            self.unowed.append(row)
+
+    def list_requests(self, rows: Ints, text: Text) -> Iterator[Carried]:
+        """Yields requests that wait for their answers, as their conversations remember them."""
+        numbers = (self.operation, self.code, self.version, self.scope, self.client, self.state, self.kind)
+        columns = (self.correlation, self.key, self.from_client, rows + self.serial)
+        alike: dict[tuple[int, ...], _Alike] = {}
+        names = zip(*(column[rows].tolist() for column in numbers), strict=True)
+        others = (column[rows] if column is not columns[-1] else column for column in columns)
+        for same, correlation, key, side, handle in zip(names, *(each.tolist() for each in others), strict=True):
+            known = alike.get(same)
+            if known is None:
+                known = alike[same] = _make_alike(same, text)
+            operation, code, version, client, state, scope, kind = known
+            number = decode_null64(correlation, scoped=scope is not None)
+            header = MessageHeader(Role.REQUEST, operation, code, version, number, client, state, scope)
+            yield (side, kind, key if kind is None else key % (1 << 64)), Waiting(handle, header)
+
+
+_Alike: TypeAlias = tuple[str | None, int | None, int | None, str | None, State, str | None, str | None]
+"""Operation, code, version, client, state, scope and kind of a request."""
+
+
+def _make_alike(numbers: Sequence[int], text: Text) -> _Alike:
+    operation, code, version, scope, client, state, kind = numbers
+    return text(operation), decode_null(code), decode_null(version), text(client), State(state), text(scope), text(kind)
+
+
+class _Table(NamedTuple):
+    """Holds requests and responses; `place` is a row, or negative (from the end of `carried`) for earlier blocks.
+
+    queue: owner, asking side and kind as one number, so that the order by queue is also one by owner; the owner alone
+    for protocols that answer in order.
+    """
+
+    owner: Ints
+    place: Ints
+    asks: Bools
+    queue: Ints
+    key: Ints
+
+    def take(self, order: Ints) -> _Table:
+        """Returns the rows in another order."""
+        return _Table(self.owner[order], self.place[order], self.asks[order], self.queue[order], self.key[order])
+
+
+class _Pairs(NamedTuple):
+    """Holds rows of a sorted _Table: answers and their requests in step, orphans, requests without answer.
+
+    contested: for each pair, whether more requests waited in that queue, and under that key.
+    """
+
+    answer: Ints
+    request: Ints
+    orphan: Ints
+    waits: Ints
+    contested: Bools
+
+
+def pair_messages(
+    headers: PairingHeaders,
+    connections: Sequence[Connection],
+    fast_path: FastPath,
+    number: Number,
+    text: Text,
+    stepped: Bools,
+) -> Ints:
+    """Fills in partners and what responses take over; returns the owners that must be stepped instead (sorted).
+
+    The conversations of all other owners are left with their unanswered requests. Reference: Conversation.step, message
+    by message; tests/analyzer/messages/test_engine.py compares the two.
+    """
+    odd = np.array([each.conversation is None or not fast_path.steady(each.conversation) for each in connections])
+    odd[headers.owner[stepped]] = True
+    carried = [
+        (owner, *each)
+        for owner, connection in enumerate(connections)
+        if connection.conversation is not None and not odd[owner]
+        for each in fast_path.waiting(connection.conversation)
+    ]
+    table = _make_table(headers, carried, fast_path.RULES, number)
+    pairs = _pair_by_rank(table, fast_path.RULES)
+    known = _Known(headers, carried, number)
+    _find_odd(headers, table, pairs, known, fast_path, odd)
+    good = ~odd[table.owner[pairs.answer]]
+    owner, answer, request = (
+        column[rows[good]]
+        for column, rows in ((table.owner, pairs.answer), (table.place, pairs.answer), (table.place, pairs.request))
+    )
+    handle = headers.partner[answer] = known.handle(request)
+    code = known.read_column("code", request)
+    for name in fast_path.RULES.taken:
+        getattr(headers, name)[answer] = known.read_column(name, request)
+    orphan = table.place[pairs.orphan]
+    if fast_path.RULES.volunteers:
+        unasked = np.isin(headers.code[orphan], fast_path.RULES.volunteers)
+        headers.role[orphan[unasked]] = Role.ONEWAY
+        orphan = orphan[~unasked]
+    headers.state[orphan] = np.maximum(headers.state[orphan], State.GUESSED)
+    left: dict[int, list[Carried]] = {}
+    waits = pairs.waits[_keep_latest(table.owner[pairs.waits], table.place[pairs.waits])]
+    waits = waits[~odd[table.owner[waits]]]
+    place = table.place[waits]
+    asking = headers.list_requests(place[place >= 0], text)
+    for each, where in zip(table.owner[waits].tolist(), place.tolist(), strict=True):
+        left.setdefault(each, []).append(carried[where][1:] if where < 0 else next(asking))
+    for each, first, last in _slices(owner, np.flatnonzero(~odd)):
+        conversation = connections[each].conversation
+        assert conversation is not None
+        waiting = sorted(left.get(each, ()), key=_get_handle)
+        fast_path.resume(conversation, waiting, Answered(code[first:last], handle[first:last]))
+    return np.flatnonzero(odd)
+
+
+def _slices(owner: Ints, owners: Ints) -> Iterator[tuple[int, int, int]]:
+    """Returns where each of `owners` begins and ends in the sorted column `owner`."""
+    edges = np.searchsorted(owner, [owners, owners + 1]).tolist()
+    return zip(owners.tolist(), *edges, strict=True)
+
+
+def _keep_latest(owner: Ints, place: Ints) -> Ints:
+    """Returns which waiting rows are remembered: the latest ones of each owner (sorted)."""
+    begin, end = find_runs(owner)
+    if not (end - begin > MOST_WAITING).any():
+        return np.arange(len(owner))
+    order = np.lexsort((place, owner))
+    return np.sort(order[np.repeat(end, end - begin) - np.arange(len(owner)) <= MOST_WAITING])
+
+
+def _get_handle(carried: Carried) -> int:
+    return carried[1].handle
+
+
+class _Known:
+    """Holds columns of requests by place: of rows, and of those `carried` from earlier blocks."""
+
+    def __init__(self, headers: PairingHeaders, carried: Sequence[tuple[int, Key, Waiting]], number: Number) -> None:
+        self._headers = headers
+        waiting = [each.header for _, _, each in carried]
+        self._handles = np.array([each.handle for _, _, each in carried], np.int64)
+        self._carried = {
+            "operation": [number(each.operation) for each in waiting],
+            "code": [encode_null(each.code) for each in waiting],
+            "version": [encode_null(each.version) for each in waiting],
+            "client": [number(each.client) for each in waiting],
+            "state": [each.state for each in waiting],
+        }
+
+    def handle(self, place: Ints) -> Ints:
+        """Returns the handles by which conversations know requests."""
+        found = place + self._headers.serial
+        found[place < 0] = self._handles[place[place < 0]]
+        return found
+
+    def read_column(self, name: str, place: Ints) -> Array:
+        """Returns one column of requests."""
+        column: Array = getattr(self._headers, name)
+        found: Array = column[np.maximum(place, 0)]
+        if self._carried[name]:
+            found[place < 0] = np.array(self._carried[name], column.dtype)[place[place < 0]]
+        return found
+
+
+def _make_table(
+    headers: PairingHeaders, carried: Sequence[tuple[int, Key, Waiting]], rules: Rules, number: Number
+) -> _Table:
+    """Returns all rows that take part, by queue, and by time within each."""
+    asks = headers.role == Role.REQUEST
+    place = np.flatnonzero((asks | (headers.role == Role.RESPONSE)) & (headers.key != NULL64))
+    asks = asks[place]
+    owner, key, kind = headers.owner[place], headers.key[place], headers.kind[place]
+    side = headers.from_client[place] == asks
+    if carried:
+        rows = [(owner, side, number(kind), encode_null64(key, scoped=True)) for owner, (side, kind, key), _ in carried]
+        old = np.array(rows, np.int64).T
+        owner, side, kind, key = (np.concatenate(each) for each in zip(old, (owner, side, kind, key), strict=True))
+        place = np.concatenate((np.arange(-len(rows), 0), place))
+        asks = np.concatenate((np.ones(len(rows), bool), asks))
+    if rules.in_order:
+        table = _Table(owner, place, asks, owner, key)
+        return table.take(np.argsort(owner, kind="stable")) if carried else table
+    kind = np.where(kind == NULL, 0, kind + 1)
+    queue = (owner * 2 + side) * (int(kind.max(initial=0)) + 1) + kind
+    return _Table(owner, place, asks, queue, key).take(_by_queue(queue, key))
+
+
+def _by_queue(queue: Ints, key: Ints) -> Ints:
+    """Returns the order by queue and key, sorted as one number where both fit in one."""
+    low, high = int(key.min(initial=0)), int(key.max(initial=0))
+    if high - low >= 1 << 32 or int(queue.max(initial=0)) >= 1 << 31:
+        return np.lexsort((key, queue))
+    return np.argsort(queue << 32 | key - low, kind="stable")
+
+
+def _pair_by_rank(table: _Table, rules: Rules) -> _Pairs:
+    """Counts requests and responses of each queue, or of each key of it, and pairs those of the same rank."""
+    asks = table.asks
+    change = table.queue[1:] != table.queue[:-1]
+    if not rules.in_order:
+        change |= table.key[1:] != table.key[:-1]
+    begin = np.concatenate((np.zeros(min(len(asks), 1), np.int64), np.flatnonzero(change) + 1))
+    size = np.diff(begin, append=len(asks))
+    request, answer = np.flatnonzero(asks), np.flatnonzero(~asks)
+    asked: Ints = np.cumsum(asks) - asks
+    first: Ints = asked[begin]
+    last = np.append(first[1:], len(request))[: len(first)]
+    rank = answer - asked[answer] + np.repeat(2 * first - begin, size)[answer]
+    paired = rank < np.repeat(last, size)[answer]
+    waits = np.ones(len(request), bool)
+    waits[rank[paired]] = False
+    contested = asked[answer[paired]] - rank[paired] > 1
+    return _Pairs(answer[paired], request[rank[paired]], answer[~paired], request[waits], contested)
+
+
+def _find_odd(
+    headers: PairingHeaders, table: _Table, pairs: _Pairs, known: _Known, fast_path: FastPath, odd: Bools
+) -> None:
+    """Marks the owners whose conversations might have paired otherwise."""
+    request, answer = table.place[pairs.request], table.place[pairs.answer]
+    wrong = request > answer
+    if fast_path.RULES.in_order:
+        wrong |= table.key[pairs.request] != table.key[pairs.answer]
+    fits = fast_path.may_answer(known.read_column("code", request), headers.code[answer])
+    if fits is not None:
+        wrong |= ~fits
+    if fast_path.RULES.overtaken and pairs.contested.any():
+        wrong |= pairs.contested & ((request < 0) | _find_overtaken(request, answer))
+    odd[table.owner[pairs.answer[wrong]]] = True
+    if np.bincount(table.owner[table.asks], minlength=1).max() > MOST_WAITING:
+        odd[_find_crowded(headers, table, pairs)] = True
+
+
+def _find_overtaken(request: Ints, answer: Ints) -> Bools:
+    """Returns which requests are answered behind the answer to a later one of their owner."""
+    order = np.argsort(answer)
+    asked = request[order]
+    found = np.empty(len(order), bool)
+    found[order] = asked < np.maximum.accumulate(asked)
+    return found
+
+
+def _find_crowded(headers: PairingHeaders, table: _Table, pairs: _Pairs) -> Ints:
+    """Returns the owners with more waiting requests than conversations remember."""
+    change = np.zeros(len(headers.role), np.int64)
+    own = table.place[table.asks & (table.place >= 0)]
+    change[own] = 1
+    change[table.place[pairs.answer]] = -1
+    answered = np.zeros(int(headers.owner[-1]) + 1, bool)
+    answered[table.owner[pairs.answer]] = True
+    begin, _ = find_runs(headers.owner)
+    total = np.cumsum(change)
+    most = np.maximum.reduceat(total, begin) - (total - change)[begin]
+    owners = headers.owner[begin]
+    carried = np.bincount(table.owner[table.place < 0], minlength=int(owners[-1]) + 1)
+    # If nothing is answered, requests are remembered in order, and the conversation forgets the oldest.
+    found: Ints = owners[(most + carried[owners] > MOST_WAITING) & answered[owners]]
+    return found

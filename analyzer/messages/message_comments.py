@@ -1,0 +1,102 @@
+"""Comments on packets, as comments on messages.
+
+Theory. The comments of a row are those on the packets that brought its bytes, in order of the bytes. Retransmissions do
+not count, so a row has the same comments when it is read from a pipe, which closes it before anything can come again.
+Columns alone show which rows have comments; a text is read from the capture on demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from analyzer.capture.packet_comments import PacketComments
+from analyzer.columns.arrays import Bools, Ints, rank_in_runs
+from analyzer.messages.index import MessageTable, PieceTable
+
+
+class MessageComments:
+    """Finds comments by row and by packet. `packets`: None where comments are unknown (a partition of Spark's)."""
+
+    def __init__(self, packets: PacketComments | None, rows: MessageTable, pieces: PieceTable) -> None:
+        self._packets, self._rows, self._pieces = packets, rows, pieces
+
+    @property
+    def has_comments(self) -> bool:
+        """Whether there are comments, as far as the input has been read."""
+        return self._packets is not None and len(self._packets) > 0
+
+    def mask(self, rows: Ints) -> Bools:
+        """Returns which of `rows` have comments, without reading any text."""
+        found = np.zeros(len(rows), bool)
+        if self.has_comments and len(rows):
+            found[self._find_commented(rows)[0]] = True
+        return found
+
+    def read_rows(self, rows: Ints) -> tuple[Ints, list[str]]:
+        """Returns the comments on several rows, and for each its (rising) index into `rows`."""
+        places, comments = self._find_comments(rows)
+        return places, [] if self._packets is None else self._packets.read_texts(comments)
+
+    def read_row(self, row: int) -> list[str]:
+        """Returns the comments of one row."""
+        return self.read_rows(np.array([row]))[1]
+
+    def read_message(self, packets: Sequence[Mapping[str, int | str | bool]]) -> list[tuple[int, str]]:
+        """Returns (packet, comment) for all packets of a message (analyzer.decode.packets).
+
+        They include packets with retransmissions.
+        """
+        numbers = dict.fromkeys(int(packet["number"]) for packet in packets) if self.has_comments else ()
+        return [(number, text) for number in numbers for text in self.read_packet(number)]
+
+    def read_first(self, most: int) -> list[tuple[int, str]]:
+        """Returns (packet, comment) for the first comments in the input."""
+        if self._packets is None:
+            return []
+        numbers = self._packets.column("packet")[:most].tolist()
+        return list(zip(numbers, self._packets.read_texts(np.arange(len(numbers))), strict=True))
+
+    def read_packet(self, number: int) -> list[str]:
+        """Returns the comments on one packet, by its number in the timeline."""
+        if self._packets is None:
+            return []
+        first, last = np.searchsorted(self._packets.column("packet"), [number, number + 1]).tolist()
+        return self._packets.read_texts(np.arange(first, last))
+
+    def _find_comments(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Returns an index into `rows` and a comment's number, for each comment of a row."""
+        nothing = np.empty(0, np.int64)
+        if self._packets is None or not self.has_comments or not len(rows):
+            return nothing, nothing
+        place, packet = self._find_commented(rows)
+        _, once = np.unique(place * (int(packet.max(initial=0)) + 1) + packet, return_index=True)
+        once.sort()
+        place, packet = place[once], packet[once]
+        commented = self._packets.column("packet")
+        first = np.searchsorted(commented, packet)
+        several = np.searchsorted(commented, packet, "right") - first
+        return np.repeat(place, several), np.repeat(first, several) + rank_in_runs(several)
+
+    def _find_commented(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Returns an index into `rows` and a packet, for each piece from a packet with comments; at least one row."""
+        count = self._rows.column("count")[rows].astype(np.int64)
+        first = self._rows.column("pieces")[rows].astype(np.int64)
+        if bool((count == 1).all()):
+            place, piece = np.arange(len(rows)), first
+        else:
+            place, piece = np.repeat(np.arange(len(rows)), count), np.repeat(first, count) + rank_in_runs(count)
+        packet = self._pieces.column("packet")[piece].astype(np.int64)
+        least = int(packet.min())
+        kept = self._flags(least, int(packet.max()))[packet - least] & (self._pieces.column("at")[piece] >= 0)
+        return place[kept], packet[kept]
+
+    def _flags(self, first: int, last: int) -> Bools:
+        """Returns whether packets from `first` to `last` have comments; this is ten times as fast as a search."""
+        assert self._packets is not None
+        flags = np.zeros(last + 1 - first, bool)
+        commented = self._packets.column("packet")
+        mine = slice(*np.searchsorted(commented, [first, last + 1]).tolist())
+        flags[commented[mine] - first] = True
+        return flags

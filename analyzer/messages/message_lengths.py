@@ -1,0 +1,128 @@
+"""Lengths of messages for the fast path: of many messages at once, and of one that begins anywhere.
+
+Theory. Most protocols have a length at a fixed place in front, which is two columns. For the others only a Framer can
+tell, but FastPath.lengths computes nearly all lengths in columns. What it leaves open is asked of a new Framer, one
+message at a time, which is right if no message before leaves anything to be remembered (Framer.settled).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.messages.framing import ByteReader
+from dissectors.api import Dissector, LengthPrefixed, VarintPrefixed, Window
+from dissectors.wire.fast_path import FastPath, Wire
+
+
+class ByteStore(ByteReader, Protocol):
+    """Reads bytes at many locations; implemented by Store."""
+
+    def gather(self, locations: Ints, width: int) -> Array:
+        """Returns rows of `width` bytes at n locations, shape (n, width)."""
+
+
+class LengthReader(ABC):
+    """Reads the lengths of a protocol's messages. width: bytes that are needed to tell any length."""
+
+    width: int
+
+    @abstractmethod
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+        """Returns the lengths of n messages at locations, of which the first `room` bytes are there without a gap.
+
+        `room` is at least `width`. 0: no message, or one that only the slow path knows. Negative: more bytes are
+        needed.
+        """
+
+    @abstractmethod
+    def read_one(self, message: Window, from_client: bool) -> int:
+        """Returns the length of one message, with the same meaning of 0 and negative numbers."""
+
+
+def make_length_reader(dissector: Dissector, fast_path: FastPath, store: ByteStore) -> LengthReader:
+    """Returns the length reader of a protocol that has a fast path."""
+    framer = dissector.make_framer(True, False)
+    if isinstance(framer, VarintPrefixed):
+        return VarintLengths(framer, store)
+    if dissector.framing is None:
+        return FramerLengths(dissector, fast_path, store)
+    return PrefixLengths(dissector.framing, store)
+
+
+class PrefixLengths(LengthReader):
+    """Reads lengths that are a big-endian number in front."""
+
+    def __init__(self, framing: LengthPrefixed, store: ByteStore) -> None:
+        """By this framing, from bytes of this store."""
+        self._framing, self._store = framing, store
+        self.width = framing.width
+
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+        """Returns the lengths of n messages from their prefixes."""
+        size = np.zeros(len(at), np.int64)
+        for column in self._store.gather(at, self.width).T:
+            size <<= 8
+            size |= column
+        # Zeros would be a row of empty messages; a real empty message is rare, so the slow path handles it.
+        sound = (size >= max(self._framing.minimum, 1)) & (size <= self._framing.maximum)
+        return np.where(sound, size + self.width, 0)
+
+    def read_one(self, message: Window, from_client: bool) -> int:
+        """Returns the length of one message from its prefix."""
+        head = message.read(0, self.width)
+        if len(head) < self.width:
+            return -self.width
+        size = int.from_bytes(head)
+        return size + self.width if self._framing.minimum <= size <= self._framing.maximum else 0
+
+
+class VarintLengths(LengthReader):
+    """Reads lengths that are a varint behind the first bytes."""
+
+    def __init__(self, framing: VarintPrefixed, store: ByteStore) -> None:
+        """By this framing, from bytes of this store."""
+        self._framing, self._store = framing, store
+        self.width = framing.offset + 1
+
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+        """Returns the lengths of n messages from their varints."""
+        offset, width = self._framing.offset, self._framing.width
+        there = self._store.gather(at + offset, width).astype(np.int64)
+        there[np.arange(width) >= (room - offset)[:, None]] = 0x80
+        ended = there < 0x80
+        taken = ended.argmax(axis=1) + 1
+        mine = np.arange(width) < taken[:, None]
+        whole = ((there & 0x7F) * mine << 7 * np.arange(width)).sum(axis=1) + offset + taken
+        found = np.where(whole <= self._framing.maximum, whole, 0)
+        return np.where(ended.any(axis=1), found, np.where(room < offset + width, -1, 0))
+
+    def read_one(self, message: Window, from_client: bool) -> int:
+        """Returns the length of one message from its varint."""
+        return self._framing.length(message, False)
+
+
+class FramerLengths(LengthReader):
+    """Reads lengths that only a Framer, or FastPath.lengths, can tell."""
+
+    def __init__(self, dissector: Dissector, fast_path: FastPath, store: ByteStore) -> None:
+        """By this dissector and its fast_path, from bytes of this store."""
+        self._dissector, self._fast_path, self._store = dissector, fast_path, store
+        self.width = fast_path.WIDTH
+
+    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+        """Returns the lengths of n messages by FastPath.lengths."""
+
+        def gather(rows: Array, offset: Array, width: int) -> Array:
+            return self._store.gather(at[rows] + offset, width)
+
+        return self._fast_path.lengths(Wire(self._store.gather(at, self.width), room, from_client, gather))
+
+    def read_one(self, message: Window, from_client: bool) -> int:
+        """Returns the length of one message by a new Framer; 0 if the message leaves something to be remembered."""
+        framer = self._dissector.make_framer(from_client, False)
+        length = 0 if framer is None else framer.length(message, False) or 0
+        return length if framer is not None and framer.settled else 0

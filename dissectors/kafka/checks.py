@@ -1,0 +1,288 @@
+"""What only several of Kafka's messages together show, a module for each subject."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dissectors.check import Check
+from dissectors.correlator import (
+    BoundedTable,
+    Handler,
+    MessageEvent,
+    MessageKind,
+    NumberedKey,
+    Subscription,
+    for_request,
+    subscribe,
+)
+from dissectors.finding import Finding, Severity
+from dissectors.message import Path, Role
+from dissectors.slotted import field, slotted
+from dissectors.values import structs
+
+
+def checks() -> Sequence[type[Check]]:
+    """All of them."""
+    return (SequenceCheck, FetchSessionCheck, ClockCheck)
+
+
+KAFKA, PRODUCE = "kafka", 0
+_DATA = "topicData"
+
+WHERE = frozenset({(_DATA, "name"), (_DATA, "topicId"), (_DATA, "partitionData", "index")})
+"""The fields that tell topic and partition."""
+
+RECORDS = (_DATA, "partitionData", "records")
+"""The path to a batch."""
+
+
+class ProducedBatch(NamedTuple):
+    """A batch, or a message of the formats before batches, on its way into a partition; `topic` is a name or an id."""
+
+    topic: str
+    partition: int
+    batch: Mapping[str, Any]
+    by_id: bool
+
+    def place(self, event: MessageEvent) -> str:
+        """`topic[partition]` for people, with the topic's name."""
+        known = event.resolve_name("topic", self.topic) if self.by_id else None
+        return f"{known or self.topic}[{self.partition}]"
+
+
+def on_produce(handle: Handler, *paths: Path) -> dict[MessageKind, Subscription]:
+    """A handler of Produce requests, and the fields that it looks at beside WHERE."""
+    kinds = [(KAFKA, PRODUCE, role) for role in (Role.REQUEST, Role.ONEWAY)]
+    return subscribe(kinds, handle, {*WHERE, *paths})
+
+
+def iterate_batches(values: Mapping[str, Any]) -> Iterator[ProducedBatch]:
+    """The entries of all partitions, as far as they could be read."""
+    for topic in structs(values.get(_DATA)):
+        name = topic.get("name", topic.get("topicId"))
+        for partition in structs(topic.get("partitionData")) if isinstance(name, str) else ():
+            index = partition.get("index")
+            if index is not None:
+                for entry in structs(partition.get("records")):
+                    yield ProducedBatch(name, index, entry, "name" not in topic)
+
+
+REMEMBERED = 5
+"""Batches of a producer in a partition that the broker, and we, know again."""
+
+MOST_PRODUCERS = 100_000
+"""Producers and partitions that are remembered."""
+
+_NUMBERS = 1 << 31
+
+_Key = tuple[str, int, str, int]
+"""Server, producer, topic and partition."""
+
+
+@slotted(frozen=False, eq=False)
+class _Written:
+    """Of a producer in a partition: its epoch, the number of its next record, (first, count) of its last batches.
+
+    began: the number from which on all batches are known; `source`: connection and losses (Seen) of the last.
+    """
+
+    key: _Key
+    epoch: int
+    began: int
+    following: int
+    source: tuple[int, int]
+    last: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+
+    def begin(self, first: int) -> None:
+        """What comes next is taken as it is."""
+        self.began = self.following = first
+        self.last.clear()
+
+
+class SequenceCheck(Check):
+    """See the module."""
+
+    def _begin(self) -> None:
+        self.written: BoundedTable[_Key, _Written] = BoundedTable(MOST_PRODUCERS, evict=self.forget)
+        self.latest: dict[tuple[int, str, int], str] = {}
+        """The server that a producer has last written a partition at, if it has been at one of `written`."""
+
+    def forget(self, written: _Written) -> None:
+        """A producer and partition is evicted."""
+        self.latest.pop(written.key[1:], None)
+
+    def receive_produce(self, event: MessageEvent) -> None:
+        """Batches with the number of one before them, or with a number beyond the one that is next."""
+        for each in iterate_batches(event.values):
+            batch = each.batch
+            producer, first, count = (batch.get(name, -1) for name in ("producerId", "baseSequence", "count"))
+            if producer >= 0 and first >= 0 and count > 0:
+                self.add(event, each, producer, first, count)
+
+    def add(self, event: MessageEvent, each: ProducedBatch, producer: int, first: int, count: int) -> None:
+        """A batch."""
+        epoch = each.batch.get("producerEpoch", 0)
+        what, source = (producer, each.topic, each.partition), (event.stream, event.losses)
+        key = event.server, *what
+        known = self.written.get(key)
+        if known is None:
+            known = self.written[key] = _Written(key, epoch, first, first, source)
+        self.written.renew(key)
+        whole = source == known.source and self.latest.get(what) == event.server
+        said = _compare_sequence(known, epoch, first, count, whole)
+        known.source = source
+        self.latest[what] = event.server
+        if said is not None:
+            severity, code, text = said
+            who = _format_producer(event, producer)
+            self.emit(Finding(severity, code, f"{each.place(event)}: {who}, epoch {epoch}, {text}"))
+
+    on = on_produce(
+        receive_produce,
+        *((*RECORDS, name) for name in ("producerId", "producerEpoch", "baseSequence", "count")),
+    )
+
+
+def _compare_sequence(
+    known: _Written, epoch: int, first: int, count: int, whole: bool
+) -> tuple[Severity, str, str] | None:
+    """What is wrong with a batch behind those that are known, which it joins. whole: none can have come in between."""
+    if epoch < known.epoch:
+        return Severity.WARNING, "fenced-producer", f"writes behind epoch {known.epoch}: it is fenced off"
+    said = None
+    if epoch > known.epoch:
+        known.epoch = epoch
+        known.begin(first)
+        if first and whole:
+            said = f"begins with sequence {first}, and an epoch begins with 0"
+    elif (first, count) in known.last:
+        return Severity.NOTE, "duplicate-sequence", f"sends sequence {first} again: a retry"
+    elif first != known.following:
+        ahead = (first - known.following) % _NUMBERS
+        if any(first == each and count < size for each, size in known.last):
+            known.last.append((first, count))
+            known.following = (first + count) % _NUMBERS
+            return Severity.NOTE, "duplicate-sequence", f"sends sequence {first} again, in a smaller batch"
+        if ahead < _NUMBERS // 2:
+            said = f"skips {ahead} records: sequence {first} where {known.following} is next" if whole else None
+        elif _NUMBERS - ahead <= (known.following - known.began) % _NUMBERS:
+            back = f"goes back {_NUMBERS - ahead} records"
+            said = f"{back}: sequence {first} where {known.following} is next"
+        known.begin(first)
+    known.following = (first + count) % _NUMBERS
+    known.last.append((first, count))
+    return None if said is None else (Severity.WARNING, "out-of-order-sequence", said)
+
+
+def _format_producer(event: MessageEvent, producer: int) -> str:
+    """A producer for people, with its transaction where that is known."""
+    name = event.resolve_name("producer", str(producer))
+    return f"producer {producer}{f' ({name})' if name else ''}"
+
+
+FETCH = 1
+MOST_SESSIONS = 100_000
+"""Sessions that are remembered."""
+
+_OPENING = 0, 0
+"""Session and epoch of a request for a session."""
+
+_LAST = (1 << 31) - 1
+
+
+class FetchSessionCheck(Check):
+    """See the module."""
+
+    def _begin(self) -> None:
+        self.epochs: BoundedTable[NumberedKey, tuple[int, int]] = BoundedTable(MOST_SESSIONS)
+        """By connection and session the epoch that is next, and the losses of who said so."""
+        self.without: set[int] = set()
+
+    def receive_fetch(self, event: MessageEvent) -> None:
+        """A request whose epoch is not the next one, perhaps."""
+        session, epoch = event.values.get("sessionId", 0), event.values.get("sessionEpoch")
+        if (session, epoch) == _OPENING:
+            self.await_answer(event, _OPENING)
+        if not session or epoch is None:
+            return
+        if epoch <= 0:
+            self.epochs.pop((event.stream, session))
+            return
+        expected, losses = self.epochs.get((event.stream, session)) or (epoch, event.losses)
+        if epoch != expected and losses == event.losses:  # else the capture may lack what came between
+            self.warn("fetch-session", f"session {session} is used with epoch {epoch} where {expected} is next")
+        self.remember(event, session, 1 if epoch == _LAST else epoch + 1)
+
+    def receive_answer(self, _: object, event: MessageEvent) -> None:
+        """A broker gives a session, or none."""
+        session = event.values.get("sessionId")
+        if event.values.get("errorCode") or session is None:
+            return
+        if session:
+            self.remember(event, session, 1)
+        elif event.stream not in self.without:
+            self.without.add(event.stream)
+            text = "the broker gives no fetch session, its cache of them may be full: each fetch names all partitions"
+            self.note("fetch-session", text)
+
+    def remember(self, event: MessageEvent, session: int, epoch: int) -> None:
+        """Which epoch is next."""
+        self.epochs[event.stream, session] = epoch, event.losses
+        self.epochs.renew((event.stream, session))
+
+    on = subscribe([(KAFKA, FETCH, Role.REQUEST)], receive_fetch, {("sessionId",), ("sessionEpoch",)}) | subscribe(
+        [(KAFKA, FETCH, Role.RESPONSE)], for_request(receive_answer), {("sessionId",), ("errorCode",)}
+    )
+
+
+_HOUR = 3_600_000
+_DAY = 24 * _HOUR
+AHEAD, BEHIND = _HOUR, 7 * _DAY
+"""Milliseconds from the capture's time on that are worth saying: the broker's bound, and the usual retention."""
+
+_NS = 1_000_000
+
+
+class ClockCheck(Check):
+    """See the module."""
+
+    def receive_produce(self, event: MessageEvent) -> None:
+        """The first batch of a request that is far off, in each direction."""
+        now = event.time // _NS
+        early = late = False
+        for each in iterate_batches(event.values):
+            first, last = _times(each.batch)
+            if last is not None and last - now > AHEAD and not late:
+                late = True
+                text = f"{each.place(event)}: a record's time is {_format_span(last - now)} ahead of the capture's"
+                self.warn("far-timestamp", text)
+            if first is not None and now - first > BEHIND and not early:
+                early = True
+                text = f"{each.place(event)}: a record's time is {_format_span(now - first)} before the capture's"
+                self.note("far-timestamp", text)
+
+    on = on_produce(
+        receive_produce,
+        *((*RECORDS, name) for name in ("baseTimestamp", "maxTimestamp", "timestamp")),
+        (*RECORDS, "messages", "timestamp"),
+    )
+
+
+def _times(batch: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """The first and the last time in a batch, or in a message and those that it wraps; None where there is none."""
+    inner = [each.get("timestamp") for each in structs(batch.get("messages"))]
+    first, last = (
+        [time for time in (batch.get(name, batch.get("timestamp")), *inner) if time is not None and time >= 0]
+        for name in ("baseTimestamp", "maxTimestamp")
+    )
+    return min(first, default=None), max(last, default=None)
+
+
+def _format_span(milliseconds: int) -> str:
+    """How far, in the largest unit of which there are two."""
+    for size, unit in ((365 * _DAY, "years"), (_DAY, "days"), (_HOUR, "hours")):
+        if milliseconds >= 2 * size:
+            return f"{milliseconds // size:,} {unit}"
+    return f"{milliseconds // 60_000:,} minutes"

@@ -1,0 +1,170 @@
+"""Names by ids, taken out of the messages that tell them as lesson_rows.py says.
+
+Theory. Values may be of a message that broke half-way, or hold bytes where a text should be: whatever is not there, or
+of another type, teaches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from dissectors.api import Context, Role
+from dissectors.kafka.binding_columns import DESCRIBED, ROWS, BindingRow
+from dissectors.kafka.schemas import apis, body_schema
+from dissectors.kafka.tables import table
+from dissectors.message import Path
+from dissectors.name_binding import BindingSource, BoundName, NameBinding, Names, Reference
+from dissectors.wire.embedded import Embedded
+from dissectors.wire.schema import FieldSchema
+
+MOST = 100_000
+"""Lessons of one message."""
+
+_BEHIND_CORRELATION = {Role.REQUEST: 12, Role.RESPONSE: 8}
+
+_NOBODY = frozenset(("", "-1", "AAAAAAAAAAAAAAAAAAAAAA"))
+"""What stands for no member, producer or broker, and for no topic."""
+
+
+def constants() -> Iterator[NameBinding]:
+    """See Dissector.constants."""
+    for key, name in table("quirks")["topicIds"].items():
+        yield NameBinding("topic", key, name)
+
+
+@cache
+def binding_sources() -> tuple[BindingSource, ...]:
+    """See Names.binding_sources."""
+    codes = {api.name: key for key, api in apis().items()}
+    return tuple(
+        dict.fromkeys(BindingSource(row.kind, codes[row.api], row.role, row.client, _alike(row)) for row in ROWS)
+    )
+
+
+def _alike(row: BindingRow) -> int | None:
+    """From behind the correlation id on, unless more than the body tells the name."""
+    if not row.name or row.asked:
+        return None
+    return _BEHIND_CORRELATION[row.role]
+
+
+@cache
+def _rows(code: int | None, role: Role) -> tuple[BindingRow, ...]:
+    names = {api.name for key, api in apis().items() if key == code}
+    return tuple(row for row in ROWS if row.api in names and row.role is role)
+
+
+def name_bindings(taught: BoundName) -> Iterator[NameBinding]:
+    """See Names.name_bindings."""
+    left = MOST
+    for row in _rows(taught.context.code, taught.context.role):
+        if row.client and not (taught.client or "").startswith(row.client):
+            continue
+        for struct in _structs(taught.values, _path(row.path), row.holds):
+            key = _text(struct.get(row.key))
+            name = None if key is None or key in _NOBODY else _name(row, struct, taught)
+            if key is not None and name:
+                yield NameBinding(row.kind, key, name)
+                left -= 1
+                if not left:
+                    return
+
+
+@cache
+def _path(path: str) -> Path:
+    return tuple(path.split(".")) if path else ()
+
+
+def _structs(value: object, path: Path, holds: str | None) -> Iterator[Mapping[str, Any]]:
+    """The structs at the end of a path, those of each element of the arrays on it."""
+    if isinstance(value, Embedded):
+        if path or value.name != holds:
+            return
+        value = value.value
+    if isinstance(value, Mapping):
+        if path:
+            yield from _structs(value.get(path[0]), path[1:], holds)
+        else:
+            yield value
+    elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        for each in value:
+            yield from _structs(each, path, holds)
+
+
+def _name(row: BindingRow, struct: Mapping[str, Any], taught: BoundName) -> str | None:
+    if not row.name:
+        return _client(taught.client, taught.host)
+    source: Mapping[str, Any] | None = taught.request() if row.asked else struct
+    parts = [_text(_deeper(source, _path(field))) for field in row.name]
+    if not parts[0]:
+        return None
+    if row.name is DESCRIBED:
+        return _client(parts[0], (parts[1] or "").removeprefix("/"))
+    host = f"[{parts[0]}]" if len(parts) > 1 and ":" in parts[0] else parts[0]
+    return ":".join([host, *(part for part in parts[1:] if part)])
+
+
+def _client(name: str | None, host: str) -> str | None:
+    """`consumer-1 at 10.0.0.7`."""
+    return f"{name} at {host}" if name and host else name or host or None
+
+
+def _deeper(value: object, path: Path) -> object:
+    """The field at the end of a path, that of the first element of an array on it."""
+    for name in path:
+        if isinstance(value, list):
+            value = value[0] if value else None
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _text(value: object) -> str | None:
+    """An id or a name; None for what is neither: null, bytes that are no text, secrets."""
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) is int else None
+
+
+def _references(context: Context) -> tuple[Reference, ...]:
+    """Ids of topics, brokers, producers and members."""
+    if context.code is None or context.version is None or context.role is Role.RAW:
+        return ()
+    return list_references(context.code, context.version, context.role is Role.RESPONSE)
+
+
+NAMES = Names(_references, binding_sources, name_bindings, constants)
+
+
+_ENTITIES = {"brokerId": "broker", "producerId": "producer"}
+_NAMED = {
+    ("topicId", "uuid"): "topic",
+    ("memberId", "string"): "member",
+    ("leader", "string"): "member",
+}
+"""By name and type: what a group's leader is, and the one of a partition, has one name."""
+
+
+@lru_cache(maxsize=1024)
+def list_references(code: int, version: int, response: bool) -> tuple[Reference, ...]:
+    """See Names.references; none for an unknown API."""
+    api = apis().get(code)
+    if api is None:
+        return ()
+    return tuple(_find_references(body_schema(code, response).fields, min(version, api.versions.high), ()))
+
+
+def _find_references(fields: Iterable[FieldSchema], version: int, around: Path) -> Iterator[Reference]:
+    for field in fields:
+        if version not in field.versions:
+            continue
+        path = (*around, field.name)
+        kind = _ENTITIES.get(field.entity or "") or _NAMED.get((field.name, field.type))
+        if kind is not None:
+            yield Reference(kind, path)
+        if field.type == "records":
+            yield Reference("producer", (*path, "producerId"))
+        yield from _find_references(field.fields or (), version, path)

@@ -1,0 +1,265 @@
+"""Where Kafka's messages have bytes that hold a structure.
+
+Theory. Which fields these are, and under what condition, is a table (`embedded` in quirks.json): a place, the form of
+what is in it, `told`, members beside or around it that tell a hint, and `when`, the hints it takes. Of records the
+topic decides, which the message names, or names by an id; one topic has the same id everywhere, and what coordinators
+write is told by all of it together. Values and nodes are walked by the same rules: an Access reads and replaces either.
+values.py has that of values, fields.py that of nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import islice
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+
+from dissectors.kafka.nested.payload_detection import DetectedPayload, Pair
+from dissectors.kafka.sensitive import SENSITIVE_MODULES, is_sensitive_record
+from dissectors.kafka.tables import table
+
+S = TypeVar("S")
+Hints: TypeAlias = Mapping[str, object]
+"""What earlier messages tell (Context.extra), and what members do on the way to a bytes field."""
+
+GROUP_KIND, INNER_KEY, INNER_VERSION = "protocolType", "innerCode", "innerVersion"
+TOPIC_NAMES, TOPIC_ID = ("topic", "name"), "topicId"
+
+
+class Access(Protocol[S]):
+    """How to read the members of a struct, and to say what one of them holds."""
+
+    def get(self, struct: S, name: str) -> object:
+        """A plain value; None where there is none, or one that is unfolded."""
+
+    def list_structs(self, struct: S, name: str) -> Sequence[S]:
+        """The structs of an array, or the only one; none where it is null or missing."""
+
+    def attach_structure(self, struct: S, name: str, fit: DetectedPayload, hints: Hints) -> None:
+        """Unfolds the bytes `name`, and what is in them."""
+
+    def hide(self, struct: S, name: str) -> None:
+        """Makes the bytes `name` a secret."""
+
+    def settle(self, batch: S) -> None:
+        """After the last put() or hide() in a batch."""
+
+
+PayloadDetector: TypeAlias = "Callable[[bytes, Hints], DetectedPayload | None]"
+
+
+class Site(NamedTuple):
+    """A bytes field by its names, and what fits it: under which hints, and which members tell hints."""
+
+    path: tuple[str, ...]
+    told: Mapping[str, str]
+    when: Mapping[str, Sequence[object]]
+    fit: PayloadDetector
+    delicate: Callable[[bytes, Hints], bool] | None = None
+    """Whether bytes that nothing fits may hold a secret; None: never."""
+
+
+class RecordSite(NamedTuple):
+    """A records field by the names of topics, partitions and itself; `told`: also by what the records are."""
+
+    topics: str
+    partitions: str
+    field: str
+    told: bool = False
+
+
+RECORDS: Mapping[tuple[int, bool], RecordSite] = {
+    (0, False): RecordSite("topicData", "partitionData", "records"),
+    (1, True): RecordSite("responses", "partitions", "records", told=True),
+    (59, True): RecordSite("topics", "partitions", "unalignedRecords"),
+    (78, True): RecordSite("responses", "partitions", "records"),
+}
+"""By API key, and whether it is the response. Coordinators' records are written by no client, but read by some."""
+
+
+@lru_cache(maxsize=256)
+def list_sites(name: str) -> tuple[Site, ...]:
+    """The bytes fields that may hold a structure, other than records, of a message or of a structure by its name."""
+    found = []
+    for row in table("quirks")["embedded"]:
+        message, *path = row["at"].split(".")
+        if message == name:
+            form = _FORMS[row["form"]](row["holds"])
+            found.append(Site(tuple(path), row.get("told", {}), row.get("when", {}), form, _SENSITIVE.get(row["form"])))
+    return tuple(found)
+
+
+def _make_envelope_detector(response: bool) -> Callable[[str], PayloadDetector]:
+    def fits(data: bytes, hints: Hints) -> DetectedPayload | None:
+        from dissectors.kafka.nested import envelope  # it reads what is inside by the rules of this module
+
+        return envelope.detect_response(data, hints) if response else envelope.detect_request(data, hints)
+
+    return lambda _: fits
+
+
+def _is_sensitive_request(data: bytes, hints: Hints) -> bool:
+    from dissectors.kafka.nested import envelope  # the same
+
+    return envelope.may_hide_request(data)
+
+
+def _is_sensitive_response(data: bytes, hints: Hints) -> bool:
+    from dissectors.kafka.nested import envelope  # the same
+
+    return envelope.may_hide_response(hints)
+
+
+_SENSITIVE: Mapping[str, Callable[[bytes, Hints], bool]] = {
+    "request": _is_sensitive_request,
+    "response": _is_sensitive_response,
+}
+
+
+def _make_versioned_detector(name: str) -> PayloadDetector:
+    from dissectors.kafka.nested.structures import detect_versioned  # most messages have nothing that it reads
+
+    return lambda data, hints: detect_versioned(name, data)
+
+
+def _make_group_detector(form: str) -> Callable[[str], PayloadDetector]:
+    def fits(name: str) -> PayloadDetector:
+        from dissectors.kafka.nested import structures  # few messages have any
+
+        read = {
+            "newest": structures.detect_newest,
+            "streams": structures.detect_streams,
+            "unversioned": structures.detect_unversioned,
+            "json": structures.detect_json_object,
+        }[form]
+        return lambda data, hints: read(name, data)
+
+    return fits
+
+
+def _detect_metrics(_: str) -> PayloadDetector:
+    def fit(data: bytes, hints: Hints) -> DetectedPayload | None:
+        from dissectors.kafka.nested.telemetry import detect_metrics  # brings tables that only telemetry needs
+
+        return detect_metrics(data, hints.get("compression"))
+
+    return fit
+
+
+_FORMS: Mapping[str, Callable[[str], PayloadDetector]] = {
+    "int16 version": _make_versioned_detector,
+    "int16 version, or newer": _make_group_detector("newest"),
+    "int32 version within": _make_group_detector("streams"),
+    "no version": _make_group_detector("unversioned"),
+    "JSON object": _make_group_detector("json"),
+    "compressed protobuf": _detect_metrics,
+    "request": _make_envelope_detector(False),
+    "response": _make_envelope_detector(True),
+}
+
+
+@cache
+def list_modules() -> Mapping[str, str]:
+    """Whose records are in which topic, by name."""
+    topics: Mapping[str, str] = table("quirks")["internalTopics"]
+    return topics
+
+
+@cache
+def list_modules_by_id() -> Mapping[str, str]:
+    """The same by id, of a topic that has the same one everywhere."""
+    return {number: list_modules()[name] for number, name in table("quirks")["topicIds"].items()}
+
+
+def find_module(access: Access[S], topic: S, site: RecordSite) -> tuple[str | None, bool]:
+    """Whose records are in this topic, None for a user's; and whether the records may tell it, for its id does not."""
+    for name in TOPIC_NAMES:
+        value = access.get(topic, name)
+        if value is not None:
+            return (list_modules().get(value) if isinstance(value, str) else None), False
+    number = access.get(topic, TOPIC_ID)
+    module = list_modules_by_id().get(number) if isinstance(number, str) else None
+    return module, site.told and module is None and number is not None
+
+
+def unfold_sites(access: Access[S], struct: S, name: str, hints: Hints) -> None:
+    """Unfolds the bytes fields, other than records, of a struct: what the schema `name` describes."""
+    for site in list_sites(name):
+        _unfold(access, struct, site.path, site, hints)
+
+
+def _unfold(access: Access[S], struct: S, path: tuple[str, ...], site: Site, hints: Hints) -> None:
+    for hint, member in site.told.items():
+        value = access.get(struct, member)
+        if value is not None:
+            hints = {**hints, hint: value}
+    if len(path) > 1:
+        for inner in access.list_structs(struct, path[0]):
+            _unfold(access, inner, path[1:], site, hints)
+        return
+    if not all(hints.get(hint) in allowed for hint, allowed in site.when.items()):
+        return
+    data = access.get(struct, path[0])
+    if not isinstance(data, bytes):
+        return
+    fit = site.fit(data, hints)
+    if fit is not None:
+        access.attach_structure(struct, path[0], fit, hints)
+    elif data and site.delicate is not None and site.delicate(data, hints):
+        access.hide(struct, path[0])
+
+
+def unfold_partition(access: Access[S], partition: S, site: RecordSite, module: str | None, told: bool) -> None:
+    """Unfolds the records of a partition: those of control batches, and those of an internal topic.
+
+    told: where there is no module, the records may tell it.
+    """
+    from dissectors.kafka.nested.structures import detect_control, detect_records  # most messages have no records
+
+    held: list[tuple[S, list[S]]] = []
+    for batch, rows in iterate_batches(access, partition, site.field):
+        if access.get(batch, "control"):
+            _put(access, batch, rows, [detect_control(*_pair(access, row)) for row in rows])
+        else:
+            held.append((batch, rows))
+    if module is None and not told:
+        return
+    pairs = detect_records([_pair(access, row) for _, rows in held for row in rows], module)
+    if pairs is not None:
+        each = iter(pairs)
+        for batch, rows in held:
+            _put(access, batch, rows, list(islice(each, len(rows))), module)
+
+
+def iterate_batches(access: Access[S], holder: S, name: str) -> Iterator[tuple[S, list[S]]]:
+    """Each batch and its records; a message of the formats before batches is its only record."""
+    for entry in access.list_structs(holder, name):
+        if access.get(entry, "magic") == 2:
+            yield entry, list(access.list_structs(entry, "records"))
+        elif access.get(entry, "compression") == "none":
+            yield entry, [entry]
+        else:
+            yield from iterate_batches(access, entry, "messages")
+
+
+def _pair(access: Access[S], row: S) -> tuple[bytes | None, bytes | None]:
+    key, value = access.get(row, "key"), access.get(row, "value")
+    return key if isinstance(key, bytes) else None, value if isinstance(value, bytes) else None
+
+
+def _is_sensitive(value: object) -> bool:
+    return isinstance(value, bytes) and is_sensitive_record(value)
+
+
+def _put(access: Access[S], batch: S, rows: list[S], pairs: list[Pair], module: str | None = None) -> None:
+    hidden = False
+    for row, (key, value) in zip(rows, pairs, strict=True):
+        if key is not None:
+            access.attach_structure(row, "key", key, {})
+        if value is not None:
+            access.attach_structure(row, "value", value, {})
+        elif module in SENSITIVE_MODULES and _is_sensitive(access.get(row, "value")):
+            access.hide(row, "value")
+            hidden = True
+    if hidden or any(map(any, pairs)):
+        access.settle(batch)

@@ -1,0 +1,92 @@
+"""What clients tell of themselves: the metrics of PushTelemetry (KIP-714).
+
+Facts. `metrics` is OpenTelemetry's MetricsData in Protocol Buffers, compressed as a whole by what `compressionType`
+names. Its layout is a table (telemetry.json), by the proto's own names. What cannot be decompressed, or does not parse
+to its last byte, stays bytes; so does what is far larger than a broker takes (telemetry.max.bytes, 1 MiB), for two
+bytes can be a whole message.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import Any
+
+from dissectors.kafka.codecs import CODECS
+from dissectors.kafka.nested.payload_detection import DetectedPayload, detect
+from dissectors.kafka.tables import table
+from dissectors.slotted import slotted
+from dissectors.wire.budget import Budget, allowed
+from dissectors.wire.codecs import decompress
+from dissectors.wire.emit import FAILURES
+from dissectors.wire.protobuf import Library, MessageType
+from dissectors.wire.protobuf_fields import read_fields
+from dissectors.wire.protobuf_values import decode
+from dissectors.wire.reader import Reader
+from dissectors.wire.specs import Layout
+from dissectors.wire.times import timestamp
+
+_COMPRESSED = Layout("compressed", "bytes")
+_NANO = 1_000_000
+_SHARE = 16
+"""Of what may be decompressed for a message, metrics may take one part in so many."""
+
+
+def detect_metrics(data: bytes, compression: object) -> DetectedPayload | None:
+    """The metrics in these bytes; None where there are none, or compressed by nobody knows what."""
+    if not data or not isinstance(compression, int) or not 0 <= compression < len(CODECS):
+        return None
+    return detect(_metrics(CODECS[compression]), data)
+
+
+@slotted(eq=False)
+class Metrics:
+    """MetricsData behind a compression; see fits.Content."""
+
+    codec: str
+    name: str = "opentelemetry.proto.metrics.v1.MetricsData"
+
+    @property
+    def inflates(self) -> bool:
+        """See Content."""
+        return self.codec != CODECS[0]
+
+    def values(self, data: bytes) -> dict[str, Any] | None:
+        """See Content."""
+        most = allowed() // _SHARE
+        if len(data) > most:
+            return None
+        try:
+            plain = self._plain(data, Budget(most))
+            return decode(plain, 0, len(plain), metrics_message())
+        except FAILURES:
+            return None
+
+    def unfold(self, reader: Reader) -> None:
+        """See Content."""
+        if self.inflates:
+            content = reader.data[reader.at : reader.end]
+            plain = self._plain(content, reader.budget)
+            node = reader.leaf(_COMPRESSED, content, reader.end)
+            reader = reader.below(node, f"metrics, {self.codec}", plain)
+        read_fields(reader, metrics_message(), whole=True)
+
+    def _plain(self, data: bytes, budget: Budget) -> bytes:
+        return decompress(self.codec, data, budget, "metrics", 0) if self.inflates else data
+
+
+@lru_cache(maxsize=len(CODECS))
+def _metrics(codec: str) -> Metrics:
+    return Metrics(codec)
+
+
+@cache
+def metrics_message() -> MessageType:
+    """The layout of MetricsData."""
+    rows = table("telemetry")
+    return Library(rows["messages"], rows["enums"], {"nanoseconds": nanoseconds}.get).message("MetricsData")
+
+
+def nanoseconds(value: int) -> str | None:
+    """Nanoseconds since 1970 as ISO 8601 in UTC; None for 0, which is no time."""
+    text = timestamp(value // _NANO) if value else None
+    return None if text is None else f"{text[:-1]}{value % _NANO:06}Z"

@@ -1,0 +1,121 @@
+"""The plain values of structures within bytes fields: what rules.py says, behind a plan's emitted decoder.
+
+Theory. Most messages have none of these fields, and their decoder stays what it is. Most records are somebody's own:
+topics that hold no structure are passed over by name, and those that have but an id by a look at the first key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dissectors.kafka.nested.payload_detection import DetectedPayload
+from dissectors.kafka.nested.rules import (
+    RECORDS,
+    TOPIC_ID,
+    TOPIC_NAMES,
+    Hints,
+    RecordSite,
+    list_modules,
+    list_modules_by_id,
+    list_sites,
+    unfold_partition,
+    unfold_sites,
+)
+from dissectors.wire.budget import Budget
+from dissectors.wire.embedded import embedded
+from dissectors.wire.emit import Decode
+from dissectors.wire.flat import FlatRows, Table
+from dissectors.wire.plan import Array, Plan, Struct, members_of
+from dissectors.wire.secret import Secret
+
+
+class _Values:
+    """Access to plain values."""
+
+    def get(self, struct: dict[str, Any], name: str) -> object:
+        return struct.get(name)
+
+    def list_structs(self, struct: dict[str, Any], name: str) -> Sequence[dict[str, Any]]:
+        found = struct.get(name)
+        if isinstance(found, Table):  # whose rows are made anew each time, and these are to be changed
+            found = struct[name] = FlatRows(found)
+        return (found,) if isinstance(found, dict) else found or ()
+
+    def attach_structure(self, struct: dict[str, Any], name: str, fit: DetectedPayload, hints: Hints) -> None:
+        unfold_sites(self, fit.values, fit.decoder.name, hints)
+        struct[name] = embedded(struct[name], fit.values, fit.decoder.name)
+
+    def hide(self, struct: dict[str, Any], name: str) -> None:
+        struct[name] = Secret(struct[name])
+
+    def settle(self, batch: dict[str, Any]) -> None:
+        """Rows that hold more than bytes are not alike any more (FlatRows)."""
+        if "records" in batch:
+            batch["records"] = list(batch["records"])
+
+
+VALUES = _Values()
+
+
+def make_unfolding_decoder(decode: Decode, plan: Plan, key: int, response: bool, hints: Hints) -> Decode:
+    """A decoder of this plan that also unfolds its bytes fields; the same one where it has none that hold anything."""
+    site = RECORDS.get((key, response))
+    if site is not None:
+        return _make_records_decoder(decode, site, _topic_key(plan, site))
+    if not list_sites(plan.name):
+        return decode
+
+    def decode_and_unfold(data: bytes, at: int, budget: Budget) -> tuple[dict[str, Any], int]:
+        values, at = decode(data, at, budget)
+        unfold_sites(VALUES, values, plan.name, hints)
+        return values, at
+
+    return decode_and_unfold
+
+
+def _topic_key(plan: Plan, site: RecordSite) -> str:
+    """By which name topics are known in a version."""
+    topics = next(step for step in plan.steps if isinstance(step, Array) and step.spec.name == site.topics)
+    assert isinstance(topics.element, Struct)
+    names = {step.spec.name for step in members_of(topics.element.steps)}
+    return next(name for name in (*TOPIC_NAMES, TOPIC_ID) if name in names)
+
+
+def _make_records_decoder(decode: Decode, site: RecordSite, name: str) -> Decode:
+    """Every message with records goes this way, and few have anything to unfold: what can be known before is.
+
+    The control batches of these values are unfolded already, in records/values.py.
+    """
+    topics, partitions, field, told = site
+    from dissectors.kafka.records.values import fill  # a message without records does not pay for them
+
+    told = told and name == TOPIC_ID
+    known = list_modules_by_id() if name == TOPIC_ID else list_modules()
+
+    def decode_and_unfold(data: bytes, at: int, budget: Budget) -> tuple[dict[str, Any], int]:
+        budget.later = []
+        values, at = decode(data, at, budget)
+        if budget.later:
+            fill(budget.later)
+        for topic in values[topics]:
+            module = known.get(topic[name])
+            if module is not None or told:
+                for partition in topic[partitions]:
+                    entries = partition[field]
+                    if entries and (module is not None or may_tell(entries)):
+                        unfold_partition(VALUES, partition, site, module, told)
+        return values, at
+
+    return decode_and_unfold
+
+
+def may_tell(entries: list[dict[str, Any]]) -> bool:
+    """Whether there is a first key that begins as all types of coordinators' keys do, or an older message."""
+    for entry in entries:
+        if entry.get("magic", 2) < 2:
+            return True
+        rows = entry.get("records")
+        if rows and not entry["control"] and (rows[0]["key"] or b"")[:1] == b"\0":
+            return True
+    return False

@@ -1,0 +1,62 @@
+"""Which Kafka messages may be read in part, and which fields of them (wire/pick.py says how).
+
+Theory. Mostly key, version and direction tell the layout, so the fields that are wanted can be read and nothing else.
+Left to values() is what only all of the bytes tell: which of two layouts it is, what is hidden of a message that may
+hold a secret and breaks, and what is in records and in bytes that hold a structure.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dissectors.api import Context, Pick, Role
+from dissectors.kafka.header import BODY_START
+from dissectors.kafka.nested.rules import list_sites
+from dissectors.kafka.reading import API_VERSIONS, body_plan, has_variants
+from dissectors.kafka.schemas import header_version
+from dissectors.kafka.sensitive import is_sensitive_message
+from dissectors.message import Path
+from dissectors.wire.plan import Array, Leaf, Plan, Struct, members_of
+from dissectors.wire.projection import pick
+
+_PUSH_TELEMETRY = 72
+"""Whose metrics are decompressed into as many nodes as there may be."""
+
+
+def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
+    """See Dissector.projection."""
+    key, version, response = context.code, context.version, context.role is Role.RESPONSE
+    if key is None or version is None or context.role is Role.RAW:
+        return None
+    plan = body_plan(key, version, response)
+    if plan is None or plan.version != version or has_variants(key, version, response):
+        return None
+    if is_sensitive_message(key, response) or key == _PUSH_TELEMETRY or (response and key == API_VERSIONS):
+        return None
+    if any(name.startswith("_") for path in paths for name in path):
+        return None
+    if any(_meets(path, place) for path in paths for place in _opaque(plan)):
+        return None
+    return pick(plan, paths, BODY_START[response, header_version(key, version, response)])
+
+
+@lru_cache(maxsize=1024)
+def _opaque(plan: Plan) -> tuple[Path, ...]:
+    """Where more is said than the layout tells: records, and bytes that may hold a structure."""
+    records = (path for step in members_of(plan.steps) for path in _records(step, ()))
+    return (*records, *(site.path for site in list_sites(plan.name)))
+
+
+def _records(step: Leaf | Struct | Array, around: Path) -> list[Path]:
+    """The records fields in a step."""
+    path = (*around, step.spec.name)
+    inner = step.element if isinstance(step, Array) else step
+    if isinstance(inner, Leaf):
+        return [path] if inner.primitive.type.endswith("records") else []
+    return [found for each in members_of(inner.steps) for found in _records(each, path)]
+
+
+def _meets(path: Path, place: Path) -> bool:
+    """Whether one of them leads through the other."""
+    shorter = min(len(path), len(place))
+    return path[:shorter] == place[:shorter]

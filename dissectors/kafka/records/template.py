@@ -1,0 +1,182 @@
+"""Record batches with holes: the third reader of records, beside values.py and fields.py.
+
+Theory. What stands in a batch's header may differ, and so may its records: they are a value of its own within the
+message, and those of thousands of batches are read together. What is compressed, of an older format, of control, cut,
+or many batches, is one value as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+from dissectors.kafka.codecs import CODECS
+from dissectors.kafka.records.batches import FAR, Batch, Head, read_batches
+from dissectors.kafka.records.values import (
+    BATCH,
+    CHECKED_FROM,
+    ENTRY,
+    MAGIC_AT,
+    TIMESTAMP_TYPES,
+    fill,
+    record_values,
+)
+from dissectors.symbolic import Checksum, Extent, Nested, NotTemplatable, Shape, Term
+from dissectors.wire.budget import USUAL, Budget
+from dissectors.wire.emit import FAILURES
+
+MOST_BATCHES = 8
+"""Batches of a field beyond which it is one value."""
+
+LARGE = 4 << 20
+"""Bytes that a field's records may be decompressed to before its message is decoded for itself, with its own bound."""
+
+MOST_FIELDS = USUAL // LARGE
+"""Such fields of a message, so that together they stay within that bound."""
+
+TOGETHER = 1 << 20
+"""Bytes of records that are read in one go: where one is broken, so many are read twice."""
+
+_Item = TypeVar("_Item")
+
+_COMPRESSED, _APPEND_TIME, _TRANSACTIONAL, _CONTROL, _HORIZON = 7, 8, 0x10, 0x20, 0x40
+
+
+def template_records(shape: Shape, extent: Extent) -> Any:
+    """The entries of a records field. Raises NotTemplatable, or what record_values raises."""
+    if extent.begin == extent.end:
+        return []
+    places = _places(shape.data, extent)
+    if places is None:
+        if sum(type(each) is Nested for each in shape.stretches) >= MOST_FIELDS:
+            raise NotTemplatable
+        content = shape.data[extent.begin : extent.end]
+        return shape.nested(extent, read_many, record_values(content, Budget(LARGE)))
+    shape.encloses(*extent)
+    return [_batch(shape, at, stop) for at, stop in places]
+
+
+def _places(data: bytes, extent: Extent) -> list[tuple[int, int]] | None:
+    """Where batches begin and end; None where they are not few, plain and whole."""
+    at = extent.begin
+    places: list[tuple[int, int]] = []
+    while at < extent.end:
+        if extent.end - at < BATCH.size or data[at + MAGIC_AT] != 2 or len(places) == MOST_BATCHES:
+            return None
+        head = BATCH.unpack_from(data, at)
+        stop = at + ENTRY.size + head[1]
+        if head[5] & (_COMPRESSED | _CONTROL) or not at + BATCH.size <= stop <= extent.end:
+            return None
+        places.append((at, stop))
+        at = stop
+    return places
+
+
+def read_many(contents: Sequence[bytes], asked: Sequence[tuple[int, ...]]) -> list[Any]:
+    """The entries of many records fields; None for one that is broken, or where all take too much. Read together."""
+    shared = Budget()
+    found = (_entries(content, shared) for content in contents)
+    return [entries for some in _portions(found, _size) for entries in _fill_entries(some)]
+
+
+_Entries: TypeAlias = tuple[Any, list[tuple[Any, Batch]]]
+"""The entries of a records field, and those of them whose batches are not read yet."""
+
+
+def _entries(content: bytes, shared: Budget) -> _Entries:
+    budget = Budget(min(LARGE, shared.left), [])
+    before = budget.left
+    try:
+        return record_values(content, budget), budget.later or []
+    except FAILURES:
+        return None, []
+    finally:
+        shared.left -= before - budget.left
+
+
+def _size(entries: _Entries) -> int:
+    return sum(batch.end - batch.at for _, batch in entries[1])
+
+
+def _fill_entries(found: Sequence[_Entries]) -> list[Any]:
+    """The entries with the records of their batches; None for those that are broken."""
+    try:
+        fill([each for _, later in found for each in later])
+    except FAILURES:
+        return [None] if len(found) == 1 else [entries for each in found for entries in _fill_entries([each])]
+    return [entries for entries, _ in found]
+
+
+def read_records(contents: Sequence[bytes], heads: Sequence[tuple[int, ...]]) -> list[Any]:
+    """The records of many batches; None for those that are broken. heads: count, base offset, first time."""
+    batches = (
+        Batch(content, 0, len(content), Head(count, base, time, None))
+        for content, (count, base, time) in zip(contents, heads, strict=True)
+    )
+    return [records for some in _portions(batches, lambda batch: batch.end) for records in _read_or_none(some)]
+
+
+def _read_or_none(batches: Sequence[Batch]) -> list[Any]:
+    try:
+        return list(read_batches(batches))
+    except FAILURES:
+        return [None] if len(batches) == 1 else [records for batch in batches for records in _read_or_none([batch])]
+
+
+def _portions(items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    """Items in runs of about TOGETHER bytes, taken as they are asked for."""
+    some: list[_Item] = []
+    held = 0
+    for item in items:
+        some.append(item)
+        held += size(item)
+        if held >= TOGETHER:
+            yield some
+            some, held = [], 0
+    if some:
+        yield some
+
+
+def _batch(shape: Shape, at: int, stop: int) -> dict[str, Any]:
+    base, _, epoch, magic, crc, attributes, last, first_time, last_time, *producer, count = BATCH.unpack_from(
+        shape.data, at
+    )
+    if count < 0 or attributes & _APPEND_TIME:
+        raise NotTemplatable
+    base_offset = shape.integer(Term(at, 8, "q"), base)
+    first = shape.integer(Term(at + 27, 8, "q"), first_time)
+    highest = shape.integer(Term(at + 35, 8, "q"), last_time)
+    if not (-FAR < base_offset < FAR and -FAR < first < FAR):
+        raise NotTemplatable
+    batch = {
+        "baseOffset": base_offset,
+        "length": shape.encloses(Term(at + 8, 4, "i"), 0, at + ENTRY.size, stop),
+        "partitionLeaderEpoch": shape.integer(Term(at + 12, 4, "i"), epoch),
+        "magic": magic,
+        "crc": shape.integer(Term(at + 17, 4, "I"), crc),
+        "crcValid": True,
+        "attributes": attributes,
+        "compression": CODECS[0],
+        "timestampType": TIMESTAMP_TYPES[attributes >> 3 & 1],
+        "transactional": attributes & _TRANSACTIONAL != 0,
+        "control": False,
+        "deleteHorizon": attributes & _HORIZON != 0,
+        "lastOffsetDelta": shape.integer(Term(at + 23, 4, "i"), last),
+        "baseTimestamp": first,
+        "maxTimestamp": highest,
+        "producerId": shape.integer(Term(at + 43, 8, "q"), producer[0]),
+        "producerEpoch": shape.integer(Term(at + 51, 2, "h"), producer[1]),
+        "baseSequence": shape.integer(Term(at + 53, 4, "i"), producer[2]),
+        "count": shape.integer(Term(at + 57, 4, "i"), count),
+    }
+    shape.checksums.append(Checksum(at + 17, at + CHECKED_FROM, stop))
+    records = at + BATCH.size
+    if not count:
+        batch["records"], batch["count"] = [], batch["count"].pinned()
+        if records != stop:
+            raise NotTemplatable
+        return batch
+    (value,) = read_batches([Batch(shape.data, records, stop, Head(count, base, first_time, None))])
+    extent = Extent(Term(at + 8, 4, "i"), BATCH.size - ENTRY.size, records, stop)
+    batch["records"] = shape.nested(extent, read_records, value, (batch["count"], base_offset, first))
+    return batch

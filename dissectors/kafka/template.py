@@ -1,0 +1,115 @@
+"""Kafka's messages with holes: which of them are alike.
+
+Theory. Correlation and client ids stand in the header and are no part of the body. What may hold a structure within
+bytes stands for itself: fields with embedded structures, records of topics that coordinators write. An answer whose
+request nobody saw is guessed at once for all that are like it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dissectors.api import Body, Context, Role
+from dissectors.finding import Finding
+from dissectors.kafka.body import find_usual_recipe
+from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, list_modules, list_modules_by_id, list_sites
+from dissectors.kafka.nested.values import may_tell
+from dissectors.kafka.reading import body_plan, plan_of, reading_of
+from dissectors.kafka.records.template import read_many, read_records
+from dissectors.symbolic import Extent, MessageTemplate, Nested, NotTemplatable, Shape, Term
+from dissectors.wire.emit import FAILURES
+from dissectors.wire.message import error_of
+from dissectors.wire.template import Cursor, template_members
+
+_API_VERSIONS = 18
+_SIZE = Term(0, 4, "i")
+_CLIENT_SIZE = Term(12, 2, "h")
+_CORRELATION = {False: slice(8, 12), True: slice(4, 8)}
+"""By whether it is a response."""
+
+
+def template(message: bytes, context: Context, request: object = None) -> MessageTemplate | None:
+    """What decode() gives, with holes; None for a message that stands for itself."""
+    key, version, response = context.code, context.version, context.role is Role.RESPONSE
+    doubts: tuple[Finding, ...] = ()
+    if response and key is None:
+        _, key, version, doubts, *_ = reading_of(message, context)
+        if key == _API_VERSIONS:
+            return None
+    if key is None or version is None or context.role is Role.RAW:
+        return None
+    plan, recipe = body_plan(key, version, response), find_usual_recipe(key, version, response, None)
+    if plan is None or recipe is None or list_sites(plan.name) or int.from_bytes(message[:4]) + 4 != len(message):
+        return None
+    shape = Shape(message)
+    if response and key == _API_VERSIONS and plan_of(message, context) is not plan:
+        return None
+    try:
+        start = recipe.start(message)
+        _open_header(shape, start, response)
+        cursor = Cursor(shape, start, len(message))
+        values = template_members(cursor, plan)
+        if response and key == _API_VERSIONS:
+            shape.pin(8, 10)  # the error, which may mean another layout
+        if cursor.at != len(message) or _may_unfold(values, key, response):
+            return None
+        if context.code is not None and recipe.expert_info is not None:
+            doubts = recipe.expert_info.symbolic(values)
+        return MessageTemplate(shape, Body(values, error_of(recipe.first_error(values), recipe.error_name), doubts))
+    except (NotTemplatable, *FAILURES):
+        return None
+
+
+def _open_header(shape: Shape, start: int, response: bool) -> None:
+    """Size, correlation and client may differ; a request's header of version 0 has no client."""
+    shape.encloses(_SIZE, 0, 4, len(shape.data))
+    correlation = _CORRELATION[response]
+    shape.free(correlation.start, correlation.stop)
+    if not response and start > _CLIENT_SIZE.at:
+        size = int.from_bytes(shape.data[12:14], signed=True)
+        if size > 0:
+            shape.bytes(Extent(_CLIENT_SIZE, 0, 14, 14 + size))
+
+
+def _may_unfold(values: dict[str, Any], key: int, response: bool) -> bool:
+    """Whether there are records that might be a coordinator's; what that depends on becomes part of the shape."""
+    site = RECORDS.get((key, response))
+    if site is None:
+        return False
+    for topic in values[site.topics]:
+        name = next(name for name in (*TOPIC_NAMES, TOPIC_ID) if name in topic)
+        if topic[name] in (list_modules_by_id() if name == TOPIC_ID else list_modules()):
+            return True
+        if site.told and name == TOPIC_ID:
+            for part in topic[site.partitions]:
+                if _may_tell(part[site.field]):
+                    return True
+    return False
+
+
+def _may_tell(entries: Any) -> bool:
+    """May_tell, for all messages of the shape."""
+    if type(entries) is Nested:
+        entries.read = _read_untelling
+        return may_tell(entries.value)
+    for entry in entries or ():
+        if type(entry["records"]) is Nested:
+            entry["records"].read = _untelling_records
+            if _tells(entry["records"].value[0]["key"]):
+                return True
+    return False
+
+
+def _read_untelling(contents: Sequence[bytes], asked: Sequence[tuple[int, ...]]) -> list[Any]:
+    return [None if entries is None or may_tell(entries) else entries for entries in read_many(contents, asked)]
+
+
+def _untelling_records(contents: Sequence[bytes], heads: Sequence[tuple[int, ...]]) -> list[Any]:
+    found = read_records(contents, heads)
+    return [None if records is None or _tells(records[0]["key"]) else records for records in found]
+
+
+def _tells(key: bytes | None) -> bool:
+    """Whether a key begins as all types of coordinators' keys do."""
+    return key is not None and key[:1] == b"\0"

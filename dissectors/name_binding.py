@@ -1,0 +1,115 @@
+"""What one message says about the ids in others: enrichment, beside decoding and never part of it.
+
+Theory. Many messages name things by numbers that another message, often of another connection, has explained: a topic
+by its id, a broker by its number. A message that explains some is asked for its Lessons; where the values of a message
+have such ids, its References say. Whoever shows messages brings the two together (analyzer.decode.name_resolver), and
+shows where a name came from. Nothing here is needed to decode, and what nobody explained stays the id that it is.
+
+Kinds are words for people and the same in all protocols: "topic", "broker", "producer", "member". Within a kind an id
+and a name are texts, for which numbers are written in decimal. A number that a client counts for itself, anew on each
+connection, is an id in a `scope`: a word for what is counted ("consumer"), among those of one connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from dissectors.message import Context, Path, Role, Values
+from dissectors.slotted import slotted
+
+
+class NameBinding(NamedTuple):
+    """What is called `key` among things of a `kind` has the name `value`. scope: None where it is so everywhere."""
+
+    kind: str
+    key: str
+    value: str
+    scope: str | None = None
+
+
+class BindingSource(NamedTuple):
+    """Which messages teach something of a `kind`.
+
+    client: only those of clients whose name begins so. alike: messages of one version that are the same from this byte
+    on teach the same; None where it also matters who sent them, or what they answer. scoped: what they teach has a
+    scope, so that who goes on with the connection in another process needs them.
+    """
+
+    kind: str
+    code: int
+    role: Role
+    client: str = ""
+    alike: int | None = None
+    scoped: bool = False
+
+
+class BoundName(NamedTuple):
+    """A message that teaches, and what is known of it beside its values.
+
+    request: the values of the request that it answers, decoded when asked for; None where that is unknown. client: as
+    in MessageHeader. host: the address of the connection's client, without its port.
+    """
+
+    values: Values
+    context: Context
+    request: Callable[[], Values | None]
+    client: str | None
+    host: str
+
+
+class Reference(NamedTuple):
+    """Where a message's values have ids of a kind. scope: as of the NameBinding that names them."""
+
+    kind: str
+    path: Path
+    scope: str | None = None
+
+
+class Exchange(NamedTuple):
+    """A request of a connection and its answer, each decoded when asked for; None where it is unknown."""
+
+    number: int
+    request: Callable[[], Values | None]
+    answer: Callable[[], Values | None]
+
+
+class Held(NamedTuple):
+    """A partition in a session, and the offset that was last asked of it. `topic` is a name, or an id."""
+
+    topic: str
+    partition: int
+    offset: int | None
+
+
+class Standing(NamedTuple):
+    """What is asked for by a message that tells only what has changed: all that its session holds.
+
+    since: the number of the request that began the session; None where it is not in the capture, and then the session
+    holds this at least.
+    """
+
+    id: int
+    epoch: int
+    held: tuple[Held, ...]
+    since: int | None
+
+
+def nothing(*given: object) -> tuple[()]:
+    """What a part of Names says by default."""
+    return ()
+
+
+@slotted(eq=False)
+class Names:
+    """What a protocol's messages say of the ids in others. None of its functions raises: values may lack anything.
+
+    references: where the values of messages of a context have ids; the same for equal contexts. binding sources: which
+    messages say what ids mean. name bindings: what one of these says. constants: names of ids that are the same
+    everywhere, so that no message tells them.
+    """
+
+    references: Callable[[Context], tuple[Reference, ...]]
+    binding_sources: Callable[[], Iterable[BindingSource]] = nothing
+    name_bindings: Callable[[BoundName], Iterable[NameBinding]] = nothing
+    constants: Callable[[], Iterable[NameBinding]] = nothing

@@ -1,0 +1,126 @@
+"""Commands that the other side need not know.
+
+Facts (PulsarApi.proto, ProtocolVersion and FeatureFlags; Commands.newConnected). The client names the version of the
+protocol that it speaks, and the broker answers with the smaller of that and its own; both say which features they have.
+tables/guide.json has the commands of which the proto says since which version they are sent, tables/checks.json those
+that want a feature.
+A broker asks only a client for fresh credentials that can refresh them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment, for_request
+from dissectors.message import Path, Role
+from dissectors.pulsar.checks.sentences import PulsarCheck
+from dissectors.pulsar.commands import BROKER, commands
+from dissectors.pulsar.reports.fields import subscribe_to
+from dissectors.pulsar.tables import table
+from dissectors.slotted import field, slotted
+from dissectors.values import number, struct
+
+_SINCE: Mapping[str, int] = table("guide")["since"]
+_FEATURES: Mapping[str, str] = table("checks")["features"]
+_SENT = (Role.REQUEST, Role.ONEWAY, Role.PUSH)
+_FLAGS: list[Path] = [("feature_flags", flag) for flag in sorted(_FEATURES.values())]
+
+
+@slotted(frozen=False, eq=False)
+class _VersionAgreement:
+    """agreed: the version; client, broker: their features; named: commands that were named."""
+
+    agreed: int
+    client: Mapping[str, Any]
+    broker: Mapping[str, Any]
+    named: set[str] = field(default_factory=set)
+
+
+class ProtocolVersions(PulsarCheck):
+    """See the module. Each command is named once for a connection."""
+
+    def _begin(self) -> None:
+        self.agreements: BoundedTable[int, _VersionAgreement] = BoundedTable()
+
+    def receive_connect(self, event: MessageEvent) -> None:
+        """CONNECT: what the client says of itself."""
+        kept = number(event.values, "protocol_version"), struct(event.values, "feature_flags")
+        self.receive_command(event)
+        self.await_answer(event, kept)
+
+    def receive_connected(self, asked: tuple[int, Mapping[str, Any]], event: MessageEvent) -> None:
+        """CONNECTED."""
+        version, flags = asked
+        agreed = min(version, number(event.values, "protocol_version"))
+        self.agreements[event.stream] = _VersionAgreement(agreed, flags, struct(event.values, "feature_flags"))
+
+    def receive_command(self, event: MessageEvent) -> None:
+        """A command that the other side need not know."""
+        code = event.context.code
+        known = self.agreements.get(event.stream)
+        if known is None or code is None:
+            return
+        name, sender = commands()[code].name, commands()[code].sender
+        if name in known.named:
+            return
+        since, flag = _SINCE.get(name, 0), _FEATURES.get(name)
+        receiver = known.client if sender == BROKER else known.broker
+        if known.agreed < since:
+            known.named.add(name)
+            self.find("newer", command=name, since=since, agreed=known.agreed)
+        elif flag is not None and receiver.get(flag) is not True:
+            known.named.add(name)
+            self.find("unasked", command=name, flag=flag)
+
+    on = (
+        subscribe_to(" ".join(sorted({*_SINCE, *_FEATURES})), receive_command, roles=_SENT)
+        | subscribe_to("CONNECT", receive_connect, "protocol_version", *_FLAGS, roles=(Role.REQUEST,))
+        | subscribe_to("CONNECTED", for_request(receive_connected), "protocol_version", *_FLAGS, roles=(Role.RESPONSE,))
+    )
+
+
+LATE = 10 * SECOND
+"""A third of the interval: an answer is a matter of milliseconds where nothing is wrong."""
+
+
+class PingAnswers(PulsarCheck):
+    """See the module."""
+
+    def _begin(self) -> None:
+        self.since: BoundedTable[int, Moment] = BoundedTable()
+        """By connection when the first PING was sent of those without an answer."""
+
+    def receive_ping(self, event: MessageEvent) -> None:
+        """PING."""
+        if event.stream not in self.since:
+            self.since[event.stream] = event.moment
+        self.await_answer(event, event.moment)
+
+    def receive_pong(self, asked: Moment, event: MessageEvent) -> None:
+        """PONG."""
+        self.since.pop(event.stream)
+        took = asked.until(event)
+        if took is not None and took > LATE:
+            self.find("late", took=took)
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """A connection that was given up."""
+        waited = self.wait(end)
+        if waited > LATE:
+            self.find("silent", took=waited, who=end.ender)
+
+    def leave_open(self, end: ConnectionEnd) -> None:
+        """One that nobody gave up yet."""
+        waited = self.wait(end)
+        if waited > LATE:
+            self.find("waits", took=waited)
+
+    def wait(self, end: ConnectionEnd) -> int:
+        """ns that a PING had had no answer; 0 where there is none, or bytes are missing that may have the answer."""
+        since = self.since.pop(end.stream)
+        return (since and since.until(end)) or 0
+
+    on = subscribe_to("PING", receive_ping, roles=(Role.REQUEST,)) | subscribe_to(
+        "PONG", for_request(receive_pong), roles=(Role.RESPONSE,)
+    )

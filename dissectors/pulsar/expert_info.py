@@ -1,0 +1,97 @@
+"""What is wrong in one message, or will be: producers and consumers that are refused or closed, frames too large.
+
+Facts. A broker takes frames up to maxMessageSize (5 MiB by default, Commands.DEFAULT_MAX_MESSAGE_SIZE) and 10 KiB for
+what stands around the message (MESSAGE_SIZE_FRAME_PADDING), length prefix included; CONNECTED tells clients of another
+bound, and they take as much. Both close the connection instead of reading a larger frame. CLOSE_PRODUCER and
+CLOSE_CONSUMER come from brokers that unload, delete or terminate a topic, or that have had enough of a client; newer
+ones name the broker that has it now. A SEEK closes the subscription's consumers, too (PersistentSubscription,
+resetCursor). An ACK with a validation_error is that of a message that the client library dropped.
+tables/expert_info.json has the sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache, partial
+from typing import Any
+
+from dissectors.api import Context, Role, Values
+from dissectors.field import Tree
+from dissectors.finding import Finding, Severity
+from dissectors.pulsar.commands import Command, commands
+from dissectors.pulsar.summaries import SUMMARIES
+from dissectors.pulsar.tables import table
+from dissectors.wire.expert_info import ExpertInfo, ExpertInfoTable, compile_expert_info, compile_first
+from dissectors.wire.specs import members
+from dissectors.wire.summary import Summaries
+
+MAX_MESSAGE = 5 * 1024 * 1024
+PADDING = 10 * 1024
+LIMIT = MAX_MESSAGE + PADDING
+"""Bytes of a frame, its first size among them, that are taken by default."""
+
+SIZE = 4
+"""Bytes of that size, which does not count itself."""
+
+
+def collect_findings(command: Command | None, values: Values, context: Context, size: Any) -> tuple[Finding, ...]:
+    """What there is to say of a message; `size`: the number that its frame begins with. Values may be symbolic."""
+    found = _report_oversized(size) if size > LIMIT - SIZE else ()
+    speaks = None if command is None else _compile_table(command.code, context.role)
+    return found if speaks is None else (*found, *speaks(values))
+
+
+def collect_tree_findings(command: Command | None, tree: Tree, context: Context) -> tuple[Finding, ...]:
+    """The same of a tree, whose first nodes are the frame's size, the command's, and the command."""
+    if not tree.fields or not isinstance(tree.fields[0].value, int):
+        return ()
+    speaks = command is not None and _compile_table(command.code, context.role) is not None
+    return collect_findings(command, members(tree.fields[2:3]) if speaks else {}, context, tree.fields[0].value)
+
+
+def _report_oversized(size: int) -> tuple[Finding, ...]:
+    text = table("expert_info")["large"].format(size=size + SIZE, limit=LIMIT)
+    return (Finding(Severity.NOTE, "oversized-frame", text),)
+
+
+@lru_cache(maxsize=512)
+def _compile_table(code: int, role: Role) -> ExpertInfoTable | None:
+    """What to look for in a command of one role; None where there is nothing."""
+    found = tuple(_compile_rows(commands()[code], role))
+    return ExpertInfoTable(found) if found else None
+
+
+def _compile_rows(command: Command, role: Role) -> Iterator[ExpertInfo]:
+    if command.error is not None:
+        yield ExpertInfo(f'{command.error} starts ""', partial(_explain_refusal, command.error), sentence=True)
+    rows = table("expert_info")["commands"]
+    for row in (*rows.get(command.name, ()), *rows.get(f"{role.name} {command.name}", ())):
+        yield (
+            compile_first(_make_summaries(), row)
+            if isinstance(row, list)
+            else compile_expert_info(_make_summaries(), row)
+        )
+
+
+def _explain_refusal(field: str, values: Values) -> Iterable[Finding]:
+    found = _compile_error_info(values[field])
+    return () if found is None else found(values)
+
+
+@lru_cache(maxsize=128)
+def _compile_error_info(name: str) -> ExpertInfo | None:
+    """What there is to say of an error that has more to it than its name."""
+    row = table("expert_info")["errors"].get(name)
+    return None if row is None else compile_expert_info(_make_summaries(), row)
+
+
+@cache
+def _make_summaries() -> Summaries:
+    return Summaries(
+        formatters={**SUMMARIES.formatters, "why": _explain_error}, phrases=table("expert_info")["phrases"]
+    )
+
+
+def _explain_error(error: Any, _: str) -> str:
+    text: str = table("expert_info")["why"].get(error, f"error {error}")
+    return text

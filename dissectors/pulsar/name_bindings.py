@@ -1,0 +1,79 @@
+"""What the numbers of producers and consumers stand for, which is told once and then only the number is sent.
+
+Theory. A client numbers its producers and its consumers on each connection for itself. The command that makes one says
+its topic, and of a consumer the subscription; all that comes later, the messages above all, has only the number. So
+these commands teach, and whatever else has such a number refers to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from dissectors.api import Context, Role
+from dissectors.name_binding import BindingSource, BoundName, NameBinding, Names, Reference
+from dissectors.pulsar.commands import commands
+
+
+class _BindingCommand(NamedTuple):
+    """A command that makes something with a number. tells: fields that name what it belongs to, by kind."""
+
+    command: str
+    scope: str
+    tells: tuple[tuple[str, str], ...]
+
+
+_CONSUMER = (("topic", "topic"), ("subscription", "subscription"))
+_MAKERS = (
+    _BindingCommand("PRODUCER", "producer", (("topic", "topic"),)),
+    _BindingCommand("SUBSCRIBE", "consumer", _CONSUMER),
+    _BindingCommand("SCALABLE_TOPIC_SUBSCRIBE", "consumer", _CONSUMER),
+)
+_NUMBERED = {"producer_id": ("producer", ("topic",)), "consumer_id": ("consumer", ("topic", "subscription"))}
+"""By the field with a number: what is numbered, and the kinds of names that it has."""
+
+
+@cache
+def _find_makers() -> dict[int, _BindingCommand]:
+    codes = {command.name: code for code, command in commands().items()}
+    return {codes[maker.command]: maker for maker in _MAKERS}
+
+
+def list_binding_sources() -> Iterator[BindingSource]:
+    """See Names.binding_sources. The same number may be told again on another connection, so no two are alike."""
+    told = ((kind, code) for code, maker in _find_makers().items() for kind, _ in maker.tells)
+    return (BindingSource(kind, code, Role.REQUEST, scoped=True) for kind, code in told)
+
+
+def list_name_bindings(taught: BoundName) -> Iterator[NameBinding]:
+    """See Names.name_bindings."""
+    code = taught.context.code
+    maker = None if code is None else _find_makers().get(code)
+    if maker is None:
+        return
+    number = taught.values.get(f"{maker.scope}_id")
+    for kind, name in maker.tells:
+        value = taught.values.get(name)
+        if type(number) is int and type(value) is str and value:
+            yield NameBinding(kind, str(number), value, maker.scope)
+
+
+@lru_cache(maxsize=128)
+def find_references(code: int) -> tuple[Reference, ...]:
+    """See Names.references; none for an unknown command, nor for one that says the names itself."""
+    command = commands().get(code)
+    if command is None or code in _find_makers():
+        return ()
+    named = (
+        (field.name, _NUMBERED[field.name]) for field in command.message.fields.values() if field.name in _NUMBERED
+    )
+    return tuple(Reference(kind, (name,), scope) for name, (scope, kinds) in named for kind in kinds)
+
+
+def _list_references(context: Context) -> tuple[Reference, ...]:
+    """Numbers of producers and consumers."""
+    return () if context.code is None else find_references(context.code)
+
+
+NAMES = Names(_list_references, list_binding_sources, list_name_bindings)

@@ -1,0 +1,517 @@
+"""Values that stand for those of many messages: what is asked of them decides which messages are alike.
+
+Theory. Most messages differ from an earlier one in few things: an offset, a time, a name. A Shape is made of one
+message: which of its bytes another must have too, so that both have the same fields (counts, tags, what is null), and
+which may be any; texts and bytes may also be longer or shorter. Where messages may differ, the values are *holes*.
+Whoever makes a text of the values, JSON or a line for people, makes it once, with a mark where a hole was printed; the
+texts of all messages of that shape are then columns (analyzer/decode/template_decoder.py).
+
+What a reader does with a hole is noted, never guessed. To print it leaves a mark. To compare it with a number leaves
+a condition: other messages must answer the same. Anything else *pins* it: its bytes belong to the shape from then on,
+and the reader gets the value itself. A hole says that it is an int, a str or bytes, but is none, so that no function in
+C can get at its content unseen: what refuses it raises TypeError, and this message stands for itself alone. A reader
+must only not ask `type(value) is int`, match a value against a sequence, or look into a text that it has made of one.
+Shapes and holes pin one another, so all that need a size in front stand in this one module; runs.py has the others.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from dissectors.message import Body
+
+BEGIN, END = "\ue000", "\ue001"
+"""Around the number of a mark. A text with anything but ASCII is never part of a shape, so these are nobody else's."""
+
+_WIDE = 8
+"""Bytes of an integer that is not added to others in columns, for the sum could wrap around."""
+
+UVARINT, ZIGZAG, FLOWING = "u", "z", "v"
+"""Codes of a Term that is a varint; all others are struct's, of the same letter.
+
+FLOWING: an unsigned one that may take another number of bytes in other messages, up to WIDEST.
+"""
+
+WIDEST = 9
+"""Bytes of a varint that always fits in 63 bits."""
+
+RUN, DECIMAL = "r", "a"
+"""Codes of a Term that takes what bytes its own content says: how many those are, and a number (symbolic_text.py)."""
+
+
+class Term(NamedTuple):
+    """An integer in the message: where, on how many bytes, and how it is written. `negated`: less than nothing."""
+
+    at: int
+    size: int
+    code: str
+    negated: bool = False
+
+
+class Derived(NamedTuple):
+    """What `function` makes of a Nested value: an integer."""
+
+    nested: Nested
+    function: Callable[[Any], int]
+
+
+class Condition(NamedTuple):
+    """The sum of `terms` and `constant`, compared with `other`, must give `outcome`. `name` is one of COMPARISONS."""
+
+    terms: tuple[Term | Derived, ...]
+    constant: int
+    name: str
+    other: int
+    outcome: bool
+
+
+class Extent(NamedTuple):
+    """The number at `term`, less `bias`, is how many bytes there are from `begin` to `end`.
+
+    less: numbers that are taken off too, where what they count is counted by `term`: a rest has no size of its own.
+    """
+
+    term: Term
+    bias: int
+    begin: int
+    end: int
+    less: tuple[Term, ...] = ()
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """What adds up to the size and the bias."""
+        return (self.term, *(term._replace(negated=True) for term in self.less))
+
+
+class Checksum(NamedTuple):
+    """The CRC-32C of the bytes from `begin` to `end` stands at `at`, big-endian; or else the message is another."""
+
+    at: int
+    begin: int
+    end: int
+
+
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+OPPOSITES = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
+"""What holds of two integers exactly where the other does not."""
+
+
+class MessageTemplate(NamedTuple):
+    """A Body whose values have holes, and the shape of the messages that it fits."""
+
+    shape: Shape
+    body: Body
+
+
+class NotTemplatable(Exception):
+    """This message stands for itself alone."""
+
+
+class Shape:
+    """What another message must have in common with `data`. Places are those in `data`.
+
+    fixed: 1 for each byte that must be the same, 0 for one that may differ. stretches: what may have any length, in
+    order. marks: what was printed, by number. extents: what encloses something. varints: each takes as many bytes.
+    flowing: terms that need not, unless their bytes are pinned. decimals: numbers in digits, also within texts.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.fixed = bytearray(b"\1" * len(data))
+        self.conditions: list[Condition] = []
+        self.extents: list[Extent] = []
+        self.checksums: list[Checksum] = []
+        self.varints: list[Term] = []
+        self.flowing: list[Term] = []
+        self.decimals: list[Term] = []
+        self.stretches: list[Stretch] = []
+        self.marks: list[Marked] = []
+        self._noted: set[tuple[object, ...]] = set()
+
+    def free(self, at: int, stop: int) -> None:
+        """These bytes may be any."""
+        self.fixed[at:stop] = bytes(stop - at)
+
+    def pin(self, at: int, stop: int) -> None:
+        """These bytes must be the same."""
+        self.fixed[at:stop] = b"\1" * (stop - at)
+
+    def integer(self, term: Term, value: int) -> Integer:
+        """An integer that may differ; a varint still takes as many bytes, unless it is FLOWING."""
+        self._opened(term)
+        return Integer(self, (term,), 0, value)
+
+    def _opened(self, term: Term) -> None:
+        self.free(term.at, term.at + term.size)
+        if term.code in (UVARINT, ZIGZAG):
+            self.varints.append(term)
+        elif term.code == FLOWING:
+            self.flowing.append(term)
+
+    def note(self, condition: Condition) -> None:
+        """Others must meet it; what is asked again is noted once."""
+        if all(isinstance(term, Term) for term in condition.terms):
+            if condition in self._noted:
+                return
+            self._noted.add(condition)
+        self.conditions.append(condition)
+
+    def encloses(self, term: Term, bias: int, begin: int, end: int, less: tuple[Term, ...] = ()) -> Integer:
+        """The size of something that has stretches in it, or may have."""
+        extent = Extent(term, bias, begin, end, less)
+        self.extents.append(extent)
+        self._opened(term)
+        return Integer(self, extent.terms, -bias, end - begin)
+
+    def text(self, extent: Extent) -> Text | str:
+        """A text; one that is not plain ASCII makes the message stand for itself."""
+        if extent.begin == extent.end:
+            return ""
+        if not self.data[extent.begin : extent.end].isascii():
+            raise NotTemplatable
+        text = Text(self, extent, self._size(extent))
+        self._add(text)
+        return text
+
+    def bytes(self, extent: Extent) -> Bytes | bytes:
+        """Bytes that nobody reads."""
+        if extent.begin == extent.end:
+            return b""
+        data = Bytes(self, extent, self._size(extent))
+        self._add(data)
+        return data
+
+    def nested(self, extent: Extent, read: ReadMany, value: Any, asked: tuple[Integer, ...] = ()) -> Nested:
+        """Bytes that hold a `value` of their own; `read` reads those of many messages, and is told what is `asked`."""
+        nested = Nested(self, extent, self._size(extent), read, value, asked)
+        self._add(nested)
+        return nested
+
+    def _size(self, extent: Extent) -> Integer:
+        return self.encloses(*extent)
+
+    def _add(self, stretch: Stretch) -> None:
+        self.free(stretch.extent.begin, stretch.extent.end)
+        self.stretches.append(stretch)
+
+    def mark(self, hole: Marked) -> str:
+        """What stands for a hole in a text."""
+        self.marks.append(hole)
+        return f"{BEGIN}{len(self.marks) - 1}{END}"
+
+
+class SymbolicValue:
+    """What all holes share: asked for anything that is not noted, they are pinned and give way to the value."""
+
+    __slots__ = ("shape",)
+    shape: Shape
+
+    def pinned(self) -> Any:
+        """The value itself; from now on its bytes belong to the shape."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return str(self.pinned())
+
+    def __repr__(self) -> str:
+        return repr(self.pinned())
+
+    def __reduce_ex__(self, protocol: object) -> str:
+        # A copy would note what it is asked in a copy of the shape, where nobody looks.
+        raise TypeError("a hole is not copied")
+
+    def __format__(self, form: str) -> str:
+        return format(self.pinned(), form) if form else str(self)
+
+    def __hash__(self) -> int:
+        return hash(self.pinned())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.pinned(), name)
+
+
+class Integer(SymbolicValue):
+    """The sum of `terms` and a constant; `value` is that of the message at hand."""
+
+    __slots__ = ("constant", "terms", "value")
+
+    def __init__(self, shape: Shape, terms: tuple[Term | Derived, ...], constant: int, value: int) -> None:
+        self.shape, self.terms, self.constant, self.value = shape, terms, constant, value
+
+    @property
+    def __class__(self) -> type:
+        return int
+
+    @__class__.setter
+    def __class__(self, kind: type) -> None:
+        raise TypeError
+
+    def pinned(self) -> int:
+        """See SymbolicValue."""
+        for term in self.terms:
+            if isinstance(term, Derived):
+                term.nested.pinned()
+            else:
+                self.shape.pin(term.at, term.at + term.size)
+        return self.value
+
+    def __str__(self) -> str:
+        return self.shape.mark(self)
+
+    __repr__ = __str__
+
+    def _compared(self, name: str, other: object) -> bool:
+        if other is None or isinstance(other, (str, bytes)):
+            return NotImplemented  # type: ignore[no-any-return]
+        if not isinstance(other, int):
+            return bool(COMPARISONS[name](self.pinned(), other))
+        against = other if type(other) is int else int(other)
+        outcome: bool = COMPARISONS[name](self.value, against)
+        self.shape.note(Condition(self.terms, self.constant, name, against, outcome))
+        return outcome
+
+    def __eq__(self, other: object) -> bool:
+        return self._compared("eq", other)
+
+    def __ne__(self, other: object) -> bool:
+        return self._compared("ne", other)
+
+    def __lt__(self, other: object) -> bool:
+        return self._compared("lt", other)
+
+    def __le__(self, other: object) -> bool:
+        return self._compared("le", other)
+
+    def __gt__(self, other: object) -> bool:
+        return self._compared("gt", other)
+
+    def __ge__(self, other: object) -> bool:
+        return self._compared("ge", other)
+
+    def __bool__(self) -> bool:
+        return self._compared("ne", 0)
+
+    def __add__(self, other: object) -> Integer | int:
+        if type(other) is Integer and self._is_narrow() and other._is_narrow():
+            terms = self.terms + other.terms
+            return Integer(self.shape, terms, self.constant + other.constant, self.value + other.value)
+        if not isinstance(other, int):
+            return NotImplemented
+        number = int(other)
+        if not self._is_narrow() or abs(number) >> 32:
+            return self.pinned() + number
+        return Integer(self.shape, self.terms, self.constant + number, self.value + number)
+
+    def _is_narrow(self) -> bool:
+        """Whether a sum with other such numbers stays far from the ends of 64 bits."""
+        return all(
+            isinstance(term, Derived) or term.code in (RUN, DECIMAL) or (term.size < _WIDE and term.code != FLOWING)
+            for term in self.terms
+        )
+
+    __radd__ = __add__
+    __hash__ = SymbolicValue.__hash__
+
+    def __and__(self, other: int) -> int:
+        return self.pinned() & other
+
+    def __int__(self) -> int:
+        return self.pinned()
+
+    __index__ = __int__
+
+
+class Content(SymbolicValue):
+    """What is never empty: it is unlike all that is no content, and whoever asks for more pins it."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        if other is None or isinstance(other, int) or (isinstance(other, (str, bytes)) and not other):
+            return False
+        return bool(self.pinned() == other)
+
+    __hash__ = SymbolicValue.__hash__
+
+    def __contains__(self, item: object) -> bool:
+        return item in self.pinned()
+
+    def __getitem__(self, place: slice | int) -> Any:
+        return self.pinned()[place]
+
+
+class _Stretch(Content):
+    """Bytes of any length but none, behind a number that tells it; `size` is that number as a hole."""
+
+    __slots__ = ("extent", "settled", "size")
+
+    def __init__(self, shape: Shape, extent: Extent, size: Integer) -> None:
+        self.shape, self.extent, self.size = shape, extent, size
+        self.settled = False
+
+    def settle(self) -> None:
+        """Others have the same length."""
+        self.settled = True
+        self.size.pinned()
+
+    def _pinned(self) -> bytes:
+        self.settle()
+        self.shape.pin(self.extent.begin, self.extent.end)
+        return self.shape.data[self.extent.begin : self.extent.end]
+
+    def __len__(self) -> int:
+        self.settle()
+        return self.extent.end - self.extent.begin
+
+
+class Text(_Stretch):
+    """Plain ASCII."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self.shape.mark(self)
+
+    @property
+    def __class__(self) -> type:
+        return str
+
+    @__class__.setter
+    def __class__(self, kind: type) -> None:
+        raise TypeError
+
+    def pinned(self) -> str:
+        """See SymbolicValue."""
+        return self._pinned().decode("ascii")
+
+
+class Bytes(_Stretch):
+    """Bytes that nobody looks into."""
+
+    __slots__ = ()
+
+    @property
+    def __class__(self) -> type:
+        return bytes
+
+    @__class__.setter
+    def __class__(self, kind: type) -> None:
+        raise TypeError
+
+    def pinned(self) -> bytes:
+        """See SymbolicValue."""
+        return self._pinned()
+
+
+ReadMany: TypeAlias = Callable[[Sequence[bytes], Sequence[tuple[int, ...]]], list[Any]]
+"""The values of many contents, each with what was asked; None for one whose message then stands for itself."""
+
+
+class Nested(_Stretch):
+    """Bytes that hold a value of their own, a list or other bytes; each message's is read by itself."""
+
+    __slots__ = ("asked", "read", "value")
+
+    def __init__(
+        self, shape: Shape, extent: Extent, size: Integer, read: ReadMany, value: Any, asked: tuple[Integer, ...]
+    ) -> None:
+        super().__init__(shape, extent, size)
+        self.read, self.value, self.asked = read, value, asked
+
+    @property
+    def __class__(self) -> type:
+        return bytes if type(self.value) is bytes else list
+
+    @__class__.setter
+    def __class__(self, kind: type) -> None:
+        raise TypeError
+
+    def pinned(self) -> Any:
+        """See SymbolicValue."""
+        self._pinned()
+        for number in self.asked:
+            number.pinned()
+        return self.value
+
+    def __len__(self) -> int:
+        return len(self.pinned())
+
+    def __bool__(self) -> bool:
+        return bool(self.pinned())
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.pinned() == other)
+
+    __hash__ = SymbolicValue.__hash__
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.pinned())
+
+
+def plain(value: Any) -> Any:
+    """The value itself; a hole is pinned."""
+    return value.pinned() if issubclass(type(value), SymbolicValue) else value
+
+
+def derived(function: Callable[[Any], int], value: Any) -> Any:
+    """function(value); of a Nested one a hole, so that it need not be the same in all messages of a shape."""
+    if type(value) is not Nested:
+        return function(value)
+    return Integer(value.shape, (Derived(value, function),), 0, function(value.value))
+
+
+def length(value: Any) -> Any:
+    """len(value); of a hole one, so that it may have any length, and the bytes of a text count, which is plain."""
+    return value.size if type(value) in (Text, Bytes) else derived(len, value)
+
+
+def below(one: Any, other: Any) -> bool:
+    """one < other. Of two holes it is a condition on both, where `one < other` would pin the second."""
+    if type(one) is not Integer or type(other) is not Integer:
+        return bool(one < other)
+    terms = [term._replace(negated=not term.negated) for term in other.terms if isinstance(term, Term)]
+    if len(terms) < len(other.terms) or not (one._is_narrow() and other._is_narrow()):
+        return bool(one.pinned() < other.pinned())
+    outcome: bool = one.value < other.value
+    one.shape.note(Condition((*one.terms, *terms), one.constant - other.constant, "lt", 0, outcome))
+    return outcome
+
+
+class Made(NamedTuple):
+    """What `function` makes of a number: a text."""
+
+    number: Integer
+    function: Callable[[int], str]
+
+
+def made(function: Callable[[int], str], number: Any) -> str:
+    """function(number), to be printed as it is; for a hole a mark, so that any number has the same shape."""
+    return number.shape.mark(Made(number, function)) if type(number) is Integer else function(number)
+
+
+Stretch: TypeAlias = Text | Bytes | Nested
+
+
+class Written(NamedTuple):
+    """A nested value as `write` writes those of many messages."""
+
+    nested: Nested
+    write: Callable[[Sequence[Any]], list[bytes]]
+
+
+class Hex(NamedTuple):
+    """The first `limit` bytes (None: all) as hexadecimal digits."""
+
+    stretch: Bytes
+    limit: int | None
+
+
+Marked: TypeAlias = Integer | Text | Hex | Written | Made
+"""What a mark can stand for."""

@@ -1,0 +1,127 @@
+"""SymbolicValues without a size in front: texts that end at a quote or a separator, and numbers in digits.
+
+Theory. Text formats, and texts that hold several, tell where something ends by what follows. A *run* is printable ASCII
+without quote and backslash: JSON writes it as it is, so a string of nothing else ends where the run does, and control
+characters separate runs. A *decimal* is an integer as programs write it, which is its own text: a minus or none, no
+zero in front, and few enough digits that sums of several numbers fit in 64 bits. analyzer.decode.templates finds both
+in columns; what is longer than it looks, or written otherwise, has not the shape.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from dissectors.symbolic import DECIMAL, RUN, Content, Extent, Integer, NotTemplatable, Shape, Term, Text, plain
+
+RUNNING = frozenset(range(0x20, 0x7F)) - frozenset(b'"\\')
+"""The bytes of a run."""
+
+DIGITS = 17
+
+_DECIMAL = re.compile(rb"0|-?[1-9][0-9]{,%d}" % (DIGITS - 1))
+
+
+def is_run(data: bytes, begin: int, end: int) -> bool:
+    """Whether these bytes are a whole run."""
+    return begin < end < len(data) and data[end] not in RUNNING and RUNNING.issuperset(data[begin:end])
+
+
+def is_decimal(data: bytes, begin: int, end: int) -> bool:
+    """Whether these bytes are a number as a decimal is written."""
+    return _DECIMAL.fullmatch(data, begin, end) is not None
+
+
+def run(shape: Shape, begin: int, end: int) -> Text:
+    """A text that any other run may stand for. Raises NotTemplatable where there is none."""
+    if not is_run(shape.data, begin, end):
+        raise NotTemplatable
+    term = Term(begin, end - begin, RUN)
+    shape.free(begin, end)
+    shape.flowing.append(term)
+    return Text(shape, Extent(term, 0, begin, end), Integer(shape, (term,), 0, end - begin))
+
+
+def number(shape: Shape, begin: int, end: int) -> Integer:
+    """A decimal that stands between other bytes. Raises NotTemplatable where there is none."""
+    if not is_decimal(shape.data, begin, end) or shape.data[end : end + 1].isdigit():
+        raise NotTemplatable
+    shape.free(begin, end)
+    shape.flowing.append(Term(begin, end - begin, DECIMAL))
+    return number_within(shape, begin, end)
+
+
+def number_within(shape: Shape, begin: int, end: int) -> Integer:
+    """The decimal that a text is which has been left open. Raises NotTemplatable where it is none."""
+    if not is_decimal(shape.data, begin, end):
+        raise NotTemplatable
+    term = Term(begin, end - begin, DECIMAL)
+    shape.decimals.append(term)
+    return Integer(shape, (term,), 0, int(shape.data[begin:end]))
+
+
+class Pieced(Content):
+    """A text of several, runs among them. It can be split, as a text can, where no run can be."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, shape: Shape, pieces: Sequence[str | Text]) -> None:
+        self.shape, self.pieces = shape, pieces
+
+    @property
+    def __class__(self) -> type:
+        return str
+
+    @__class__.setter
+    def __class__(self, kind: type) -> None:
+        raise TypeError
+
+    def pinned(self) -> str:
+        """See SymbolicValue."""
+        return "".join([plain(piece) for piece in self.pieces])
+
+    def __str__(self) -> str:
+        return "".join([str(piece) for piece in self.pieces])
+
+    def split(self, separator: str) -> list[Any]:
+        """As of a text."""
+        if _may_run(separator):
+            return self.pinned().split(separator)
+        found: list[list[str | Text]] = [[]]
+        for piece in self.pieces:
+            first, *rest = [piece] if type(piece) is Text else piece.split(separator)
+            found[-1].append(first)
+            found += [[each] for each in rest]
+        return [pieced(self.shape, part) for part in found]
+
+    def partition(self, separator: str) -> tuple[Any, str, Any]:
+        """As of a text."""
+        if _may_run(separator):
+            return self.pinned().partition(separator)
+        for place, piece in enumerate(self.pieces):
+            if type(piece) is not Text and separator in piece:
+                before, _, behind = piece.partition(separator)
+                head, tail = [*self.pieces[:place], before], [behind, *self.pieces[place + 1 :]]
+                return pieced(self.shape, head), separator, pieced(self.shape, tail)
+        return self, "", ""
+
+    def __len__(self) -> int:
+        return len(self.pinned())
+
+
+def pieced(shape: Shape, pieces: Sequence[str | Text]) -> Pieced | Text | str:
+    """A text of several, as simple as it can be."""
+    left: list[str | Text] = []
+    for piece in pieces:
+        last = left[-1] if left else None
+        if type(piece) is str and type(last) is str:
+            left[-1] = last + piece
+        elif type(piece) is Text or piece:
+            left.append(piece)
+    return Pieced(shape, left) if len(left) > 1 else left[0] if left else ""
+
+
+def _may_run(separator: str) -> bool:
+    """Whether a run may have a part of such a text in it."""
+    return not separator or not RUNNING.isdisjoint(map(ord, separator))

@@ -1,0 +1,52 @@
+"""Pages by name, of one protocol. Names that differ in their case alone (stat, a word; Stat, a record) are two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from dissectors.guide import Guide, Page
+from dissectors.wire.guide.text import columns, meant
+
+Pages = Mapping[str, Callable[[], Page]]
+
+
+class Shelf(Guide):
+    """Pages of a protocol called `title`, made when they are asked for.
+
+    numbers: names by what stands on the wire. spelt: what is the same of a name however it is written.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        pages: Callable[[], Pages],
+        numbers: Callable[[], Mapping[int, str]],
+        spelt: Callable[[str], str] = str.lower,
+    ) -> None:
+        self._title, self._pages, self._numbers, self._spelt = title, pages, numbers, spelt
+
+    def names(self) -> Sequence[str]:
+        """All pages."""
+        return tuple(self._pages())
+
+    def versions(self, name: str) -> Sequence[int]:
+        """None: such protocols do not number the versions of a message."""
+        return ()
+
+    def page(self, name: str, version: int | None) -> Page:
+        """The page of a name or a number."""
+        numbers = {f"{number}": each for number, each in self._numbers().items()}
+        wanted = numbers.get(name, name)
+        alike = [each for each in self._pages() if self._spelt(each) == self._spelt(wanted)]
+        if not alike:
+            raise KeyError(f"{self._title} has no page called {name!r}{meant(self._spelt(wanted), self.names())}")
+        found = wanted if wanted in alike else alike[0]
+        if version is not None:
+            raise KeyError(f"{found} has no versions")
+        return self._pages()[found]()
+
+
+def listed(head: Sequence[str], rows: Sequence[Sequence[str]], key: str) -> Page:
+    """A page that is a table; as JSON a list of objects under a key, without what is empty."""
+    data = [{name: cell for name, cell in zip(head, row, strict=True) if cell} for row in rows]
+    return Page(columns([head, *rows], ""), {key: data})

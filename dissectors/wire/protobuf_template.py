@@ -1,0 +1,122 @@
+"""Protocol Buffers with holes: the third reader of a message, beside protobuf_values.py and protobuf_fields.py.
+
+Theory. Which fields there are, and in which order, belongs to the shape; numbers, texts and bytes may differ, and take
+more or less room; only the size of something is written in as many bytes. What a table makes of a number must be the
+same for all: enums and truth values stay part of the shape, a number must fit its type. Secrets, and text that is not
+plain, make a message stand for itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dissectors.symbolic import FLOWING, UVARINT, WIDEST, Extent, NotTemplatable, Shape, Term
+from dissectors.wire.protobuf import BYTES, DEPTH, MANY, NUMBER, PACKED, STRUCT, TEXT, MessageType, ProtoField
+from dissectors.wire.protobuf_values import packed, unknown_span
+from dissectors.wire.varint import uvarint, uvarlong
+
+MOST = 2000
+"""Fields of one message beyond which nothing is like it."""
+
+_ANY = (1 << 7 * WIDEST) - 1
+_LARGEST = {"uint64": _ANY, "int64": _ANY, "uint32": (1 << 32) - 1, "int32": (1 << 31) - 1}
+"""The numbers, by type, up to which a varint means itself; larger ones, and those of other types, are not left open."""
+
+
+@dataclass(slots=True)
+class ProtobufTemplater:
+    """Reads messages out of `shape`. Raises NotTemplatable or one of emit.FAILURES."""
+
+    shape: Shape
+    read: int = 0
+
+    def message(self, at: int, end: int, message: MessageType, depth: int = DEPTH) -> dict[str, Any]:
+        """The values of a message from `at` to `end`, with holes."""
+        found: dict[str, Any] = {}
+        data = self.shape.data
+        if not depth or end > len(data):
+            raise NotTemplatable
+        while at < end:
+            tag, at = uvarint(data, at)
+            action, row = message.actions.get(tag), message.row(tag)
+            self.read += 1
+            if self.read > MOST or (row is not None and row.spec.secret):
+                raise NotTemplatable
+            if action is None or row is None:
+                if message.delicate:
+                    raise NotTemplatable
+                at = self._unknown(at, end, tag, found)
+                continue
+            step, name, _ = action
+            if step == PACKED:
+                size, at = uvarint(data, at)
+                found.setdefault(name, []).extend(packed(data, at, at + size, row))
+                at += size
+                continue
+            value, at = self._value(at, step & 7, row, depth)
+            if step < MANY:
+                found[name] = value
+            else:
+                found.setdefault(name, []).append(value)
+        if at != end or not message.required <= found.keys():
+            raise NotTemplatable
+        return found
+
+    def part(self, term: Term, begin: int, end: int, message: MessageType, depth: int = DEPTH) -> dict[str, Any]:
+        """The same of a message whose size stands in front; it may differ if something in it may."""
+        before = self._open()
+        found = self.message(begin, end, message, depth)
+        if self._open() > before:
+            self.shape.encloses(term, 0, begin, end)
+        return found
+
+    def _open(self) -> int:
+        """How many things of no constant width there are so far."""
+        return len(self.shape.stretches) + len(self.shape.flowing)
+
+    def _value(self, at: int, step: int, row: ProtoField, depth: int) -> tuple[Any, int]:
+        """One value, and where it ends."""
+        data = self.shape.data
+        if step == NUMBER:
+            number, stop = uvarlong(data, at)
+            return self._number(Term(at, stop - at, FLOWING), number, row), stop
+        if step == STRUCT:
+            assert row.layout is not None
+            value = row.layout.unpack_from(data, at)[0]
+            return value if row.convert is None else row.convert(value), at + row.layout.size
+        extent = self._sized(at)
+        if step == TEXT:
+            return self._content(extent, row), extent.end
+        assert row.message is not None
+        return self.part(extent.term, extent.begin, extent.end, row.message, depth - 1), extent.end
+
+    def _sized(self, at: int) -> Extent:
+        size, begin = uvarint(self.shape.data, at)
+        if begin + size > len(self.shape.data):
+            raise NotTemplatable
+        return Extent(Term(at, begin - at, UVARINT), 0, begin, begin + size)
+
+    def _number(self, term: Term, number: int, row: ProtoField) -> Any:
+        largest = _LARGEST.get(row.spec.type, -1)
+        if number > largest or term.size > WIDEST:
+            return number if row.convert is None else row.convert(number)
+        hole = self.shape.integer(term, number)
+        if largest < _ANY and hole > largest:  # asked, so that those of others are not, either
+            raise NotTemplatable
+        return hole
+
+    def _content(self, extent: Extent, row: ProtoField) -> Any:
+        if row.convert is None:
+            return self.shape.bytes(extent)
+        if row.convert is not bytes.decode:
+            raise NotTemplatable
+        return self.shape.text(extent)
+
+    def _unknown(self, at: int, end: int, tag: int, found: dict[str, Any]) -> int:
+        """Keeps a field that is in no table; returns the offset behind it."""
+        begin, stop, after = unknown_span(self.shape.data, at, end, tag)
+        term = Term(at, begin - at, UVARINT)
+        data = self.shape.bytes(Extent(term, 0, begin, stop)) if tag & 7 == BYTES else self.shape.data[begin:stop]
+        found.setdefault("_unknownFields", []).append({"number": tag >> 3, "wireType": tag & 7, "data": data})
+        return after

@@ -1,0 +1,257 @@
+"""The third reader of a plan: a message to values with holes (dissectors.symbolic), for those that are like it.
+
+Theory. It takes the same steps as emit.py and fields.py. Counts, tags and presence stay part of the shape; an integer,
+a text, bytes become holes, and a size that encloses others an extent. What it does not know how to leave open it gives
+as it is, or it gives up: the message then stands for itself, and is decoded by the other two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from dissectors.api import Body, Context
+from dissectors.slotted import slotted
+from dissectors.symbolic import UVARINT, Extent, MessageTemplate, NotTemplatable, Shape, Term, plain
+from dissectors.wire.dialect import Sized
+from dissectors.wire.embedded import Embedded, Holder
+from dissectors.wire.emit import FAILURES
+from dissectors.wire.message import error_of
+from dissectors.wire.plan import Array, Keyed, Leaf, Plan, SecretBy, Step, Struct, Tags, When
+from dissectors.wire.primitive import Fixed, Length
+from dissectors.wire.specs import Layout
+from dissectors.wire.varint import uvarint
+
+MOST = 2000
+"""Values of one message beyond which nothing is like it."""
+
+
+@slotted(eq=False)
+class MessageLayout:
+    """How the bytes of one message are laid out, all of them.
+
+    plan: from `start` on. length: of the prefix at the first byte; what stands between it and `start` is no part of the
+    values. error: the member with the code of the error that the message reports. longest: what the prefix may say of
+    messages of which nothing is to be said because of their length.
+    """
+
+    plan: Plan
+    length: Fixed | None = None
+    start: int = 0
+    error: str | None = None
+    longest: int | None = None
+
+
+LayoutOf: TypeAlias = Callable[[bytes, Context], MessageLayout | None]
+"""The layout of a message; None for one that stands for itself. All bytes that it depends on must be read by a leaf
+with a conversion, which keeps them as they are, or by one that others ask (plan.When)."""
+
+Template: TypeAlias = Callable[[bytes, Context, tuple[bytes, Context] | None], MessageTemplate | None]
+
+
+def template(layout_of: LayoutOf, error_name: Callable[[int], str | None] | None = None) -> Template:
+    """What reads one message for all that are like it (Dissector.template), by its layout alone."""
+
+    def read(message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> MessageTemplate | None:
+        shape = Shape(message if request is None else message + request[0])
+        try:
+            values, error = _message(shape, 0, message, layout_of(message, context))
+            asked = None if request is None else _message(shape, len(message), request[0], layout_of(*request))[0]
+        except (NotTemplatable, *FAILURES):
+            return None
+        return MessageTemplate(shape, Body(values, error_of(error, error_name), (), asked))
+
+    return read
+
+
+def _message(shape: Shape, begin: int, message: bytes, layout: MessageLayout | None) -> tuple[dict[str, Any], int]:
+    """The values of the message that begins at `begin`, and the error that it reports."""
+    if layout is None:
+        raise NotTemplatable
+    start, end = begin + layout.start, begin + len(message)
+    if layout.length is not None:
+        behind = begin + layout.length.size
+        if layout.length.layout.unpack_from(message)[0] != end - behind:
+            raise NotTemplatable
+        size = shape.encloses(Term(begin, layout.length.size, layout.length.code), 0, behind, end)
+        if layout.longest is not None and size > layout.longest:
+            raise NotTemplatable
+        shape.free(behind, start)
+    cursor = Cursor(shape, start, end)
+    values = _members(cursor, layout.plan.steps)
+    if cursor.at != end:
+        raise NotTemplatable
+    return values, plain(values[layout.error]) if layout.error is not None else 0
+
+
+class _Untold:
+    """Bytes of which only the content is known: whatever is asked of them is a TypeError, as of a hole's value."""
+
+
+_INTEGERS = frozenset("bBhHiIqQ")
+
+
+@dataclass(slots=True)
+class Cursor:
+    """Reads `shape.data` up to `end`. Raises NotTemplatable, IndexError, struct.error or Unfit."""
+
+    shape: Shape
+    at: int
+    end: int
+    read: int = 0
+
+    def number(self, length: Length) -> tuple[int, Term]:
+        """A length, count or presence as on the wire, less its bias; and where it stands."""
+        begin = self.at
+        if length.code is None:
+            value, self.at = uvarint(self.shape.data, begin)
+            return value - length.bias, Term(begin, self.at - begin, UVARINT)
+        value = length.layout.unpack_from(self.shape.data, begin)[0]
+        self.at += length.layout.size
+        return value - length.bias, Term(begin, length.layout.size, length.code)
+
+    def take(self, size: int) -> int:
+        """Passes over bytes that must be there; returns where they end."""
+        if size < 0 or self.at + size > self.end:
+            raise NotTemplatable
+        self.at += size
+        return self.at
+
+
+def template_members(cursor: Cursor, plan: Plan) -> dict[str, Any]:
+    """The values of a plan, with holes."""
+    return _members(cursor, plan.steps)
+
+
+def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for step in steps:
+        if isinstance(step, Tags):
+            _tags(cursor, step, values)
+        elif isinstance(step, Keyed):
+            raise NotTemplatable  # keys in any order: hardly two messages are alike
+        elif isinstance(step, When):
+            more = step.asks_for_more  # others have bytes left where this one has: what is around them has a size
+            if cursor.at < cursor.end if more else step.holds(plain(values.get(step.member))):
+                values[step.step.spec.name] = _member(cursor, step.step)
+        else:
+            if isinstance(step, Leaf) and step.secret_by is not None:
+                _refuse_secret(step.secret_by, values)
+            value = _member(cursor, step)
+            if not isinstance(step.spec, Layout):
+                values[step.spec.name] = value
+            for bits in step.bits if isinstance(step, Leaf) else ():
+                values[bits.spec.name] = bits.read(plain(values[step.spec.name]))
+    return values
+
+
+def _refuse_secret(rule: SecretBy, values: dict[str, Any]) -> None:
+    """What makes a value a secret becomes part of the shape. Raises NotTemplatable where it does."""
+    if rule.sensitive(plain(values.get(rule.member))):
+        raise NotTemplatable
+
+
+def _member(cursor: Cursor, step: Leaf | Struct | Array) -> Any:
+    if isinstance(step, Leaf):
+        if step.spec.secret:
+            raise NotTemplatable
+        return _leaf(cursor, step)
+    if isinstance(step, Array):
+        return _array(cursor, step)
+    if step.length is not None:
+        size, term = cursor.number(step.length)
+        before, begin = cursor.end, cursor.at
+        cursor.end = begin + size
+        cursor.shape.encloses(term, step.length.bias, begin, cursor.take(size))
+        cursor.at = begin
+        values = _members(cursor, step.steps)
+        if cursor.at != cursor.end:
+            raise NotTemplatable
+        cursor.end = before
+        return Embedded(cast("bytes", _Untold()), values) if isinstance(step.spec, Holder) else values
+    if step.presence is not None and _is_null(cursor.number(step.presence)[0], True):
+        return None
+    return _members(cursor, step.steps)
+
+
+def _is_null(number: int, nullable: bool) -> bool:
+    """Whether a length, count or presence says null, and may."""
+    if number < -1 or (number == -1 and not nullable):
+        raise NotTemplatable
+    return number == -1
+
+
+def _array(cursor: Cursor, step: Array) -> list[Any] | None:
+    if step.count is None:
+        return _until_end(cursor, step.element)
+    count, _ = cursor.number(step.count)
+    if _is_null(count, step.nullable):
+        return None
+    if count > MOST:
+        raise NotTemplatable
+    return [_member(cursor, step.element) for _ in range(count)]
+
+
+def _until_end(cursor: Cursor, element: Leaf | Struct) -> list[Any]:
+    """Elements up to the end of what they stand in, each of which takes some bytes."""
+    items, before = [], -1
+    while before < cursor.at < cursor.end:
+        before = cursor.at
+        items.append(_member(cursor, element))
+    return items
+
+
+def _leaf(cursor: Cursor, step: Leaf) -> Any:
+    primitive, shape = step.primitive, cursor.shape
+    cursor.read += 1
+    if cursor.read > MOST:
+        raise NotTemplatable
+    if isinstance(primitive, Fixed):
+        at, size = cursor.at, primitive.layout.size
+        cursor.take(size)
+        value = primitive.layout.unpack_from(shape.data, at)[0]
+        if primitive.convert is not None:
+            return primitive.convert(value)
+        return shape.integer(Term(at, size, primitive.code), value) if primitive.code in _INTEGERS else value
+    if not isinstance(primitive, Sized):
+        raise NotTemplatable
+    size, term = cursor.number(primitive.length)
+    if _is_null(size, primitive.nullable):
+        return None
+    begin = cursor.at
+    return _sized(shape, primitive, Extent(term, primitive.length.bias, begin, cursor.take(size)))
+
+
+def _sized(shape: Shape, primitive: Sized, extent: Extent) -> Any:
+    if primitive.nested is not None:
+        if primitive.template is None:
+            raise NotTemplatable
+        return primitive.template(shape, extent)
+    if primitive.convert is None:
+        return shape.bytes(extent)
+    if primitive.convert is not bytes.decode:
+        raise NotTemplatable
+    return shape.text(extent)
+
+
+def _tags(cursor: Cursor, step: Tags, values: dict[str, Any]) -> None:
+    unknown = []
+    shape = cursor.shape
+    count, cursor.at = uvarint(shape.data, cursor.at)
+    for _ in range(count):
+        tag, at = uvarint(shape.data, cursor.at)
+        size, cursor.at = uvarint(shape.data, at)
+        begin, end = cursor.at, cursor.at + size
+        extent = Extent(Term(at, begin - at, UVARINT), 0, begin, end)
+        member = step.steps.get(tag)
+        if member is None:
+            cursor.take(size)
+            unknown.append({"tag": tag, "data": shape.bytes(extent)})
+        else:
+            shape.encloses(*extent)
+            values[member.spec.name] = _member(cursor, member)
+            if cursor.at != end:
+                raise NotTemplatable
+    if unknown:
+        values["_unknownTaggedFields"] = unknown

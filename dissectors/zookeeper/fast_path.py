@@ -1,0 +1,138 @@
+"""ZooKeeper's headers for many messages at once: the fast path of ZooKeeper.header and ZooKeeperConversation.
+
+tests/dissectors/zookeeper/test_fast_path.py holds the fast paths equal. Behind its size a request has xid and opcode, a
+reply xid, zxid and err, at fixed offsets. Words open a connection and are over when it is steady. A connect looks like
+a message with xid 0; the conversation takes one that comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from dissectors.api import Context, Conversation, Role, State
+from dissectors.wire.fast_path import (
+    NULL,
+    Answered,
+    Carried,
+    Column,
+    FastPath,
+    HeaderColumns,
+    Layout,
+    Look,
+    Named,
+    Reporting,
+    Rules,
+    Wire,
+    be,
+)
+from dissectors.zookeeper.conversation import OPENING, OVERTAKING, PING_CODE, ZooKeeperConversation
+from dissectors.zookeeper.header import (
+    EVENT,
+    PING,
+    REFUSED_XID,
+    REPLY_SIZE,
+    REQUEST,
+    client_header,
+    is_connect_request,
+    is_connect_response,
+    reply_header,
+    request_header,
+    server_header,
+)
+from dissectors.zookeeper.jute import INT
+from dissectors.zookeeper.labels import load_names
+from dissectors.zookeeper.schemas import operations, plan_of
+
+
+class ZooKeeperFastPath(FastPath):
+    """A reply that may answer one of several requests is the conversation's, if a later one was answered already."""
+
+    WIDTH = REQUEST.size
+    RULES = Rules(overtaken=True, taken=("operation", "code", "state"))
+
+    def headers(self, wire: Wire) -> HeaderColumns:
+        """Rows too short for a header are `unsure`; unknown opcodes, whose errors are read otherwise, are stepped."""
+        size, xid, code = (be(wire.view, at, "i4") for at in (0, 4, 8))
+        from_client, known = wire.from_client, _codes()
+        place = np.minimum(np.searchsorted(known, code), len(known) - 1)
+        found = from_client & (known[place] == code)
+        event = ~from_client & (xid == EVENT)
+        role = np.where(from_client, Role.REQUEST, np.where(event, Role.PUSH, Role.RESPONSE)).astype(np.int8)
+        state = np.where(from_client, State.COMPLETE, State.GUESSED).astype(np.int8)
+        state[event] = State.COMPLETE
+        unsure = np.where(from_client, (wire.available < REQUEST.size) | ~found, wire.available < 8)
+        unsure |= (size < np.where(from_client, REQUEST.size - 4, REPLY_SIZE)) | (xid == REFUSED_XID)
+        operation = np.where(found, place, np.where(event, len(known), NULL))
+        return HeaderColumns(
+            role=role,
+            state=state,
+            operation=Named(operation, _names()),
+            code=np.where(from_client, code, np.where(event, 0, NULL)).astype(np.int32),
+            version=np.full(len(xid), NULL, np.int32),
+            correlation=xid.astype(np.int64),
+            client=Named(np.full(len(xid), NULL, np.int32)),
+            unsure=unsure,
+            stepped=np.zeros(len(xid), bool),
+            key=np.where(found & (code == PING_CODE), PING, xid).astype(np.int64),
+        )
+
+    def look(self, prefix: bytes, from_client: bool) -> Look:
+        """A ping waits under a number of its own; connects are the conversation's."""
+        if is_connect_request(prefix) if from_client else is_connect_response(prefix):
+            return Look(client_header(prefix) if from_client else server_header(prefix), stepped=True)
+        header = request_header(prefix, None) if from_client else reply_header(prefix, None)
+        takes_part = header.role in (Role.REQUEST, Role.RESPONSE)
+        key = PING if header.code == PING_CODE else header.correlation
+        return Look(header, key if takes_part else None, None, header.state is State.UNDECODED and takes_part)
+
+    def steady(self, conversation: Conversation) -> bool:
+        """Both sides have begun, with frames; no answer is missing, and no request needs its error explained."""
+        assert isinstance(conversation, ZooKeeperConversation)
+        if (
+            conversation.gapped
+            or conversation.doubtful
+            or conversation.begun != (True, True)
+            or conversation.worded
+            or OPENING in conversation.waiting
+        ):
+            return False
+        queues = conversation.waiting.values()
+        return all(each.header.state is not State.UNDECODED for queue in queues for each in queue)
+
+    def reporting(self, context: Context) -> Reporting | None:
+        """In the header of a reply, and in some records; a multi has errors in each of its items."""
+        known = operations().get(context.code) if context.code is not None else None
+        if known is None or context.role is Role.RAW:
+            return None
+        if context.role is not Role.RESPONSE:
+            return Reporting(Layout(INT, INT.size, (), (), whole=False))
+        if known.response == "MultiResponse":
+            return None
+        record = () if known.response is None else plan_of(known.response).steps
+        return Reporting(Layout(INT, INT.size, plan_of("ReplyHeader").steps, record, whole=False))
+
+    def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: Answered) -> None:
+        """Notes also which requests were answered last."""
+        super().resume(conversation, waiting, answered)
+        assert isinstance(conversation, ZooKeeperConversation)
+        in_turn = answered.handle[~np.isin(answered.code, tuple(OVERTAKING))]
+        conversation.latest = int(answered.handle.max(initial=conversation.latest))
+        conversation.in_turn = int(in_turn.max(initial=conversation.in_turn))
+
+
+@cache
+def _codes() -> Column:
+    """All opcodes, sorted."""
+    return np.array(sorted(operations()), np.int32)
+
+
+@cache
+def _names() -> list[str]:
+    """Their names, and that of an event."""
+    return [*(operations()[code].name for code in _codes().tolist()), load_names("xid")[EVENT]]
+
+
+FAST_PATH = ZooKeeperFastPath()

@@ -1,0 +1,155 @@
+"""Four-letter words: the text that a client may send instead of opening a session, and the answer to it.
+
+Facts (administrator's guide, "The Four Letter Words"). A word has no framing; the server answers with text and closes.
+`stmk` brings eight bytes more. Who types a word into telnet or nc sends a line break with it. telnet's way to hang up
+(IAC IP, IAC WILL TM, here as four bytes) is taken for a word too. A frame cannot be mistaken for any of it: its first
+byte would say that it is hundreds of megabytes long. What the texts say is answers.py's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from dissectors.api import HEADLESS, Body, Framer, MessageHeader, Role, State, Window
+from dissectors.field import FieldSpec, Tree
+from dissectors.wire.fields import read_members
+from dissectors.wire.message import folded, unframed
+from dissectors.wire.part_nodes import add_parts
+from dissectors.wire.plan import leaves
+from dissectors.wire.reader import Reader
+from dissectors.wire.specs import Wrapping
+from dissectors.zookeeper.jute import LONG
+from dissectors.zookeeper.tables import table
+
+WORD = 4
+TELNET_CLOSE = "telnetClose"
+_ENDINGS = (b"", b"\n", b"\r\n", b"\r")
+_LONGEST = max(map(len, _ENDINGS))
+_TRACE_MASK = leaves({"traceMask": LONG})
+_TEXT = FieldSpec("text", "string")
+_WORD = Wrapping("word", "string")
+_LINE_BREAK = Wrapping("lineBreak", "bytes")
+
+
+@cache
+def words() -> Mapping[bytes, str]:
+    """The four bytes of each word, and its name."""
+    rows = table("operations")
+    known = {name.encode(): name for name in rows["fourLetterWords"]}
+    return {**known, bytes.fromhex(rows["telnetClose"]): TELNET_CLOSE}
+
+
+def word_of(prefix: bytes) -> str | None:
+    """The word that a client's first bytes are."""
+    return words().get(prefix[:WORD])
+
+
+def size_of(word: str) -> int:
+    """How many bytes a word has, with what belongs to it."""
+    size: int = table("operations")["fourLetterLonger"].get(word, WORD)
+    return size
+
+
+def is_text(prefix: bytes) -> bool:
+    """Whether a server's first bytes answer a word: no frame is so long."""
+    return prefix[:1] > b"\x04"
+
+
+def is_alone(prefix: bytes) -> bool:
+    """Whether there is a word and nothing else, but for a line's end."""
+    word = word_of(prefix)
+    return word is not None and (prefix[WORD:] in _ENDINGS or WORD < len(prefix) == size_of(word))
+
+
+def request(prefix: bytes) -> MessageHeader | None:
+    """The header of a word; None where there is none."""
+    word = word_of(prefix)
+    return None if word is None else MessageHeader(Role.REQUEST, word)
+
+
+def answer(prefix: bytes, word: str | None) -> MessageHeader:
+    """The header of the text that answers a word."""
+    if not prefix:
+        return HEADLESS
+    return MessageHeader(Role.RESPONSE, word, state=State.GUESSED if word is None else State.COMPLETE)
+
+
+class ClientOpening(Framer):
+    """Of what a client sends: a word and then whatever there is, or frames."""
+
+    def __init__(self) -> None:
+        self._worded = False
+
+    def length(self, message: Window, ended: bool) -> int | None:
+        """A word is four bytes or twelve, and a line break that came with it; only the end of the stream ends the rest.
+
+        Nobody waits for a line break: the server answers and closes as soon as it has the word.
+        """
+        if self._worded:
+            return len(message) if ended else -1
+        prefix = message.read(0, WORD)
+        word = word_of(prefix)
+        if word is None:
+            return None if len(prefix) == WORD or ended else -WORD
+        size = size_of(word)
+        if len(message) < size:
+            return -size
+        self._worded = True
+        rest = message.read(size, size + _LONGEST + 1)
+        return size + len(rest) if rest in _ENDINGS else size
+
+    def across(self, message: Window, lost: range, ended: bool) -> int:
+        """What follows a word goes on behind what is lost."""
+        if not self._worded:
+            return 0
+        return len(message) if ended else -1
+
+
+class ServerOpening(Framer):
+    """Of what a server sends: a text that only the end of the stream ends, or frames."""
+
+    def length(self, message: Window, ended: bool) -> int | None:
+        """Its first byte tells."""
+        prefix = message.read(0, 1)
+        if prefix and not is_text(prefix):
+            return None
+        return len(message) if ended else -1
+
+    def across(self, message: Window, lost: range, ended: bool) -> int:
+        """A text goes on behind what is lost."""
+        return len(message) if ended else -1
+
+
+def decode_values(message: bytes) -> Body:
+    """The values of a word or of its answer."""
+    return folded(decode_tree(message))
+
+
+def decode_tree(message: bytes) -> Tree:
+    """A word with its mask and line break, or a text."""
+    return unframed(message, _read_command)
+
+
+def _read_command(reader: Reader) -> None:
+    word = word_of(reader.data)
+    if word is None or reader.data[size_of(word) :] not in _ENDINGS:
+        _text(reader)
+        return
+    reader.leaf(_WORD, word, WORD)
+    if size_of(word) > WORD:
+        read_members(reader, _TRACE_MASK)
+    if reader.at < reader.end:
+        reader.leaf(_LINE_BREAK, reader.data[reader.at :], reader.end)
+
+
+def _text(reader: Reader) -> None:
+    from dissectors.zookeeper.four_letter_commands.answers import answer_parts  # words are few, and their answers fewer
+
+    try:
+        text: str | bytes = reader.data.decode()
+    except UnicodeDecodeError:
+        reader.leaf(_TEXT, reader.data, reader.end)
+        return
+    node = reader.leaf(_TEXT, text, reader.end)
+    add_parts(reader.tree, node, (0,), answer_parts(reader.data), 0, 0)

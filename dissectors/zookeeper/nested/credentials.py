@@ -1,0 +1,42 @@
+"""Who a client says it is: what it sends to be authenticated, and how access lists name it afterwards.
+
+Facts (DigestAuthenticationProvider). Of scheme `digest` a client sends `USER:PASSWORD`, and access lists have
+`USER:HASH` with the hash, SHA-1 in base64, of the two. `super` is how the server's own list calls its administrator,
+who is authenticated as a digest too. A hash can be tried against passwords, so it is as secret as they are; the user
+is in every log. In a list that a client sends, scheme `auth` stands for whoever it is authenticated as, whatever is
+beside it; but people tell zkCli.sh `auth:USER:PASSWORD:cdrwa`, and it sends the password as it is. Of other schemes the
+server looks at the connection (ip, x509, sasl) or at nothing (world), not at what is sent, so nobody knows what that
+is, and it stays a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dissectors.wire.parts import Part, hidden, shown, text_of
+
+CREDENTIALS = "DigestCredentials"
+_DIGEST_SCHEMES = frozenset({"digest", "super"})
+_HIDDEN: Mapping[object, str] = {**dict.fromkeys(_DIGEST_SCHEMES, "hash"), "auth": "password"}
+"""What stands behind the user in an access list, by scheme."""
+
+SECRET_SCHEMES = tuple(sorted(map(str, _HIDDEN)))
+
+
+def credential_parts(scheme: object, data: bytes) -> tuple[Part, ...] | None:
+    """User and password; None where nobody says what the bytes are."""
+    return _split_at_colon(data, "password") if scheme in _DIGEST_SCHEMES else None
+
+
+def identity_parts(scheme: object, data: bytes) -> tuple[Part, ...] | None:
+    """User and secret of an entry in an access list; a hash has no colon in it."""
+    secret = _HIDDEN.get(scheme)
+    return None if secret is None or (secret == "hash" and data.count(b":") != 1) else _split_at_colon(data, secret)
+
+
+def _split_at_colon(data: bytes, secret: str) -> tuple[Part, ...] | None:
+    """At the first colon; without one all may be the secret."""
+    at = data.find(b":")
+    if at < 0:
+        return None
+    return shown("user", text_of(data[:at]), 0, at), hidden(secret, data, at, len(data), 1)

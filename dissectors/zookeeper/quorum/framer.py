@@ -1,0 +1,131 @@
+"""How long the packets of a quorum connection are: nothing says it in front.
+
+Theory. QuorumPackets stand back to back, so each is read as far as its last length. A length is told only when the
+message is whole: then it is this one's turn no more, and what comes next may be something else, as the snapshot is
+that comes behind a SNAP.
+
+Where bytes are lost, a packet whose head is there is as long as it says, for nearly all end in a null. A REQUEST does
+not; where its end is lost, it goes as far as the loss.
+
+The first bytes of many protocols read as a packet, if one of an unknown type, of the other side, or with data of a
+length that such data never has. One is believed only if something confirms it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dissectors.api import Framer, Window
+from dissectors.zookeeper import sasl
+from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, MOST_IDS, MOST_TYPES
+from dissectors.zookeeper.quorum.packets import code_of, packets
+from dissectors.zookeeper.quorum.probe import is_usual, sizes_of_data
+from dissectors.zookeeper.quorum.snapshot_framer import LONGEST, Ints, SnapshotFramer
+from dissectors.zookeeper.quorum.snapshot_search import SnapshotSearch
+
+MOST_UNKNOWN = 1 << 16
+"""Bytes of an unusual packet."""
+
+CHUNK = 256
+"""What is read at once of a packet's end."""
+
+
+@dataclass(slots=True)
+class Packets(Framer):
+    """Of one direction; `snapshot` while one is being read, and `search` once some of it is lost."""
+
+    from_leader: bool
+    snapshot: SnapshotFramer | None = None
+    search: SnapshotSearch | None = None
+
+    @property
+    def settled(self) -> bool:
+        """No snapshot is being read."""
+        return self.snapshot is None
+
+    def length(self, message: Window, ended: bool) -> int | None:
+        """A packet, a SASL packet, or the snapshot behind a SNAP."""
+        if self.search is not None:
+            return -1
+        if self.snapshot is not None:
+            size = self.snapshot.length(message)
+            if size >= 0:
+                self.snapshot = None
+            return size
+        return self._packet(message)
+
+    def across(self, message: Window, lost: range, ended: bool) -> int:
+        """The end of a snapshot is searched for; a packet's follows from its head."""
+        if self.snapshot is not None:
+            self.search = self.search or SnapshotSearch(lost.start)
+            size = self.search.length(message)
+            if size >= 0:
+                self.snapshot = self.search = None
+            return size
+        if lost.start < HEAD.size:
+            return 0
+        head, size = message.read(0, HEAD.size), abs(self._packet(message))
+        code, _, data = HEAD.unpack(head)
+        behind = HEAD.size + max(data, 0)
+        if lost.stop <= behind or sasl.is_packet(head) or not _is_packet(code, data):
+            return size
+        return max(size, lost.stop) if code == code_of("REQUEST") else behind + 4
+
+    def _packet(self, message: Window) -> int:
+        head = message.read(0, HEAD.size)
+        if sasl.is_packet(head):
+            return sasl.length(message)
+        if len(head) >= 4 and not 0 < int.from_bytes(head[:4]) < MOST_TYPES and not sasl.magic().startswith(head):
+            return 0
+        if len(head) < HEAD.size:
+            return -HEAD.size
+        code, _, data = HEAD.unpack(head)
+        if not _is_packet(code, data):
+            return 0
+        size = _behind_ids(Ints(message, CHUNK), HEAD.size + max(data, 0))
+        if not is_usual(head, not self.from_leader):
+            return _confirm_packet(message, code, size, not self.from_leader)
+        if size > 0 and self.from_leader and code == code_of("SNAP"):
+            self.snapshot = SnapshotFramer()
+        return size
+
+
+def _is_packet(code: int, data: int) -> bool:
+    return 0 < code < MOST_TYPES and -1 <= data <= MAXIMUM
+
+
+def _confirm_packet(message: Window, code: int, size: int, from_client: bool) -> int:
+    """The size of an unusual packet, if the bytes end with it or another packet follows; else 0.
+
+    Only one of an unknown type may wait for more bytes.
+    """
+    waits = code not in packets()
+    if not 0 < size <= len(message):
+        return size if waits and abs(size) <= MOST_UNKNOWN else 0
+    behind = message.read(size, HEAD.size)
+    if sasl.magic().startswith(behind[: len(sasl.magic())]):
+        return size
+    if len(behind) < 4:
+        return -size - 4 if waits else 0
+    following = int.from_bytes(behind[:4], signed=True)
+    if following == code or len(behind) < HEAD.size:
+        return size if following == code or sizes_of_data(following, from_client) is not None else 0
+    return size if is_usual(behind, from_client) else 0
+
+
+def _behind_ids(ints: Ints, at: int) -> int:
+    """The offset behind a vector of Ids; negative for the bytes that are needed, 0 if there can be none."""
+    count = ints.read_int(at)
+    if count is None:
+        return -at - 4
+    if not -1 <= count <= MOST_IDS:
+        return 0
+    at += 4
+    for _ in range(2 * max(count, 0)):
+        size = ints.read_int(at)
+        if size is None:
+            return -at - 4
+        if not -1 <= size <= LONGEST:
+            return 0
+        at += 4 + max(size, 0)
+    return at if len(ints.window) >= at else -at

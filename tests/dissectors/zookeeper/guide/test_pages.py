@@ -1,0 +1,150 @@
+"""Pages about ZooKeeper's layouts: some in full, and every one of them at all."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dissectors import registry
+from dissectors.guide import Guide, Page
+from dissectors.zookeeper.guide import CLIENTS, ELECTION, QUORUM
+from dissectors.zookeeper.quorum.packets import packets
+from dissectors.zookeeper.schemas import operations
+from dissectors.zookeeper.tables import table
+
+CREATE_TTL = """\
+createTTL (opcode 21)
+  what         a node that goes when nobody has changed it for so long
+  since        3.5.3
+  headers      request RequestHeader (int xid, int opcode); response ReplyHeader (int xid, long zxid, int err)
+  error        a ReplyHeader with its code, and nothing behind it
+  in a multi   yes, answered as create2
+  transaction  CreateTTLTxn
+
+Request: CreateTTLRequest
+  field       type
+  path        ustring
+  data        buffer
+  acl         []ACL
+    perms     int      1 READ, 2 WRITE, 4 CREATE, 8 DELETE, 16 ADMIN
+    id        Id
+      scheme  ustring
+      id      ustring  masked
+"""
+
+DELETE = """\
+delete (opcode 2)
+  what         removes a node without children, if it has the expected version
+  headers      request RequestHeader (int xid, int opcode); response ReplyHeader (int xid, long zxid, int err)
+  error        a ReplyHeader with its code, and nothing behind it
+  in a multi   yes
+  transaction  DeleteTxn
+
+Request: DeleteRequest
+  field    type
+  path     ustring
+  version  int
+
+Response
+  nothing
+
+Transaction: DeleteTxn
+  field  type
+  path   ustring"""
+
+PING = """\
+PING (packet type 5)
+  what                the leader asks, the learner answers with its sessions and their timeouts
+  from                both
+  role                the leader's a request, the learner's a response
+  data                none
+  data of the answer  SessionTimeout, up to the end
+"""
+
+NOTIFICATION = """\
+Notification
+  behind an int size: a vote, or of a server that has a leader, that one
+
+  version 0  28 bytes, 3.3
+  version 1  36 bytes, 3.4
+  version 2  40 bytes, later 3.4
+  version 3  44 bytes and more, 3.5.0
+  field          type     versions
+  state          int      0+        0 LOOKING, 1 FOLLOWING, 2 LEADING, 3 OBSERVING
+  leader         long     0+
+  zxid           long     0+        epoch above, counter below
+  electionEpoch  long     0+
+  peerEpoch      long     1+
+  version        int      2+
+  config         ustring  3+"""
+
+GUIDES = {"zookeeper": CLIENTS, "zookeeper-quorum": QUORUM, "zookeeper-election": ELECTION}
+
+
+def text(page: Page) -> str:
+    return "\n".join(page.lines)
+
+
+def test_pages_in_full() -> None:
+    assert text(CLIENTS.page("createttl", None)).startswith(CREATE_TTL)
+    assert text(CLIENTS.page("2", None)) == DELETE
+    assert text(QUORUM.page("PING", None)).startswith(PING)
+    assert text(ELECTION.page("notification", None)) == NOTIFICATION
+
+
+@pytest.mark.parametrize("protocol", GUIDES)
+def test_every_page(protocol: str) -> None:
+    guide = registry.by_name(protocol).guide
+    assert guide is GUIDES[protocol]
+    assert len(set(guide.names())) == len(guide.names())
+    for name in guide.names():
+        page = guide.page(name, None)
+        assert page.lines
+        assert all(line == line.rstrip() for line in page.lines), name
+        assert json.loads(json.dumps(page.data)) == page.data
+        assert guide.versions(name) == ()
+
+
+def test_everything_has_a_page_and_a_sentence() -> None:
+    content = table("guide")
+    assert {each.name for each in operations().values()} == content["operations"].keys()
+    assert {each.name for each in packets().values()} == content["packets"].keys()
+    assert {*table("operations")["fourLetterWords"], "telnetClose"} == content["words"].keys()
+    assert content["since"].keys() < content["operations"].keys()
+    assert set(table("enums")["watchEventType"].values()) == content["events"].keys()
+    wanted = {*content["operations"], *content["words"], *table("records")["records"], "connect"}
+    assert wanted < set(CLIENTS.names())
+    assert set(content["packets"]) < set(QUORUM.names())
+
+
+def test_data() -> None:
+    found = CLIENTS.page("create", None).data
+    assert (found["name"], found["code"]) == ("create", 1)
+    assert [each["of"] for each in found["layouts"]] == ["request", "response", "transaction", "transaction"]
+    assert found["layouts"][0]["layout"]["fields"][2]["fields"][1]["fields"][1]["secret"] is True
+    assert CLIENTS.page("multi", None).data["layouts"][1]["layout"]["items"]["delete"] is None
+    assert CLIENTS.page("types", None).data["types"][0]["type"] == "int"
+    assert {"code": -101, "name": "NONODE"} in CLIENTS.page("errors", None).data["errors"]
+    assert QUORUM.page("LearnerInfo", None).data["sizes"]["version 1"] == "12 bytes, 3.4.0"
+
+
+def test_names_that_differ_in_their_case_are_two() -> None:
+    assert text(CLIENTS.page("stat", None)).startswith("stat (four-letter word)")
+    assert text(CLIENTS.page("Stat", None)).startswith("Stat\n")
+    assert text(CLIENTS.page("GETDATA", None)).startswith("getData (opcode 4)")
+
+
+@pytest.mark.parametrize(
+    ("guide", "name", "version", "said"),
+    [
+        (CLIENTS, "getDate", None, "ZooKeeper has no page called 'getDate'; did you mean getData"),
+        (CLIENTS, "12345", None, "ZooKeeper has no page called '12345'"),
+        (CLIENTS, "getData", 1, "getData has no versions"),
+        (QUORUM, "PROPSAL", None, "ZooKeeper's quorum has no page called 'PROPSAL'; did you mean PROPOSAL?"),
+    ],
+)
+def test_no_such_page(guide: Guide, name: str, version: int | None, said: str) -> None:
+    with pytest.raises(KeyError) as error:
+        guide.page(name, version)
+    assert str(error.value.args[0]).startswith(said)

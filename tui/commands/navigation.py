@@ -1,0 +1,130 @@
+"""Commands that go to other messages (partner, number, history, marks), and that mark or ignore messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from analyzer.render.amounts import counted
+from tui.model.row_sets import toggle_row
+
+if TYPE_CHECKING:
+    from tui.screens.main import MainScreen
+
+
+def toggle_mark(main: MainScreen) -> None:
+    """Marks the selected message, or removes its mark."""
+    row = find_selected_row(main)
+    if row is not None:
+        is_marked = toggle_row(main.timeline.row_lines.marks.marked, row)
+        main.timeline.refresh_row(row)
+        main.show_message(f"message {row + 1} is {'marked' if is_marked else 'no longer marked'}")
+
+
+def clear_marks(main: MainScreen) -> None:
+    """Removes all marks."""
+    marked = main.timeline.row_lines.marks.marked
+    count = len(marked)
+    marked.clear()
+    main.timeline.invalidate()
+    main.show_message(f"{counted(count, 'mark')} taken away" if count else "no message is marked")
+
+
+def go_to_next_mark(main: MainScreen) -> None:
+    """Goes to the next marked message, round the end."""
+    _go_to_mark(main, forward=True)
+
+
+def go_to_previous_mark(main: MainScreen) -> None:
+    """Goes to the marked message before, round the beginning."""
+    _go_to_mark(main, forward=False)
+
+
+def _go_to_mark(main: MainScreen, *, forward: bool) -> None:
+    listed = main.timeline
+    marks = listed.row_lines.marks
+    row = marks.find_next(listed.current_row, listed.timeline.is_shown, forward=forward)
+    if row is not None:
+        main.view.select_row(row)
+    elif marks.marked:
+        main.show_message(f"the filter hides what is marked, {counted(len(marks.marked), 'message')}", "bar-warning")
+    else:
+        main.show_message("no message is marked: m marks one", "bar-warning")
+
+
+def toggle_ignored(main: MainScreen) -> None:
+    """Ignores the selected message, or stops ignoring it."""
+    row = find_selected_row(main)
+    if row is not None:
+        is_ignored = toggle_row(main.timeline.ignored, row)
+        _refresh_rows(main, row)
+        main.show_message(f"message {row + 1} is {'ignored: it is not decoded' if is_ignored else 'no longer ignored'}")
+
+
+def clear_ignored(main: MainScreen) -> None:
+    """Stops ignoring messages."""
+    count = len(main.timeline.ignored)
+    main.timeline.ignored.clear()
+    _refresh_rows(main, None)
+    main.show_message(f"{counted(count, 'message')} no longer ignored" if count else "no message is ignored")
+
+
+def _refresh_rows(main: MainScreen, row: int | None) -> None:
+    if row is None:
+        main.timeline.invalidate()
+    main.timeline.refresh_row(row)
+    main.view.refresh()
+
+
+def find_selected_row(main: MainScreen) -> int | None:
+    """Returns the selected row; None and a message if there is none."""
+    place = main.timeline.selected
+    if place is None or place.row is None:
+        main.show_message("no message is selected", "bar-warning")
+        return None
+    return place.row
+
+
+def go_to_partner(main: MainScreen) -> None:
+    """Selects the partner of the selected message."""
+    row = None if main.view.detail is None else main.view.detail.partner
+    if row is None or row >= main.timeline.timeline.rows:
+        main.show_message(
+            "this message has no partner" if main.view.detail else "no message is selected", "bar-warning"
+        )
+    else:
+        main.view.select_row(row, "its partner, ")
+
+
+def go_to_number(main: MainScreen) -> None:
+    """Asks for a number and selects that message."""
+    from tui.screens.input_line import NumberDialog
+
+    def go(number: int | None) -> None:
+        rows = main.timeline.timeline.rows
+        if number is None:
+            return
+        if 1 <= number <= rows:
+            main.view.select_row(number - 1)
+        else:
+            main.show_message(f"there is no message {number}: there are {rows:,}, counted from 1", "bar-warning")
+
+    main.app.push_screen(NumberDialog(main.timeline.timeline.rows), go)
+
+
+def go_back(main: MainScreen) -> None:
+    """Goes back to the row before the last jump."""
+    listed = main.timeline
+    _go_to_row(main, listed.jumps.go_back(listed.current_row, listed.timeline.is_shown), "back")
+
+
+def go_forward(main: MainScreen) -> None:
+    """Goes forward again after going back."""
+    listed = main.timeline
+    _go_to_row(main, listed.jumps.go_forward(listed.current_row, listed.timeline.is_shown), "forward")
+
+
+def _go_to_row(main: MainScreen, row: int | None, way: str) -> None:
+    if row is None:
+        main.show_message(f"there is nothing to go {way} to", "bar-warning")
+    else:
+        main.timeline.go_to_row(row)

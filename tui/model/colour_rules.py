@@ -1,0 +1,184 @@
+"""Finds the colour rule of a row: the first rule that matches, for the rows on the screen only.
+
+Theory. A rule is a filter, a style and a sign; the sign says the same without colours. Filters over columns are applied
+when a row comes to the screen, in some ten microseconds each. Filters that read messages are applied by another thread
+(`match_expensive`); until it has answered, a row has the first match among the others. Results are cached for the last
+few thousand rows. They are computed again when they may have changed: for a request that got its answer, and for all
+rows when names were resolved or the input has ended (`clear`).
+
+Built-in rules for protocols apply only if the capture has several protocols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from analyzer.config.model import ColorRule, protocol_colors
+from analyzer.decode.rows import Rows
+from analyzer.errors import UserError
+from analyzer.query.filter import Filter, compiled
+from analyzer.session import Session
+from dissectors.registry import dissectors
+
+KEPT_MATCHES = 4096
+"""Rows of which the rule is kept."""
+
+SIGNS = {"error": "!", "gap": "%", "guessed": "?", "slow": "~", "retransmitted": "r", "raw": "·"}
+"""Of built-in rules; others have what their dissector says, or the first letter of their name."""
+
+
+class CompiledRule(NamedTuple):
+    """A rule with its compiled filter.
+
+    style: the palette's name for its style. words: the style in the configuration's notation. of_protocol: a built-in
+    rule for a protocol.
+    """
+
+    name: str
+    filter: Filter
+    style: str
+    words: str
+    sign: str
+    of_protocol: bool
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether the filter reads columns of the index only."""
+        return all(field.is_cheap for field in self.filter.fields)
+
+
+class RuleMatch(NamedTuple):
+    """The first rule of each kind that matches a row, cheap and expensive; None for none.
+
+    partner: the row's partner by then. is_asked: whether `expensive` is known.
+    """
+
+    partner: int | None
+    cheap: int | None
+    expensive: int | None = None
+    is_asked: bool = False
+
+    @property
+    def rule(self) -> int | None:
+        """The number of the rule that applies; None for none."""
+        held = [rule for rule in (self.cheap, self.expensive) if rule is not None]
+        return min(held, default=None)
+
+
+def compile_rules(colors: Sequence[ColorRule], named: Mapping[str, str]) -> tuple[list[CompiledRule], list[str]]:
+    """Compiles the rules; returns them, and a sentence for each rule whose filter is wrong.
+
+    The palette checks the styles.
+    """
+    rules: list[CompiledRule] = []
+    wrong: list[str] = []
+    for number, color in enumerate(colors):
+        try:
+            filter_ = compiled(color.filter, named)
+        except UserError as error:
+            wrong.append(f"the colour rule {color.name} is left out: {error}")
+            continue
+        of_protocol = color in protocol_colors()
+        rules.append(
+            CompiledRule(color.name, filter_, f"rule-{number}", color.style, choose_sign(color.name), of_protocol)
+        )
+    return rules, wrong
+
+
+def choose_sign(name: str) -> str:
+    """Chooses the sign of a rule, one character."""
+    known = SIGNS.get(name) or next((each.sign for each in dissectors() if each.name == name), None)
+    return known or next((each.lower() for each in name if each.isalnum() and each.isascii()), "c")
+
+
+class ColourRules:
+    """The rules in force and their matches; used by the thread that paints, except match_expensive()."""
+
+    def __init__(self, session: Session, rules: Sequence[CompiledRule]) -> None:
+        self.rules = rules
+        self.has_protocols = False
+        self._session = session
+        self._reader, self._other_reader = Rows(session), Rows(session)
+        self._cheap = [number for number, rule in enumerate(rules) if rule.is_cheap]
+        self._expensive = [number for number, rule in enumerate(rules) if not rule.is_cheap]
+        self._matches: dict[int, RuleMatch] = {}
+        self._protocols: set[int] = set()
+        self._rows = self._edition = 0
+
+    def grow(self, rows: int, first: int = 0) -> None:
+        """Takes the number of announced rows, and notes their protocols; rows before `first` were evicted."""
+        new = self._session.rows.column("protocol")[max(self._rows, first) : rows]
+        self._rows = rows
+        if len(new) and not self.has_protocols:
+            self._protocols.update(int(each) for each in np.unique(new) if each >= 0)
+            if len(self._protocols) > 1:
+                self.has_protocols = True
+                self.clear()
+
+    def find_rules(self, partners: Mapping[int, int | None]) -> dict[int, CompiledRule | None]:
+        """Returns the rule of each row, as far as it is known.
+
+        partners: the partner of each row.
+        """
+        known = {row: self._matches[row] for row in partners if row in self._matches}
+        new = [row for row, partner in partners.items() if row not in known or known[row].partner != partner]
+        held = self._find_first(self._cheap, self._reader, sorted(new))
+        known |= {row: RuleMatch(partners[row], held.get(row)) for row in new}
+        self._cache(known)
+        found = ((row, known[row].rule) for row in partners)
+        return {row: None if rule is None else self.rules[rule] for row, rule in found}
+
+    def list_missing(self, rows: Sequence[int]) -> list[int]:
+        """Returns those of the rows that match_expensive() should examine."""
+        return (
+            [row for row in rows if row in self._matches and not self._matches[row].is_asked] if self._expensive else []
+        )
+
+    @property
+    def edition(self) -> int:
+        """A number that rises with clear(): results of an earlier edition are ignored."""
+        return self._edition
+
+    def match_expensive(self, rows: Sequence[int]) -> dict[int, int]:
+        """Returns the first expensive rule of each row that has one; called in another thread."""
+        return self._find_first(self._expensive, self._other_reader, sorted(rows))
+
+    def add_matches(self, edition: int, rows: Sequence[int], held: Mapping[int, int]) -> list[int]:
+        """Adds a result of match_expensive(); returns the rows whose rule has changed."""
+        if edition != self._edition:
+            return []
+        before = {row: self._matches[row] for row in rows if row in self._matches}
+        self._cache({row: known._replace(expensive=held.get(row), is_asked=True) for row, known in before.items()})
+        return [row for row, known in before.items() if row in self._matches and self._matches[row].rule != known.rule]
+
+    def clear(self) -> None:
+        """Drops all matches; they are computed again on demand."""
+        self._edition += 1
+        self._matches.clear()
+        self._reader, self._other_reader = Rows(self._session), Rows(self._session)
+
+    def _find_first(self, numbers: Sequence[int], reader: Rows, rows: Sequence[int]) -> dict[int, int]:
+        """Returns the first matching rule of each row that has one; rows are ascending."""
+        left = np.array(rows, np.int64)
+        found: dict[int, int] = {}
+        for number in numbers:
+            if not len(left):
+                break
+            rule = self.rules[number]
+            if rule.of_protocol and not self.has_protocols:
+                continue
+            mask = rule.filter.mask(reader, left)
+            found |= dict.fromkeys(left[mask].tolist(), number)
+            left = left[~mask]
+        return found
+
+    def _cache(self, known: Mapping[int, RuleMatch]) -> None:
+        """Caches matches, and drops those that were not used for longest."""
+        for row in known:
+            self._matches.pop(row, None)
+        self._matches |= known
+        while len(self._matches) > KEPT_MATCHES:
+            del self._matches[next(iter(self._matches))]

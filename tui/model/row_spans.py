@@ -1,0 +1,200 @@
+"""The look of a row and of a stream in the list: aligned columns, and which of them give way in a narrow list.
+
+Theory. A line costs as much as it has pieces, so neighbours of one style are one piece. A colour rule paints the
+operation and the info of a row and leaves the numbers alone. A rule with a background paints the whole line, except on
+the cursor's line, where the cursor must be visible: there only the rule's sign shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from analyzer.columns.text import safe_text
+from analyzer.render.amounts import counted
+from analyzer.render.durations import duration
+from analyzer.render.table import ARROWS
+from dissectors.slotted import slotted
+from tui.model.drawing import cut_text
+from tui.model.row_cells import RowCells, StreamCells
+from tui.model.times import REFERENCE, TimeWidth
+
+if TYPE_CHECKING:
+    pass
+
+
+Span = tuple[str, str]
+
+SIGNS = {"!": "error", "*": "warning", "%": "warning", "?": "warning", " ": ""}
+
+PARTNER, MARKED, BOTH = "◂", "●", "◆"
+
+SIGN_HELP = (
+    ("!", "an error that the message reports, or one in reading it"),
+    ("*", "a warning, told in brackets at the end of the line"),
+    ("%", "bytes of it are missing"),
+    ("?", "not certain: no request, or a newer version"),
+    (">  <", "request and response"),
+    (PARTNER, "the partner of the selected message"),
+    (f"{MARKED}  {BOTH}", "marked with m; marked, and the partner"),
+    ("~ r k ...", "in the third column: the colour rule of the row, slow, retransmitted, a protocol, or one of yours"),
+    (REFERENCE, "a time reference: relative times behind it count from it"),
+)
+
+OPERATION, SHORT_OPERATION = 24, 16
+LATENCY = 7
+SIGN_CELLS = 3
+"""Cells of signs: of the row, of partner and mark, of the colour rule where that says more than the first."""
+
+
+class RowContext(NamedTuple):
+    """What the line of a row shows beyond its cells.
+
+    referred: the row is a time reference. rule: style and sign of its colour rule.
+    """
+
+    time: str
+    partner: bool = False
+    marked: bool = False
+    referred: bool = False
+    ignored: bool = False
+    rule: tuple[str, str] | None = None
+
+    @property
+    def mark(self) -> str:
+        """The second sign: partner, mark, or both."""
+        if self.partner:
+            return BOTH if self.marked else PARTNER
+        return MARKED if self.marked else " "
+
+
+@slotted
+class StandardColumns:
+    """The widths of the standard columns in cells; 0 hides a column."""
+
+    number: int
+    time: TimeWidth
+    stream: int
+    operation: int
+    version: int
+    length: int
+
+    @classmethod
+    def fit(cls, width: int, rows: int, time: TimeWidth, *, streams: int = 0) -> StandardColumns:
+        """Chooses the columns that fit into `width`, for row numbers up to `rows`.
+
+        streams: their number if they have a column.
+        """
+        return cls(
+            number=max(4, len(str(rows))),
+            time=time,
+            stream=max(3, len(str(streams))) if streams and width >= 44 else 0,
+            operation=OPERATION if width >= 80 else SHORT_OPERATION,
+            version=3 if width >= 60 else 0,
+            length=8 if width >= 100 else 0,
+        )
+
+    def make_head(self) -> str:
+        """Returns the titles of the columns."""
+        cells = [
+            ("No.".rjust(self.number), True),
+            ("Time".ljust(self.time.cells), self.time.cells),
+            ("Str".rjust(self.stream), self.stream),
+            ("  " + "Operation".ljust(self.operation), True),
+            ("V".rjust(self.version), self.version),
+            ("Length".rjust(self.length), self.length),
+            ("Latency".rjust(LATENCY), True),
+            ("Info", True),
+        ]
+        return " " * (SIGN_CELLS - 1) + " ".join(text for text, shown in cells if shown)
+
+
+def make_row_spans(row: RowCells, columns: StandardColumns, look: RowContext) -> list[Span]:
+    """Returns the line of a message."""
+    words = look.rule[0] if look.rule else ""
+    number = f"{row.number:>{columns.number}} "
+    figures = f"{look.time} " if columns.time.cells else ""
+    if columns.stream:
+        figures += f"{row.stream:>{columns.stream}} "
+    figures += f"{ARROWS[row.role]} "
+    sizes = ""
+    if columns.version:
+        sizes = f"{'' if row.version is None else f'v{row.version}':>{columns.version}} "
+    if columns.length:
+        sizes += f"{row.length:>{columns.length}} "
+    spans = [*make_signs(row, look)]
+    if look.partner:
+        spans += [("partner", number), ("dim", figures)]
+    else:
+        spans.append(("dim", number + figures))
+    spans.append(
+        (words or choose_style(row), cut_text(safe_text(name_operation(row), OPERATION + 1), columns.operation) + " ")
+    )
+    latency = f"{duration(row.latency):>{LATENCY}} "
+    spans += [("dim", sizes + latency)] if row.latency is None else [("dim", sizes), ("text", latency)]
+    if look.referred and not columns.time.cells:
+        spans.append(("partner", f"{REFERENCE} "))
+    spans += make_info_spans(row, look)
+    return spans
+
+
+def make_signs(row: RowCells, look: RowContext) -> Iterator[Span]:
+    """Yields the signs before a row."""
+    sign, mark = " " if look.ignored else row.sign, look.mark
+    if sign == mark == " " and look.rule is None:
+        yield "dim", " " * SIGN_CELLS
+    else:
+        yield SIGNS[sign], sign
+        yield "partner", mark
+        yield look.rule if look.rule and look.rule[1] != sign else ("", " ")
+
+
+def name_operation(row: RowCells) -> str:
+    """Returns the name of a row's operation."""
+    return row.operation or (row.protocol if row.role == "raw" else "unknown")
+
+
+def choose_style(row: RowCells) -> str:
+    """Returns the style of a row's operation without a rule."""
+    return "response" if row.role in ("response", "push") else "request"
+
+
+def make_info_spans(row: RowCells, look: RowContext) -> list[Span]:
+    """Returns error, state, info and findings, as in `list`."""
+    if look.ignored:
+        return [("dim", "ignored")]
+    if row.body is None:
+        return [("dim", f"{row.length:,} bytes, not decoded yet")]
+    said = row.body
+    words = look.rule[0] if look.rule else ""
+    spans: list[Span] = []
+    if said.error and said.error not in said.info:
+        spans.append(("error", f"[{said.error}] "))
+    if row.state != "complete" and row.role != "raw":
+        spans.append(("warning", f"{row.state} "))
+    if said.info:
+        spans.append(("error" if said.error and said.error in said.info else words or "value", f"{said.info} "))
+    spans += [(severity, f"({code}) ") for severity, code in said.findings]
+    return spans
+
+
+def cover_spans(spans: Sequence[Span], style: str) -> list[Span]:
+    """Paints a whole line in a style."""
+    return [(style, "".join(text for _, text in spans))]
+
+
+def make_stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list[Span]:
+    """Returns the line of a stream; its number takes `digits` cells."""
+    there = stream.messages > stream.evicted
+    mark = " " if not there else "▾" if opened else "▸"
+    style = "value" if there else "dim"
+    messages = counted(stream.messages, "message")
+    if stream.matches is not None:
+        messages = f"{stream.matches:,} of {messages}"
+    if stream.evicted:
+        messages += f" ({stream.evicted:,} left memory)"
+    return [
+        ("name", f"{mark} "),
+        (style, f"{stream.number:>{digits}} {stream.client} > {stream.server}"),
+        ("dim", f"  {stream.protocol}, {messages}, {duration(stream.duration)}"),
+    ]

@@ -1,0 +1,122 @@
+"""Bars of one line whose named parts can be clicked, and an area of chart lines that does not scroll."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
+
+from analyzer.columns.text import safe_text
+from analyzer.render.lines import Line
+from tui.theme import Palette
+from tui.widgets.painted import PaintedWidget, make_strip
+
+
+class BarPart(NamedTuple):
+    """A piece of a bar; a part with a name can be clicked."""
+
+    style: str
+    text: str
+    name: str = ""
+
+
+BLANK = BarPart("bar", "  ")
+
+
+class Bar(PaintedWidget):
+    """A line with a left part, cut where the right part begins. `base` is the style of empty cells."""
+
+    DEFAULT_CSS = "Bar { height: 1; }"
+
+    class PartClick(Message):
+        """A named part was clicked."""
+
+        def __init__(self, bar: Bar, name: str) -> None:
+            super().__init__()
+            self.bar, self.name = bar, name
+
+        @property
+        def control(self) -> Bar:
+            """The bar."""
+            return self.bar
+
+    def __init__(self, palette: Palette, base: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self._styles_of = palette.styles
+        self._base = base
+        self._left: tuple[BarPart, ...] = ()
+        self._right: tuple[BarPart, ...] = ()
+
+    def show(self, left: Sequence[BarPart], right: Sequence[BarPart] = (), base: str | None = None) -> None:
+        """Shows other parts."""
+        said = (tuple(left), tuple(right), base or self._base)
+        if said != (self._left, self._right, self._base):
+            self._left, self._right, self._base = said
+            self.repaint()
+
+    @property
+    def text(self) -> str:
+        """The text of all parts, for tests."""
+        return "".join(part.text for part in (*self._left, *self._right))
+
+    def make_strips(self, size: Size) -> list[Strip]:
+        """Returns the line."""
+        return [self._line(size.width)] * size.height
+
+    def _line(self, width: int) -> Strip:
+        right = [(part.style, part.text) for part in self._right]
+        needed = sum(cell_len(safe_text(text)) for _, text in right)
+        if needed >= width:
+            right, needed = [], 0
+        styles = {**self._styles_of, "": self._styles_of[self._base]}
+        begin = make_strip([(part.style, part.text) for part in self._left], width - needed, styles)
+        return Strip.join([begin, make_strip(right, needed, styles)]) if needed else begin
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Posts PartClick for the named part under the mouse."""
+        at = 0
+        for part in self._left:
+            at += cell_len(safe_text(part.text))
+            if event.x < at:
+                if part.name:
+                    self.post_message(self.PartClick(self, part.name))
+                return
+
+
+class ChartArea(PaintedWidget):
+    """Lines above a pane, as high as their number; hidden without any."""
+
+    class CellClick(Message):
+        """The mouse was pressed on a cell of a line."""
+
+        def __init__(self, cell: int) -> None:
+            super().__init__()
+            self.cell = cell
+
+    def __init__(self, palette: Palette, *, id: str) -> None:
+        super().__init__(id=id)
+        self._styles_of = palette.styles
+        self._lines: Sequence[Line] = ()
+        self.display = False
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Shows other lines; causes a layout only if their number changes."""
+        if len(lines) != len(self._lines):
+            self.display = bool(lines)
+            self.styles.height = len(lines)
+        self._lines = lines
+        self.repaint()
+
+    def make_strips(self, size: Size) -> list[Strip]:
+        """Returns the lines."""
+        lines = [*self._lines[: size.height], *((),) * (size.height - len(self._lines))]
+        return [make_strip(line, size.width, self._styles_of) for line in lines]
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Posts the cell under the mouse."""
+        self.post_message(self.CellClick(event.x))
