@@ -112,8 +112,8 @@ class SplitNote:
 
     file: path. begin: records before it. packets: in it, TCP or not; first, last: the lowest and highest of their times
     (ns). bytes: of the file. early: whether packets end before the file does. end: where reading has come to, if it can
-    be gone on with (analyzer.capture.records.ScanState). findings: severity, code and text of each. error: why the file could not be
-    read, or not to its end. passed_over: the same of a file of a folder that is no capture.
+    be gone on with (analyzer.capture.records.ScanState). findings: severity, code and text of each. error: why the file
+    could not be read, or not to its end. passed_over: the same of a file of a folder that is no capture.
     """
 
     file: str

@@ -1,8 +1,8 @@
 """Names in the place of topics' ids, in tables: a join of what messages say with what others have told.
 
-Theory. Which name an id has is known when all of a capture has been read (topic_names.py), by whatever processes; rows are
-made before that. So they are written with ids, and those files of a run that have ids with a name are written once more
-before anybody sees them. One process does the same to its rows, so it does not matter who has read what.
+Theory. Which name an id has is known when all of a capture has been read (topic_names.py), by whatever processes; rows
+are made before that. So they are written with ids, and those files of a run that have ids with a name are written once
+more before anybody sees them. One process does the same to its rows, so it does not matter who has read what.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Theory. Whatever can go wrong with a file is known when Spark has done its work, not before: it may vanish while it is
 read. So a run works in attempts; a file that cannot be read any more is put aside with its reason, and the others are
 read again without it. Then names are given to ids, sums are added up (finish.py), and all takes its place at once
-(commit.py). A ring capture is run after run (ring_capture.py): a run reads what is new, with the connections that the run
-before has left open.
+(commit.py). A ring capture is run after run (ring_capture.py): a run reads what is new, with the connections that the
+run before has left open.
 """
 
 from __future__ import annotations

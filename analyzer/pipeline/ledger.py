@@ -64,9 +64,9 @@ class Ledger:
     """folder: of the tables. settings: what rows depend on besides the captures; they stay as they are.
 
     batches: done so far. captures: number of each by name. read, waiting: files that are there, by path; waiting ones
-    were seen and left alone. ends: where reading has come to in those that were read (analyzer.capture.records.ScanState). quarantined:
-    see Trouble. latest: by capture, the place in time it was read to, ns. opened: the folder with the connections that
-    go on, within that of the state. closed: nothing may follow.
+    were seen and left alone. ends: where reading has come to in those that were read
+    (analyzer.capture.records.ScanState). quarantined: see Trouble. latest: by capture, the place in time it was read
+    to, ns. opened: the folder with the connections that go on, within that of the state. closed: nothing may follow.
     """
 
     folder: str

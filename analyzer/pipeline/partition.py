@@ -3,7 +3,8 @@
 Theory. Pointers come sorted by connection and then by time, so once the next connection begins all of the last one is
 there. They are read in parts: connections of one capture, as many as make a part worth its while. A part is one
 Analysis from its first block to its end. Connections end with it, as with a capture that ends there, unless they go on
-(carry_over.py): in the next batch of a ring capture, or, if one alone is more than a part should hold, in the next part.
+(carry_over.py): in the next batch of a ring capture, or, if one alone is more than a part should hold, in the next
+part.
 """
 
 from __future__ import annotations

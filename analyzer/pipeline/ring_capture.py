@@ -1,9 +1,9 @@
 """Runs over a ring capture: each reads what is new since the last one, and goes on with what that has left open.
 
 Theory. The state of a ring is a folder with a ledger (ledger.py) and what is known of connections that go on
-(state_file.py). Writing the ledger is the step that makes a batch done: tables wait beside the others until then, under the
-batch's number, and take their place afterwards; so a run that is killed at any moment has done its batch or has not,
-and the next one finds out which. A row is written when nothing that comes later can change it.
+(state_file.py). Writing the ledger is the step that makes a batch done: tables wait beside the others until then, under
+the batch's number, and take their place afterwards; so a run that is killed at any moment has done its batch or has
+not, and the next one finds out which. A row is written when nothing that comes later can change it.
 """
 
 from __future__ import annotations

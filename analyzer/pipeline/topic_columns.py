@@ -5,8 +5,8 @@ messages: it is walked to in many of them at once, and only what is unusual is d
 themselves, but the other half of their exchange does. Few different lists occur, so a row keeps the number of what it
 is about, four bytes, and each of these is kept once.
 
-Topics that have only an id stay ids here: who told their names may be read somewhere else (topic_names.py, finish.py). What
-a connection has counted for itself, producers and consumers, is resolved, for that is told within the connection.
+Topics that have only an id stay ids here: who told their names may be read somewhere else (topic_names.py, finish.py).
+What a connection has counted for itself, producers and consumers, is resolved, for that is told within the connection.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """What a worker's process is set up with before its first task, for it to stay small.
 
 Theory. Most of what a worker holds is what libraries keep. Arrow's allocator keeps what it frees, and a task
-frees as much as it reads; which one it takes is told by the environment (spark_sessions.py), and here, how soon that one
-gives memory back. And Arrow asks with its first array whether that might be one of pandas, for which it imports pandas:
-a quarter of a second and 24 MB. But there is no object of pandas as long as nobody has imported it, so Arrow is told
-that there is none until somebody does.
+frees as much as it reads; which one it takes is told by the environment (spark_sessions.py), and here, how soon that
+one gives memory back. And Arrow asks with its first array whether that might be one of pandas, for which it imports
+pandas: a quarter of a second and 24 MB. But there is no object of pandas as long as nobody has imported it, so Arrow is
+told that there is none until somebody does.
 """
 
 from __future__ import annotations
