@@ -33,7 +33,7 @@ class ZooKeeper(Dissector):
     operations = lazy("dissectors.zookeeper.schemas:operations")
     guide = lazy("dissectors.zookeeper.guide:CLIENTS")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks.clients:list_client_checks")
+    checks = lazy("dissectors.zookeeper.checks:list_client_checks")
     payloads = lazy("dissectors.zookeeper.payloads:PAYLOADS")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

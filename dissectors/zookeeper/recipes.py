@@ -11,19 +11,19 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from dissectors.api import Context
+from dissectors.api import Context, Role
 from dissectors.field import Tree
 from dissectors.slotted import replace
 from dissectors.wire.emit import projection
 from dissectors.wire.message import Recipe
 from dissectors.wire.plan import Plan
+from dissectors.wire.specs import members
 from dissectors.zookeeper import expert_info
-from dissectors.zookeeper.connects import ANSWER
 from dissectors.zookeeper.forms import RecordForm, find_form, make_form
-from dissectors.zookeeper.header import REPLY
+from dissectors.zookeeper.header import CUT_CONNECT, PASSWORD_AT, REPLY, password_of
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
-from dissectors.zookeeper.schemas import operations, plan_of
+from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
 
 EVENT = 0
 _EVENT_FIELDS = frozenset({("zxid",), ("type",), ("state",), ("path",)})
@@ -78,3 +78,26 @@ def response_record(code: int, error: bool, more: bool) -> str | None:
     if known is None or (error and not (known.response_on_error and more)):
         return None
     return known.response
+
+
+ANSWER = "ConnectResponse"
+
+
+def connect_plan(message: bytes, context: Context) -> Plan | None:
+    """The plan of a connect frame; None for any other message."""
+    asks = context.role is Role.REQUEST
+    if context.code is not None or not (asks or context.role is Role.RESPONSE):
+        return None
+    password = password_of(message, asks)
+    size = int.from_bytes(message[:4])
+    if password is None:
+        if context.extra != CUT_CONNECT:
+            return None
+        password = (size - PASSWORD_AT[asks]) & ~1
+    return plan_by_size("ConnectRequest" if asks else ANSWER, size - max(password, 0))
+
+
+def add_expert_info(tree: Tree, context: Context) -> None:
+    """Adds what there is to say of an answer, if the tree is one."""
+    if context.code is None and context.role is Role.RESPONSE:
+        tree.findings.extend(expert_info.find_expert_info("connected")(members(tree.fields)))

@@ -13,8 +13,8 @@ from dissectors.api import Body, MessageHeader, Role, Window
 from dissectors.field import Tree
 from dissectors.wire.message import folded
 from dissectors.zookeeper import bare
+from dissectors.zookeeper.nested.content import open_tree, open_values
 from dissectors.zookeeper.nested.hidden import hide_unframed
-from dissectors.zookeeper.nested.opened import open_tree, open_values
 from dissectors.zookeeper.schemas import plan_of
 from dissectors.zookeeper.tables import table
 

@@ -8,8 +8,15 @@ from functools import cache, partial
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member, merged
 from dissectors.wire.field_aliases import aliases_of, load_field_aliases
-from dissectors.zookeeper.catalog.contents import ANSWER, add_configuration_members
-from dissectors.zookeeper.catalog.records import ERR, REST, ZXID, body_members, record_members
+from dissectors.zookeeper.catalog.records import (
+    ANSWER,
+    ERR,
+    REST,
+    ZXID,
+    add_configuration_members,
+    body_members,
+    record_members,
+)
 from dissectors.zookeeper.four_letter_commands import WORD, size_of, words
 from dissectors.zookeeper.header import CONNECT
 from dissectors.zookeeper.labels import load_names

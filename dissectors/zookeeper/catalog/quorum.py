@@ -10,9 +10,8 @@ from dissectors.catalog import Catalog, FieldAlias, Layout, Member, holding, mer
 from dissectors.wire.field_aliases import load_field_aliases
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.catalog.records import REST, body_members, record_members
-from dissectors.zookeeper.election.header import INITIAL, LEGACY_INITIAL, NOTIFICATION
-from dissectors.zookeeper.quorum.header import SNAPSHOT
-from dissectors.zookeeper.quorum.packets import Packet, packets
+from dissectors.zookeeper.election.framer import INITIAL, LEGACY_INITIAL, NOTIFICATION
+from dissectors.zookeeper.quorum.header import SNAPSHOT, Packet, packets
 from dissectors.zookeeper.schemas import operations
 from dissectors.zookeeper.tables import table
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from struct import Struct
 
 from dissectors.zookeeper import sasl
-from dissectors.zookeeper.election.header import (
+from dissectors.zookeeper.election.framer import (
     CONFIG_AT,
     INITIAL_HEAD,
     LEAST,

@@ -21,8 +21,7 @@ from struct import unpack_from
 
 from dissectors.api import Conversation, MessageHeader, Outcome, Role, State, with_request
 from dissectors.pairing import Key, Unanswered, Waiting
-from dissectors.zookeeper.quorum.header import HEAD, SNAPSHOT, header
-from dissectors.zookeeper.quorum.packets import code_of
+from dissectors.zookeeper.quorum.header import HEAD, SNAPSHOT, code_of, header
 from dissectors.zookeeper.quorum.probe import WHOLE, evidence
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer, MessageHeader, lazy
 from dissectors.field import Tree
+from dissectors.wire.embedded import Embedded
 from dissectors.zookeeper.quorum.body import decode_tree, decode_values, stream_values
 from dissectors.zookeeper.quorum.framer import Packets
 from dissectors.zookeeper.quorum.header import header
-from dissectors.zookeeper.quorum.info import info_line
 from dissectors.zookeeper.quorum.probe import evidence
+from dissectors.zookeeper.summaries import say
 
 
 class ZooKeeperQuorum(Dissector):
@@ -29,10 +30,10 @@ class ZooKeeperQuorum(Dissector):
     streaming = staticmethod(stream_values)
     template = lazy("dissectors.zookeeper.quorum.layouts:TEMPLATE")
     catalog = lazy("dissectors.zookeeper.catalog.quorum:QUORUM")
-    operations = lazy("dissectors.zookeeper.quorum.packets:packets")
+    operations = lazy("dissectors.zookeeper.quorum.header:packets")
     guide = lazy("dissectors.zookeeper.guide:QUORUM")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks.quorum:list_quorum_checks")
+    checks = lazy("dissectors.zookeeper.checks:list_quorum_checks")
     payloads = lazy("dissectors.zookeeper.payloads:QUORUM")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -70,3 +71,21 @@ class ZooKeeperQuorum(Dissector):
     def info(self, body: Body, context: Context) -> str:
         """Operation, path, zxid."""
         return info_line(body, context)
+
+
+def info_line(body: Body, context: Context) -> str:
+    """The operation that a packet carries and what it is about; else its zxid."""
+    values = body.values
+    if "nodes" in values:
+        return ", ".join(say("snapshot", values))
+    if "token" in values:
+        return ", ".join(say("authentication", values))
+    data = values.get("data")
+    if not isinstance(data, Embedded) or not isinstance(data.value, dict):
+        return ", ".join(say("packet", values))
+    inside = data.value
+    record = inside.get("txn", inside.get("request")) or {}
+    about = [*say("carried", record), *say("record", record)]
+    operation = " ".join([*say("operation", inside), *about[:1]])
+    parts = [*([operation] if operation else []), *about[1:], *say("data", inside)]
+    return ", ".join([*parts, *say("packet", values), *say("whose", inside)])

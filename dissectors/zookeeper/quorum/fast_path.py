@@ -27,8 +27,7 @@ from dissectors.wire.fast_path import (
 )
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.quorum.conversation import ASKS, JOINS, QuorumConversation, answering, make_key
-from dissectors.zookeeper.quorum.header import HEAD, MOST_IDS, MOST_TYPES, header
-from dissectors.zookeeper.quorum.packets import code_of, packets
+from dissectors.zookeeper.quorum.header import HEAD, MOST_IDS, MOST_TYPES, code_of, header, packets
 from dissectors.zookeeper.quorum.probe import sizes_of_data
 from dissectors.zookeeper.quorum.snapshot_framer import LONGEST
 

@@ -22,8 +22,7 @@ from dissectors.wire.template import MessageLayout, template
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.jute import LENGTH, make_named_int
 from dissectors.zookeeper.nested import OPENED
-from dissectors.zookeeper.quorum.header import HEAD
-from dissectors.zookeeper.quorum.packets import packets
+from dissectors.zookeeper.quorum.header import HEAD, packets
 from dissectors.zookeeper.schemas import operations, plan_of, record, width
 
 MULTI = "MultiTxn"

@@ -10,7 +10,7 @@ from dissectors.message import Role
 from dissectors.values import structs
 from dissectors.wire.embedded import Embedded
 from dissectors.zookeeper.labels import load_numbers
-from dissectors.zookeeper.quorum.packets import code_of
+from dissectors.zookeeper.quorum.header import code_of
 
 CLIENTS, QUORUM, ELECTION = "zookeeper", "zookeeper-quorum", "zookeeper-election"
 """Protocols."""

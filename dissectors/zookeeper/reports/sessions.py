@@ -37,7 +37,7 @@ from dissectors.zookeeper.reports.fields import (
     session_of,
     writes,
 )
-from dissectors.zookeeper.reports.standing import SET_AGAIN, WatchTable
+from dissectors.zookeeper.reports.watch_table import SET_AGAIN, WatchTable
 from dissectors.zookeeper.reports.watches import AGAIN, CLOSE, SETTERS, Call, watches_asked, watches_set
 
 MOST_NAMED = 32

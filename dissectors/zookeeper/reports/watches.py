@@ -36,7 +36,7 @@ from dissectors.zookeeper.reports.fields import (
     session_of,
     writes,
 )
-from dissectors.zookeeper.reports.standing import ONCE, SET_AGAIN, WatchRow, WatchTable
+from dissectors.zookeeper.reports.watch_table import ONCE, SET_AGAIN, WatchRow, WatchTable
 
 SETTERS = {
     "getData": standing.DATA,

@@ -18,7 +18,6 @@ from analyzer.export import objects, raw
 from analyzer.export.folder import filled
 from analyzer.session import Session
 from dissectors.wire.inner import content, within
-from dissectors.zookeeper.quorum import snapshot_shown
 from tests.analyzer.pipeline.house import talk
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 
@@ -173,7 +172,7 @@ def test_messages_as_files(tmp_path: Path) -> None:
 
 
 def test_what_a_snapshot_is_too_long_for_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot_shown, "bounds", lambda: (5, 1 << 20))
+    monkeypatch.setattr("dissectors.zookeeper.quorum.snapshot.compute_bounds", lambda: (5, 1 << 20))
     index, kept = exported(GOLDEN / "zookeeper" / "mtu_en395_snap.pcap.zst", tmp_path / "out")
     assert len([each for each in index if each["operation"] == "SNAPSHOT"]) <= 5
     assert kept.items == 151

@@ -13,11 +13,11 @@ from dissectors.correlator import MessageEvent
 from dissectors.report import ReportType
 from dissectors.wire.embedded import Embedded
 from dissectors.zookeeper.labels import load_names
-from dissectors.zookeeper.quorum.packets import packets
+from dissectors.zookeeper.quorum.header import packets
 from dissectors.zookeeper.reports import reports, standing
 from dissectors.zookeeper.reports.causes import Cause, Causes
 from dissectors.zookeeper.reports.fields import Write
-from dissectors.zookeeper.reports.standing import WatchTable
+from dissectors.zookeeper.reports.watch_table import WatchTable
 from tests.dissectors.telling import feed, kinds_of, wanted_names
 from tests.dissectors.zookeeper.reports.told import ends
 

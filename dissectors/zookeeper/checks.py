@@ -1,10 +1,4 @@
-"""Clients that nearly lose their session, and connections that end without a word.
-
-Facts (ClientCnxn). A client that has nothing to say sends a ping after a third of the session's timeout, and gives the
-connection up if two thirds of it bring no answer; the server closes the session where it hears nothing for all of it.
-Who is done says closeSession; a connection that ends without is lost, and its session stays until it expires or comes
-back, maybe on another server: then the old connection is closed on purpose.
-"""
+"""What only several of ZooKeeper's messages show to be wrong, a module for each port."""
 
 from __future__ import annotations
 
@@ -15,7 +9,9 @@ from dissectors.slotted import slotted
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import load_names, load_numbers
 from dissectors.zookeeper.labels import session as session_name
-from dissectors.zookeeper.reports.fields import CLIENTS
+from dissectors.zookeeper.quorum.header import code_of
+from dissectors.zookeeper.reports.fields import CLIENTS, ELECTION, QUORUM
+from dissectors.zookeeper.reports.members import EnsembleMembers
 
 MOST_CONNECTIONS = 100_000
 """Connections, and sessions, that are remembered."""
@@ -99,3 +95,89 @@ class ClientCheck(Check):
 def list_client_checks() -> tuple[type[ClientCheck], ...]:
     """What is checked here."""
     return (ClientCheck,)
+
+
+class Election(Check):
+    """See the module."""
+
+    def _begin(self) -> None:
+        self.members = EnsembleMembers(self.ends)
+        self.voted: set[int] = set()
+        """Connections on which votes came."""
+
+    def receive_notification(self, event: MessageEvent) -> None:
+        """Notes who is who."""
+        sid, leader = event.values.get("sid"), event.values.get("leader")
+        if isinstance(sid, int):
+            self.members.connect(event.stream, sid, event.values.get("addr"))
+        elif isinstance(leader, int):
+            self.voted.add(event.stream)
+            self.members.configure(event.values.get("config"))
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """A connection on which nothing was said but who opened it."""
+        sid = self.members.opener(end.stream)
+        if sid is None or end.by_client or end.stream in self.voted:
+            return
+        other = self.members.find_side(end.stream, from_client=False)
+        if other is not None and other > sid:
+            text = f"server {other} dropped the connection of server {sid}, whose number is smaller: it connects itself"
+            self.note("smaller-sid", text)
+
+    on = subscribe(
+        [(ELECTION, None, Role.ONEWAY)], receive_notification, {("sid",), ("addr",), ("leader",), ("config",)}
+    )
+
+
+def list_election_checks() -> tuple[type[Election], ...]:
+    """What is checked here."""
+    return (Election,)
+
+
+SLOW = 1_000_000_000
+"""Nanoseconds that are worth saying."""
+
+
+class Quorum(Check):
+    """See the module."""
+
+    def _begin(self) -> None:
+        self.proposed: BoundedTable[tuple[str, int], int] = BoundedTable()
+        """By leader and transaction when it was proposed first, until it is committed."""
+
+    def propose(self, event: MessageEvent) -> None:
+        """PROPOSAL."""
+        zxid = event.values.get("zxid")
+        if isinstance(zxid, int) and (event.server, zxid) not in self.proposed:
+            self.proposed[event.server, zxid] = event.time
+        self.await_answer(event, event.time)
+
+    def acknowledge(self, since: int, event: MessageEvent) -> None:
+        """ACK, which may come late."""
+        self.compare(since, f"{event.client} acknowledged", event)
+
+    def commit(self, event: MessageEvent) -> None:
+        """COMMIT, of which the first may come late."""
+        zxid = event.values.get("zxid")
+        since = self.proposed.pop((event.server, zxid)) if isinstance(zxid, int) else None
+        self.compare(since, f"{event.server} committed", event)
+
+    def compare(self, since: int | None, who: str, event: MessageEvent) -> None:
+        """How long it took."""
+        zxid = event.values.get("zxid")
+        if since is not None and isinstance(zxid, int) and event.time - since > SLOW:
+            took = lasting(event.time - since)
+            self.warn("slow-quorum", f"{who} transaction {zxid:#x} {took} after it was proposed")
+
+    on = (
+        subscribe([(QUORUM, code_of("PROPOSAL"), Role.REQUEST)], propose, {("zxid",)})
+        | subscribe([(QUORUM, code_of("ACK"), Role.RESPONSE)], for_request(acknowledge), {("zxid",)})
+        | subscribe(
+            [(QUORUM, code_of(name), Role.ONEWAY) for name in ("COMMIT", "COMMITANDACTIVATE")], commit, {("zxid",)}
+        )
+    )
+
+
+def list_quorum_checks() -> tuple[type[Quorum], ...]:
+    """What is checked here."""
+    return (Quorum,)
