@@ -24,7 +24,7 @@ from dissectors.values import structs
 
 
 def checks() -> Sequence[type[Check]]:
-    """All of them."""
+    """Returns the checks that need several messages: sequence numbers, fetch sessions, clocks."""
     return (SequenceCheck, FetchSessionCheck, ClockCheck)
 
 
@@ -96,13 +96,13 @@ class _Written:
     last: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
     def begin(self, first: int) -> None:
-        """What comes next is taken as it is."""
+        """Accepts the next batch without a comparison, and forgets the earlier ones."""
         self.began = self.following = first
         self.last.clear()
 
 
 class SequenceCheck(Check):
-    """See the module."""
+    """Finds batches of idempotent producers that come twice, and gaps between batches (KIP-98)."""
 
     def _begin(self) -> None:
         self.written: BoundedTable[_Key, _Written] = BoundedTable(MOST_PRODUCERS, evict=self.forget)
@@ -122,7 +122,7 @@ class SequenceCheck(Check):
                 self.add(event, each, producer, first, count)
 
     def add(self, event: MessageEvent, each: ProducedBatch, producer: int, first: int, count: int) -> None:
-        """A batch."""
+        """Compares one batch with the earlier batches of its producer, and reports what does not fit."""
         epoch = each.batch.get("producerEpoch", 0)
         what, source = (producer, each.topic, each.partition), (event.stream, event.losses)
         key = event.server, *what
@@ -193,7 +193,7 @@ _LAST = (1 << 31) - 1
 
 
 class FetchSessionCheck(Check):
-    """See the module."""
+    """Finds fetch sessions (KIP-227) that a client uses out of step."""
 
     def _begin(self) -> None:
         self.epochs: BoundedTable[NumberedKey, tuple[int, int]] = BoundedTable(MOST_SESSIONS)
@@ -228,7 +228,7 @@ class FetchSessionCheck(Check):
             self.note("fetch-session", text)
 
     def remember(self, event: MessageEvent, session: int, epoch: int) -> None:
-        """Which epoch is next."""
+        """Notes the epoch that the next fetch of a session must have."""
         self.epochs[event.stream, session] = epoch, event.losses
         self.epochs.renew((event.stream, session))
 
@@ -246,7 +246,7 @@ _NS = 1_000_000
 
 
 class ClockCheck(Check):
-    """See the module."""
+    """Finds records whose time is far from the time of the capture."""
 
     def receive_produce(self, event: MessageEvent) -> None:
         """The first batch of a request that is far off, in each direction."""

@@ -1,5 +1,4 @@
-"""What is wrong in one message, or will be: throttling, versions that newer brokers refuse, batches that contradict
-themselves.
+"""Expert info of one message: throttling, versions that newer brokers refuse, inconsistent batches.
 
 Theory. An operator should be told such things without having to know where to look. They are read from decoded values,
 so they are the same for values and for a tree, and only what is certain from the message alone is said. Which expert
@@ -35,7 +34,7 @@ _SUMMARIES = Summaries(formatters={"session": _session_lost})
 
 @lru_cache(maxsize=1024)
 def find_expert_info(key: int, version: int, response: bool) -> ExpertInfoTable | None:
-    """What to look for in the bodies of an API's version and direction; None where there is nothing."""
+    """Returns the expert info checks for a version of an API in one direction; None if there are none."""
     found = tuple(_select(key, version, response))
     return ExpertInfoTable(found) if found else None
 
@@ -151,8 +150,9 @@ class _Place:
 
 
 def _verdict(entries: Sequence[Mapping[str, Any]], problem: Callable[[Mapping[str, Any]], int], unfit: bool) -> int:
-    """The number of the first problem, 0 for none; of a beginning of a batch alone its bytes, negative, if that is
-    `unfit`.
+    """Returns the number of the first problem, 0 for none.
+
+    `unfit`: a lone beginning of a batch is a problem. The result is then its length in bytes, negative.
     """
     for entry in entries:
         if "partial" in entry:

@@ -31,7 +31,7 @@ class _Connection:
 
 
 class ClientCheck(Check):
-    """See the module."""
+    """Finds clients that nearly lose their session, and connections that end without a close."""
 
     def _begin(self) -> None:
         self.connections: BoundedTable[int, _Connection] = BoundedTable(MOST_CONNECTIONS)
@@ -60,7 +60,7 @@ class ClientCheck(Check):
             self.warn("late-ping", f"the ping was answered after {lasting(took)}; {expires}")
 
     def receive_connected(self, _: int, event: MessageEvent) -> None:
-        """A session is given, or not."""
+        """Notes the session that a server gives, or that it gives none."""
         known = self.connections.get(event.stream)
         timeout, session = event.values.get("timeOut"), event.values.get("sessionId")
         if known is not None and isinstance(timeout, int) and isinstance(session, int):
@@ -93,12 +93,12 @@ class ClientCheck(Check):
 
 
 def list_client_checks() -> tuple[type[ClientCheck], ...]:
-    """What is checked here."""
+    """Returns the checks of the client port."""
     return (ClientCheck,)
 
 
 class Election(Check):
-    """See the module."""
+    """Finds servers that drop the connection of a server with a smaller number."""
 
     def _begin(self) -> None:
         self.members = EnsembleMembers(self.ends)
@@ -106,7 +106,7 @@ class Election(Check):
         """Connections on which votes came."""
 
     def receive_notification(self, event: MessageEvent) -> None:
-        """Notes who is who."""
+        """Notes the numbers of the servers at both ends."""
         sid, leader = event.values.get("sid"), event.values.get("leader")
         if isinstance(sid, int):
             self.members.connect(event.stream, sid, event.values.get("addr"))
@@ -130,7 +130,7 @@ class Election(Check):
 
 
 def list_election_checks() -> tuple[type[Election], ...]:
-    """What is checked here."""
+    """Returns the checks of the election port."""
     return (Election,)
 
 
@@ -139,21 +139,21 @@ SLOW = 1_000_000_000
 
 
 class Quorum(Check):
-    """See the module."""
+    """Finds acknowledgements and commits that come late after a PROPOSAL."""
 
     def _begin(self) -> None:
         self.proposed: BoundedTable[tuple[str, int], int] = BoundedTable()
         """By leader and transaction when it was proposed first, until it is committed."""
 
     def propose(self, event: MessageEvent) -> None:
-        """PROPOSAL."""
+        """Notes when a leader sends a PROPOSAL."""
         zxid = event.values.get("zxid")
         if isinstance(zxid, int) and (event.server, zxid) not in self.proposed:
             self.proposed[event.server, zxid] = event.time
         self.await_answer(event, event.time)
 
     def acknowledge(self, since: int, event: MessageEvent) -> None:
-        """ACK, which may come late."""
+        """Compares the time of an ACK with that of its PROPOSAL."""
         self.compare(since, f"{event.client} acknowledged", event)
 
     def commit(self, event: MessageEvent) -> None:
@@ -163,7 +163,7 @@ class Quorum(Check):
         self.compare(since, f"{event.server} committed", event)
 
     def compare(self, since: int | None, who: str, event: MessageEvent) -> None:
-        """How long it took."""
+        """Reports an answer that took too long."""
         zxid = event.values.get("zxid")
         if since is not None and isinstance(zxid, int) and event.time - since > SLOW:
             took = lasting(event.time - since)
@@ -179,5 +179,5 @@ class Quorum(Check):
 
 
 def list_quorum_checks() -> tuple[type[Quorum], ...]:
-    """What is checked here."""
+    """Returns the checks of the quorum port."""
     return (Quorum,)

@@ -63,7 +63,7 @@ def layout_lines(name: str | None) -> list[str]:
 
 
 def layout_data(name: str | None) -> dict[str, Any] | None:
-    """The same as JSON knows it."""
+    """Returns the layout of a record as JSON data."""
     if name is None:
         return None
     if name in MULTIS:
@@ -89,7 +89,7 @@ def _is_fixed(step: Leaf) -> bool:
 
 
 def record_page(name: str) -> Page:
-    """A record by itself."""
+    """Returns the page of a record by itself."""
     found = layout_data(name)
     assert found is not None
     return Page([name, *layout_lines(name)], found)

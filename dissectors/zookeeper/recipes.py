@@ -35,20 +35,20 @@ Annotated = Callable[[bytes, Context], Tree]
 
 @lru_cache(maxsize=4)
 def connect_recipe(plan: Plan, read: Annotated) -> Recipe:
-    """Of a connect frame."""
+    """Returns the recipe of a connect frame."""
     recipe = _recipe(make_form(plan.steps), _BEHIND_SIZE, read)
     return replace(recipe, expert_info=expert_info.find_expert_info("connected")) if plan.name == ANSWER else recipe
 
 
 @lru_cache(maxsize=128)
 def request_recipe(code: int, read: Annotated) -> Recipe | None:
-    """Of a request; None for an unknown opcode."""
+    """Returns the recipe of a request; None for an unknown opcode."""
     known = operations().get(code)
     return None if known is None else _recipe(find_form(known.request), _BEHIND_REQUEST_HEADER, read)
 
 
 def reply_recipe(code: int, message: bytes, read: Annotated) -> Recipe | None:
-    """Of a reply or an event; None for an unknown opcode."""
+    """Returns the recipe of a reply or an event; None for an unknown opcode."""
     error = len(message) >= REPLY.size and message[16:20] != bytes(4)
     return _reply_recipe(code, error, len(message) > REPLY.size, read)
 
@@ -98,6 +98,6 @@ def connect_plan(message: bytes, context: Context) -> Plan | None:
 
 
 def add_expert_info(tree: Tree, context: Context) -> None:
-    """Adds what there is to say of an answer, if the tree is one."""
+    """Adds expert info to the tree of a ConnectResponse."""
     if context.code is None and context.role is Role.RESPONSE:
         tree.findings.extend(expert_info.find_expert_info("connected")(members(tree.fields)))

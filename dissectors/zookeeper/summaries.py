@@ -100,7 +100,7 @@ _EMPTY_ANSWERS = {"": "nothing", "SessionTracker dump:": "no sessions"}
 
 
 def say(name: str, struct: Mapping[str, Any]) -> list[str]:
-    """What one of the lines says of a struct, the most telling first."""
+    """Formats a struct by one line of the table, the most telling part first."""
     return _line(name)(struct, [])
 
 

@@ -19,7 +19,7 @@ from dissectors.wire.schema import FieldSchema, Schema, Versions
 
 @cache
 def field_aliases() -> tuple[FieldAlias, ...]:
-    """All of them, in the order of the table."""
+    """Returns all field aliases of Kafka, in the order of field_aliases.json."""
     return tuple(
         FieldAlias(
             row["name"],
@@ -134,7 +134,7 @@ _BATCH = 2
 
 @cache
 def aliases() -> Mapping[str, Alias]:
-    """By tshark's name."""
+    """Returns tshark's names for Kafka fields, by name (`kafka.api_key`)."""
     return {f"kafka.{row['name']}": _alias(number, row) for number, row in enumerate(table("tshark")["rows"])}
 
 

@@ -156,7 +156,7 @@ class _Nodes:
         return "varint" if self.find(struct, "headers") is not None else "int32"
 
     def settle(self, batch: Field) -> None:
-        """Nothing depends on it."""
+        """Does nothing: nodes need no update after a batch."""
 
 
 def _unfold(reader: Reader, fit: DetectedPayload) -> None:

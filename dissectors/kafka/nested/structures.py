@@ -102,7 +102,7 @@ def _coordinators() -> tuple[str, ...]:
 
 
 def detect_records(rows: Iterable[tuple[bytes | None, bytes | None]], module: str | None) -> list[Pair] | None:
-    """What the records of a partition hold, in order; None for bytes.
+    """Returns what the records of a partition hold, in order; None for bytes of no known structure.
 
     Without a module the topic is known by its id alone. Then it is a coordinator's where each key is one of its keys,
     at least one has a value, and each value is that of its key, to the last byte.
@@ -136,7 +136,7 @@ def detect_streams(name: str, data: bytes) -> DetectedPayload | None:
 
 
 def detect_json_object(name: str, data: bytes) -> DetectedPayload | None:
-    """An object of strict JSON."""
+    """Decodes bytes that are an object of strict JSON; None for all others."""
     return detect(_JsonObject(name), data)
 
 
@@ -158,20 +158,20 @@ class _JsonObject:
     inflates: bool = False
 
     def values(self, data: bytes) -> dict[str, Any] | None:
-        """See Content. There are few of them, and so this is what their nodes say."""
+        """Returns the values of a JSON object, folded from its nodes; None for other bytes."""
         if not data.startswith(b"{") or not is_json(data):
             return None
         reader = Reader.start(data, Budget())
         return members(reader.tree.fields) if reader.guard(self.unfold, len(data)) else None
 
     def unfold(self, reader: Reader) -> None:
-        """See Content."""
+        """Adds the members of the JSON object as nodes."""
         read_object(reader, self.name)
 
 
 @lru_cache(maxsize=64)
 def group_schema(name: str) -> Schema:
-    """What members of groups write, by its name; KeyError for an unknown one."""
+    """Returns the schema of what members of groups write. Raises KeyError for an unknown name."""
     row = _rows().get(name)
     return load_named_schema(name) if row is None else Schema.parse(name, row, _JAVA)
 

@@ -50,7 +50,7 @@ _CODEC, _APPEND_TIME = 7, 8
 
 
 def logs(context: Context, layout: Layout) -> Logs | None:
-    """See FastPath.logs."""
+    """Returns how to find the records fields of many messages; None if the layout has none."""
     if context.code is None:
         return None
     response = context.role is Role.RESPONSE
@@ -104,7 +104,7 @@ class _Batches(NamedTuple):
     heads: Heads
 
     def select(self, chosen: Ints | Bools | slice) -> _Batches:
-        """Some of them."""
+        """Returns the batches that an index array, a mask or a slice selects."""
         field, message, at, begin, stop, attributes, heads = self
         total, base, first_time, settled, append_time = heads
         return _Batches(
@@ -119,7 +119,7 @@ class _Batches(NamedTuple):
 
 
 def iterate_record_columns(fields: LogFields) -> Iterator[Logged]:
-    """See FastPath.logged; the messages of as many batches at a time as decompress to about TOGETHER bytes."""
+    """Yields the records of many messages, in runs that decompress to about TOGETHER bytes."""
     found, odd = _entries(fields)
     batches, odd_batches = _headers(fields, *found)
     left = np.zeros(len(fields.length), bool)

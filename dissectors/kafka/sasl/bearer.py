@@ -90,13 +90,13 @@ def server_bearer(data: bytes) -> Token | None:
 
 
 def client_iam(data: bytes) -> Token | None:
-    """What a client signed."""
+    """Reads the JSON token that an AWS IAM client signed."""
     parts = object_parts(data, _SIGNED)
     return None if parts is None else Token(IAM, user_words("host", values_of(parts).get("host")), parts)
 
 
 def server_iam(data: bytes) -> Token | None:
-    """The broker's consent."""
+    """Reads the JSON token by which the broker accepts an AWS IAM client."""
     parts = object_parts(data, _ACCEPTED)
     return None if parts is None else Token(IAM, user_words("request", values_of(parts).get("request-id")), parts)
 

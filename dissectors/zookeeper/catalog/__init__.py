@@ -31,11 +31,11 @@ class ZooKeeperCatalog(Catalog):
     """All operations, connecting, events and four-letter words."""
 
     def layouts(self) -> Sequence[Layout]:
-        """By opcode; what has none behind."""
+        """Returns the layouts by opcode, then those of messages without an opcode."""
         return _list_client_layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:
-        """Paths and versions."""
+        """Returns the field aliases of clients: paths and versions."""
         return _list_client_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
@@ -43,7 +43,7 @@ class ZooKeeperCatalog(Catalog):
         return aliases_of("zookeeper", table("field_aliases")["zookeeper"])
 
     def errors(self) -> Collection[str]:
-        """Those of every release."""
+        """Returns the names of the errors of every release."""
         return load_names("error").values()
 
 

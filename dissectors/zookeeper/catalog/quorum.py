@@ -20,10 +20,10 @@ _MULTI = "MultiTxn"
 
 
 class QuorumCatalog(Catalog):
-    """All packets, snapshots and SASL."""
+    """The catalog of quorum packets, snapshots and SASL packets."""
 
     def layouts(self) -> Sequence[Layout]:
-        """By type."""
+        """Returns the layouts by packet type."""
         return _layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:

@@ -15,12 +15,16 @@ from dissectors.wire.fields import read_members
 from dissectors.wire.message import Recipe, framed, values_by
 from dissectors.wire.plan import Plan
 from dissectors.zookeeper import bare, sasl
-from dissectors.zookeeper.election.framer import NOTIFICATION, ElectionFramer, header, is_versioned, kind
-from dissectors.zookeeper.election.probe import (
-    INITIAL,
+from dissectors.zookeeper.election.framer import (
+    INITIAL_EVIDENCE,
     LEGACY_ALONE,
     LEGACY_AND_MORE,
+    NOTIFICATION,
+    ElectionFramer,
     client_evidence,
+    header,
+    is_versioned,
+    kind,
     notification_evidence,
     server_evidence,
 )
@@ -35,7 +39,7 @@ from dissectors.zookeeper.summaries import say
 
 def begins(prefix: bytes) -> bool:
     """Whether it is an initial message; one of eight bytes if a notification follows."""
-    return client_evidence(prefix) in (INITIAL, LEGACY_AND_MORE)
+    return client_evidence(prefix) in (INITIAL_EVIDENCE, LEGACY_AND_MORE)
 
 
 class ZooKeeperElection(Dissector):
@@ -65,7 +69,7 @@ class ZooKeeperElection(Dissector):
         return ElectionFramer(from_client and opening)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """The name of a message."""
+        """Returns the header of a message: its name; election messages have no number."""
         return header(prefix, from_client)
 
     def values(self, message: bytes, context: Context) -> Body:
@@ -73,11 +77,11 @@ class ZooKeeperElection(Dissector):
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
-        """The same with their places."""
+        """Decodes a message to an annotated tree."""
         return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
-        """Who votes for whom."""
+        """Formats the info line: who votes for whom, or who connects."""
         return info_line(body, context)
 
 
@@ -92,7 +96,7 @@ def decode_values(message: bytes, context: Context) -> Body:
 
 
 def decode_tree(message: bytes, context: Context) -> Tree:
-    """The same annotated."""
+    """Decodes a message of the election port to an annotated tree."""
     name = kind(message)
     if name == sasl.NAME:
         return sasl.decode_tree(message)

@@ -11,13 +11,12 @@ from struct import Struct
 
 from dissectors.api import HEADLESS, Framer, MessageHeader, Role, Window
 from dissectors.zookeeper import sasl
-from dissectors.zookeeper.election.probe import PART, notification_evidence
 from dissectors.zookeeper.labels import load_names
 
 
 @dataclass(slots=True)
 class ElectionFramer(Framer):
-    """Of one direction; `initial`: an initial message may still come."""
+    """Frames one direction of an election connection. `initial`: an initial message may still come."""
 
     initial: bool
 
@@ -119,3 +118,65 @@ def header(prefix: bytes, from_client: bool) -> MessageHeader:
         return HEADLESS
     name = kind(prefix)
     return _NOTIFICATION if name == NOTIFICATION else MessageHeader(Role.ONEWAY, INITIAL if "Initial" in name else name)
+
+
+INITIAL_EVIDENCE = 96
+BEGUN = 85
+LEGACY_AND_MORE = 90
+LEGACY_ALONE = 30
+"""Eight bytes that are a small number: more than a bare length says for others."""
+
+SASL = 90
+WITH_CONFIG = 92
+WITHOUT = 85
+PART = 15
+
+_NOTIFICATION_HEAD = Struct(">iiqqq")
+_SIZES = frozenset({28, 36, 40})
+_STATES = range(4)
+_NOBODY = -1 << 63
+_USUAL = 0x1000
+"""Sizes up to here are evidence, if weak, where nothing else is."""
+
+
+def client_evidence(prefix: bytes) -> int:
+    """How sure the first bytes of who opened the connection make us."""
+    if is_versioned(prefix):
+        return _initial(prefix)
+    if len(prefix) >= LEGACY and 0 < int.from_bytes(prefix[:LEGACY]) < 256:
+        return LEGACY_ALONE if len(prefix) == LEGACY else _behind_legacy(prefix[LEGACY:])
+    return server_evidence(prefix)
+
+
+def _initial(prefix: bytes) -> int:
+    if len(prefix) < INITIAL_HEAD.size:
+        return BEGUN
+    return INITIAL_EVIDENCE if 0 < INITIAL_HEAD.unpack_from(prefix)[2] <= LONGEST_ADDRESS else 0
+
+
+def _behind_legacy(rest: bytes) -> int:
+    if sasl.is_packet(rest) or notification_evidence(rest) > PART:
+        return LEGACY_AND_MORE
+    return PART
+
+
+def server_evidence(prefix: bytes) -> int:
+    """Rates the first bytes of the accepting side. SASL packets also occur on the quorum port."""
+    return SASL if sasl.is_packet(prefix) else notification_evidence(prefix)
+
+
+def notification_evidence(prefix: bytes) -> int:
+    """How sure a frame makes us that it is a notification."""
+    if len(prefix) < _NOTIFICATION_HEAD.size:
+        return PART if len(prefix) >= 4 and LEAST <= int.from_bytes(prefix[:4]) <= _USUAL else 0
+    size, state, leader, zxid, _ = _NOTIFICATION_HEAD.unpack_from(prefix)
+    if state not in _STATES or not (leader == _NOBODY or -1 <= leader < _MOST_SERVERS):
+        return 0
+    if not (zxid == _NOBODY or zxid >= -1):
+        return 0
+    if size in _SIZES:
+        return WITHOUT
+    if not 44 <= size <= MAXIMUM or len(prefix) < CONFIG_AT:
+        return 0
+    config = int.from_bytes(prefix[CONFIG_AT - 4 : CONFIG_AT], signed=True)
+    return WITH_CONFIG if max(config, 0) == size - 44 else 0

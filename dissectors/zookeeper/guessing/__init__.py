@@ -8,7 +8,7 @@ from dissectors.finding import Finding
 
 
 class Guess(NamedTuple):
-    """What is to be said of a reply, and the opcode whose response it is read as; None where nothing is told.
+    """The result of guessing an orphaned reply: a finding, and the opcode to read it as.
 
     secret: the body may be one.
     """

@@ -51,7 +51,7 @@ class ZooKeeperGuessFinding(Finding):
 
     @property
     def names(self) -> str:
-        """What people call them: `exists, setData or setACL`."""
+        """The names of the possible operations for people: `exists, setData or setACL`."""
         return _alternatives(self.opcodes)
 
 
@@ -71,7 +71,7 @@ def is_orphan(message: bytes, context: Context) -> bool:
 
 
 def guess(message: bytes) -> Guess:
-    """What an orphan may be."""
+    """Guesses which operation an orphaned reply answers."""
     size, xid, _, err = REPLY.unpack_from(message)
     if size + _LENGTH != len(message):
         return Guess(secret=True)

@@ -19,7 +19,7 @@ CONFIG_NODE = "/zookeeper/config"
 
 
 class NestedContent(NamedTuple):
-    """What a field says. `name`: what the content is called, where it is among the values; None: for trees alone."""
+    """The parts of a field's content. `name`: its name among the values; None: for trees alone."""
 
     parts: tuple[Part, ...]
     name: str | None = None
@@ -89,7 +89,7 @@ def open_values(values: dict[str, Any], *, answers_reconfig: bool = False) -> No
 
 
 def open_tree(tree: Tree, *, answers_reconfig: bool = False) -> Tree:
-    """The same of a whole message's nodes, and the parts of texts."""
+    """Adds the content of fields below their nodes, for all nodes of a message."""
     _open_nodes(tree, tree.fields, (), _ANSWER if answers_reconfig else _TEXTS)
     return tree
 

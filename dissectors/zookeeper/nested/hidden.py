@@ -46,7 +46,7 @@ def hide_framed(tree: Tree, body: Field | None, message: bytes, *, misread: bool
 
 
 def hide_unframed(nodes: list[Field]) -> None:
-    """The same of one without: where it ends, nothing but its layout tells."""
+    """Hides the unread rest of a message without a length prefix: only its layout says where it ends."""
     hide_unread(nodes)
     _hide_rests(nodes)
 

@@ -57,7 +57,7 @@ def stream_values(message: Window, context: Context) -> Body | None:
 
 
 def decode_tree(message: bytes, context: Context) -> Tree:
-    """The same annotated."""
+    """Decodes a message of the quorum port to an annotated tree."""
     if sasl.is_packet(message):
         return sasl.decode_tree(message)
     if context.code is None:

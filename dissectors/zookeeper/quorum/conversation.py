@@ -116,7 +116,7 @@ def mark_one_way(found: MessageHeader) -> MessageHeader:
 
 
 def make_key(found: MessageHeader, prefix: bytes, from_client: bool) -> Key | None:
-    """What a request waits under, and its answer looks for it: its zxid, or the session in its data; None if cut."""
+    """Returns the key under which a request waits: its zxid, or the session in its data; None if cut."""
     asked = code_of("PROPOSAL") if found.code == code_of("ACK") else found.code
     at = HEAD.size if asked == code_of("REVALIDATE") else 4
     if len(prefix) < at + 8:

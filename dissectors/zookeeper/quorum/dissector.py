@@ -43,7 +43,7 @@ class ZooKeeperQuorum(Dissector):
         return evidence(prefix, from_client)
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """The same of a packet behind a gap."""
+        """Whether these bytes may begin a packet after a gap."""
         return evidence(prefix, from_client) >= WEAK
 
     def make_framer(self, from_client: bool, opening: bool) -> Framer:
@@ -51,7 +51,7 @@ class ZooKeeperQuorum(Dissector):
         return Packets(not from_client)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """The type of a packet."""
+        """Returns the header of a packet: its type."""
         return header(prefix, from_client)
 
     def conversation(self) -> Conversation:
@@ -65,11 +65,11 @@ class ZooKeeperQuorum(Dissector):
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
-        """The same with their places."""
+        """Decodes a message to an annotated tree."""
         return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
-        """Operation, path, zxid."""
+        """Formats the info line: the operation, its path, and the zxid."""
         return info_line(body, context)
 
 

@@ -83,7 +83,7 @@ class QuorumFastPath(FastPath):
         )
 
     def look(self, prefix: bytes, from_client: bool) -> Look:
-        """See FastPath.look."""
+        """Reads a header and its pairing key. Packets that change how later ones are read are marked."""
         found = answering(header(prefix, from_client), from_client)
         stepped = found.operation in (*ASKS, *JOINS) or sasl.is_packet(prefix)
         if found.role not in (Role.REQUEST, Role.RESPONSE):

@@ -30,7 +30,7 @@ CHUNK = 256
 
 @dataclass(slots=True)
 class Packets(Framer):
-    """Of one direction; `snapshot` while one is being read, and `search` once some of it is lost."""
+    """Frames one direction of a quorum connection. `snapshot` and `search` are set inside a snapshot."""
 
     from_leader: bool
     snapshot: SnapshotFramer | None = None
@@ -38,7 +38,7 @@ class Packets(Framer):
 
     @property
     def settled(self) -> bool:
-        """No snapshot is being read."""
+        """Whether no snapshot is being read."""
         return self.snapshot is None
 
     def length(self, message: Window, ended: bool) -> int | None:

@@ -66,13 +66,13 @@ class Packet:
     versions: None = None
 
     def parts(self, response: bool) -> tuple[str, ...]:
-        """What the data of this packet holds."""
+        """Returns the names of the parts that the data of this packet or of its answer holds."""
         return self.answer if response else self.data
 
 
 @cache
 def packets() -> Mapping[int, Packet]:
-    """All packet types by number."""
+    """Returns all packet types by number."""
     return {
         row["code"]: Packet(
             row["code"],

@@ -48,7 +48,7 @@ class BytesWindow:
         return len(self.data)
 
     def read(self, offset: int, length: int) -> bytes:
-        """See Window."""
+        """Returns `length` bytes from `offset` on, fewer at the end."""
         return self.data[offset : offset + length]
 
 
@@ -210,7 +210,7 @@ def decode_values(message: bytes) -> Body:
 
 
 def stream_values(message: Window) -> Body:
-    """The same of a message that nobody holds."""
+    """Decodes a snapshot that is read piece by piece through a Window."""
     shown = SnapshotExcerpt(message)
     try:
         return Body(_values(shown), None)
@@ -219,7 +219,7 @@ def stream_values(message: Window) -> Body:
 
 
 def decode_tree(message: bytes) -> Tree:
-    """The same annotated."""
+    """Decodes a snapshot to an annotated tree."""
     return make_tree(SnapshotExcerpt(BytesWindow(message), message))
 
 

@@ -37,7 +37,7 @@ class Ints:
         self.window, self.chunk, self.data, self.begin = window, chunk, b"", 0
 
     def read_int(self, offset: int) -> int | None:
-        """The int at an offset."""
+        """Returns the int at an offset; None if it has not come yet."""
         place = offset - self.begin
         if not 0 <= place <= len(self.data) - 4:
             self.data, self.begin, place = self.window.read(offset, self.chunk), offset, 0

@@ -56,8 +56,10 @@ _CLOSE_TYPE = load_numbers("operation")[CLOSE]
 
 @slotted(frozen=False, eq=False)
 class SessionRow(Row):
-    """stream: the latest connection, heard: when its client last said something there. refused: it asked for a session,
-    or to be known, and has not got it. nodes: its ephemeral nodes.
+    """One row of the sessions report.
+
+    stream: the latest connection; heard: when its client last sent something there. refused: the server refused the
+    session or the authentication. nodes: its ephemeral nodes.
     """
 
     session: str = column("text", "its id; a connection whose session is unknown stands for itself", "")
@@ -90,12 +92,12 @@ class SessionRow(Row):
     most_rows = 32
 
     def end(self, state: str, time: int | None, by: str | None = None) -> None:
-        """It is over, or seems so."""
+        """Ends the session, or marks its seeming end."""
         self.state, self.ended, self.by = state, time, by
 
 
 class SessionReport(Report[SessionRow]):
-    """See the module. Nothing is over before the end: a session may come back."""
+    """The sessions report: one row per session. Rows end with the capture, as a session may come back."""
 
     name = "sessions"
     about = "each client's session: its connections, its timeout, what it did, how it ended"
@@ -111,7 +113,7 @@ class SessionReport(Report[SessionRow]):
         """By path who created an ephemeral node."""
 
     def close(self, row: SessionRow) -> None:
-        """See Report."""
+        """Ends a row."""
         row.watches_open = sum(not watch.broken for watch in self.standing.of_session(row.session))
         super().close(row)
 
@@ -153,7 +155,7 @@ class SessionReport(Report[SessionRow]):
         self.await_answer(event, given)
 
     def receive_connected(self, event: MessageEvent) -> None:
-        """The answer to a connect."""
+        """Notes the session in the answer to a connect."""
         if event.operation != CONNECT:
             return
         known = self.find_session(event)
@@ -169,7 +171,7 @@ class SessionReport(Report[SessionRow]):
                 self.leave(known)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """Any other request."""
+        """Notes any other request of a client."""
         known, name, values = self.find_session(event), event.operation or "", event.values
         if known.stream == event.stream:
             silence = max(known.silence_ns or 0, event.time - (known.heard or event.time))
@@ -189,7 +191,7 @@ class SessionReport(Report[SessionRow]):
                 self.await_answer(event, Call(written=written))
 
     def receive_answer(self, event: MessageEvent) -> None:
-        """The answer to one."""
+        """Notes the answer to a request."""
         known, error, name = self.find_session(event), event.values.get("err"), event.operation
         known.errors += bool(error)
         if name == CLOSE and not error:
@@ -222,7 +224,7 @@ class SessionReport(Report[SessionRow]):
                     self.owners[write.path] = known
 
     def receive_event(self, event: MessageEvent) -> None:
-        """A notification."""
+        """Notes a watch event."""
         known, kind, path = self.find_session(event), event.values.get("type"), event.values.get("path")
         known.events += 1
         if isinstance(kind, str) and isinstance(path, str):
@@ -269,7 +271,7 @@ class SessionReport(Report[SessionRow]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Formats one event of a row for people."""
         lasted = f" {lasting(cells['ended'] - entry.first)} after it was first seen" if cells["ended"] else ""
         by = f" by the {cells['by']}" if cells["by"] else ""
         many = f", {cells['connections']} connections" if cells["connections"] > 1 else ""

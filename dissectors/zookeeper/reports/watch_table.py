@@ -83,7 +83,7 @@ class WatchRow(Row):
     broken: bool = False
 
     def end(self, state: str, time: int | None = None) -> None:
-        """Nothing more comes of it, from a time on."""
+        """Sets the final state of the watch, and how long it stood."""
         self.state = state
         until = self.at if state == FIRED else time
         self.stood_ns = None if self.since is None or until is None else until - self.since
@@ -107,7 +107,7 @@ class WatchTable:
         self._count = 0
 
     def of_session(self, session: str) -> list[WatchRow]:
-        """Those of a session."""
+        """Returns the watches of a session."""
         return [watch for group in self._of.get(session, {}).values() for watch in group.values()]
 
     def set(self, session: str, kind: str, path: str, row: int, time: int) -> bool:
@@ -157,7 +157,7 @@ class WatchTable:
             watch.broken = True
 
     def close_all(self) -> Iterator[WatchRow]:
-        """All that stand."""
+        """Removes and returns all watches."""
         for session in list(self._of):
             yield from self.close(session)
 

@@ -60,7 +60,7 @@ class Call(NamedTuple):
 
 
 class Watches(Report[WatchRow]):
-    """See the module. What fires once is over when it fires."""
+    """The watches report: one row per watch. A watch that fires once ends when it fires."""
 
     name = "watches"
     about = "each watch: who set it, what fired it, how long it stood, how long the news took"
@@ -76,7 +76,7 @@ class Watches(Report[WatchRow]):
         """The other way round; a session is on one."""
 
     def end(self, watch: WatchRow, state: str, time: int | None = None) -> None:
-        """A watch is over."""
+        """Ends a watch and emits its row."""
         watch.end(state, time)
         self.close(watch)
 
@@ -88,7 +88,7 @@ class Watches(Report[WatchRow]):
             self.standing.lose(session)
 
     def finish(self) -> None:
-        """What stands."""
+        """Emits the rows of the watches that still stand."""
         for watch in self.standing.close_all():
             self.end(watch, standing.LOST if watch.broken else standing.STANDS)
 
@@ -99,7 +99,7 @@ class Watches(Report[WatchRow]):
             self.await_answer(event, call)
 
     def receive_write(self, event: MessageEvent) -> None:
-        """A request that writes."""
+        """Notes a request that writes."""
         written = tuple(writes(event.operation, event.values))
         cause = Cause(event.row, event.time)
         call = session_of(event), event.correlation or 0
@@ -107,7 +107,7 @@ class Watches(Report[WatchRow]):
         self.await_answer(event, Call(cause=cause, written=written))
 
     def receive_answer(self, call: Call, event: MessageEvent) -> None:
-        """The answer to any of them."""
+        """Completes a request by its answer."""
         session, error = session_of(event), event.values.get("err")
         if call.cause is not None:
             self.causes.answer(call.cause, number(event.values, "zxid", -1), failed=bool(error))
@@ -127,7 +127,7 @@ class Watches(Report[WatchRow]):
                 self.streams[session] = event.stream
 
     def receive_event(self, event: MessageEvent) -> None:
-        """A notification."""
+        """Notes a watch event, and ends watches that fire once."""
         kind, path, zxid = (event.values.get(name) for name in ("type", "path", "zxid"))
         if not isinstance(kind, str) or not isinstance(path, str) or not path:
             return
@@ -168,7 +168,7 @@ class Watches(Report[WatchRow]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Formats one event of a row for people."""
         kind, path = cells["kind"] or "data or child", cells["path"]
         if word == "set":
             if cells["fired"] is None:
@@ -217,7 +217,7 @@ def sets_of(name: str, values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]
 
 
 def watches_set(name: str | None, sets: Iterable[tuple[str, str]], error: object) -> Iterator[tuple[str, str]]:
-    """Those that were set, by the answer."""
+    """Returns the watches that a request has set, by its answer."""
     for kind, path in sets:
         if not error:
             yield kind, path

@@ -20,7 +20,7 @@ FAR = 1 << 62
 
 
 class Head(NamedTuple):
-    """What a batch's header says of its records. append_time: the time of all of them, where the log set it."""
+    """The fields of a batch's header that its records need. append_time: their time, if the log set it."""
 
     total: int
     base: int

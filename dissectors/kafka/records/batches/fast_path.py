@@ -110,8 +110,10 @@ class _Bytes:
 
 
 class Heads(NamedTuple):
-    """What the headers of n batches say of their records, in columns (int64); where `settled` (bool), append_time is
-    the time of all of them."""
+    """The fields of n batch headers that their records need, in columns (int64).
+
+    settled (bool): append_time is the time of all records of the batch.
+    """
 
     total: Ints
     base: Ints
@@ -123,8 +125,8 @@ class Heads(NamedTuple):
 def read_tables(bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> list[Table]:
     """The records of each batch: `bodies` are their bytes, decompressed, `heads` what their headers say.
 
-    Raises Unfit or IndexError where plain.py is to read them. FastPath: plain.rows;
-    tests/dissectors/kafka/batches/test_bulk.py holds them equal.
+    Raises Unfit or IndexError where read_rows must read them. Reference: read_rows, one record at a time;
+    tests/dissectors/kafka/records/batches/test_fast_path.py compares the two.
     """
     data = b"".join((*bodies, BEHIND))
     counts = [head.total for head in heads]
