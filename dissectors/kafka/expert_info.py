@@ -4,6 +4,11 @@ Theory. An operator should be told such things without having to know where to l
 so they are the same for values and for a tree, and only what is certain from the message alone is said. Which expert
 info a kind of message needs is known before; most need one comparison. tables/expert_info.json has conditions and
 sentences.
+
+Facts. Brokers refuse a batch in a Produce of a version that is older than its format or its codec, and take back from
+older messages what newer ones may carry (KIP-98, KIP-110). A Fetch of version 0 to 2 may get only the beginning of a
+batch, where a whole one is longer than the partition's maximum (KIP-74), and its consumer asks for the same for ever.
+The rest are headers that contradict themselves. What takes reading all records is not looked at here.
 """
 
 from __future__ import annotations

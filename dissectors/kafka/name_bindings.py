@@ -1,7 +1,10 @@
-"""Names by ids, taken out of the messages that tell them as lesson_rows.py says.
+"""Names that messages give to ids (binding_columns.py), and the ids in messages that have such names.
 
 Theory. Values may be of a message that broke half-way, or hold bytes where a text should be: whatever is not there, or
 of another type, teaches nothing.
+
+Theory. The tables tell of a field what kind of thing it names (`entity`), and whatever is called `topicId` or
+`memberId` is one; so a new version, or a new API, is known here by itself. Batches of records name their producer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,18 @@
-"""What only several of ZooKeeper's messages show to be wrong, a module for each port."""
+"""Checks that need several messages, for the client, the election and the quorum port.
+
+Facts (ClientCnxn). A client that has nothing to say sends a ping after a third of the session's timeout, and gives the
+connection up if two thirds of it bring no answer; the server closes the session where it hears nothing for all of it.
+Who is done says closeSession; a connection that ends without is lost, and its session stays until it expires or comes
+back, maybe on another server: then the old connection is closed on purpose.
+
+Facts (QuorumCnxManager). Two servers keep one connection, that of the one with the larger number. Where the other one
+connects, the server with the larger number closes that connection when it has read the first message, and connects
+itself. It looks like a fault and is none.
+
+Facts. A follower sends its ACK when the transaction is on its disk, so a late one is most often a slow fsync; a
+server's own log warns of one from a second on (fsync.warningthresholdms). The leader commits when a majority has
+acknowledged.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records as entries, lines and JSON.
+"""Pages of the protocol guide: operations, packets, votes and records of ZooKeeper.
 
 Theory. A record's versions are no numbers on the wire: later releases append fields, and a reader sees by the length
 whether they are there. So of a record with several its sizes are said, and from which of them on a field is there.

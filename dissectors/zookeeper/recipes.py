@@ -1,8 +1,11 @@
-"""What reads a message fast: by the record that its opcode tells, a request behind its header and a reply with it.
+"""Recipes that decode a client's message fast, chosen by its opcode and its length.
 
 Theory. A reply with an error ends behind its header, but for a failed SASL step, which may have a token; so what reads
 one depends on three things, and there are few of these. An
 event is a reply whose xid and error say nothing.
+
+Theory. Their own bytes say what they are (header.py), or Context.extra where few of them were captured. Only the length
+tells whether the last field is there: readOnly, from 3.4 on.
 """
 
 from __future__ import annotations

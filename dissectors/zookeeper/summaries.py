@@ -1,4 +1,8 @@
-"""The lines of summaries.json, and the formatters that their phrases use: names, numbers as logs have them, tokens."""
+"""The formatters of the info lines, and the one-line summary of a four-letter command's answer.
+
+Theory. mntr, srvr, stat and cons say much the same under different names; what an engineer looks for is which release,
+in which role, how large, and who is there. Of any other answer its first line is as good as any.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fields of a layout, as they are to be described."""
+"""Layouts of the protocol guide: their entries, and how they are written as lines and as JSON."""
 
 from __future__ import annotations
 

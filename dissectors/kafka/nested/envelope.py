@@ -42,7 +42,7 @@ _NAMES = {
 
 @slotted(eq=False)
 class EnvelopedMessage:
-    """A message within a bytes field (fits.Content): the steps of its header, and below `fields` its body.
+    """A message within a bytes field, a NestedDecoder: the steps of its header, and below `fields` its body.
 
     asked: of a response what its request says of both, the code and the version.
     """

@@ -40,7 +40,7 @@ def detect_metrics(data: bytes, compression: object) -> DetectedPayload | None:
 
 @slotted(eq=False)
 class Metrics:
-    """MetricsData behind a compression; see fits.Content."""
+    """MetricsData behind a compression, a NestedDecoder."""
 
     codec: str
     name: str = "opentelemetry.proto.metrics.v1.MetricsData"

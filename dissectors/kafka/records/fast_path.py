@@ -2,7 +2,7 @@
 
 Theory. A field is a run of entries of which each says how long it is, so the entries of all fields are found in step,
 and the headers of all batches are columns. What is compressed is decompressed batch by batch, within the budget of its
-message, and put together with what is not; then the records of all batches are read by batches/bulk.py.
+message, and put together with what is not; then the records of all batches are read by batches/fast_path.py.
 
 A message is left to its own decoder where anything of it is out of the ordinary, and where what is in it may be more
 than a decoder shows (_check_bounds). A wrong checksum of a short message changes nothing: its records are read anyway.

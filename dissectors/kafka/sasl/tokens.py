@@ -1,4 +1,4 @@
-"""Which mechanism's token this is: by what the handshake said, else by its form.
+"""Reads SASL tokens: chooses the mechanism, adds the parts to a tree, and formats the info line.
 
 Theory. Known is more than seen: under a mechanism that was agreed on only its own forms count, and a token in none of
 them stays one secret. Without it (the capture began late) a form must be one that chance does not make.

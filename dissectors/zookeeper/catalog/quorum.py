@@ -105,7 +105,7 @@ _PARTS: Mapping[str, Callable[[], Sequence[Member]]] = {
     "config": lambda: [Member("config", "string")],
     "request": lambda: [Member("request", "struct", members=_request)],
 }
-"""What stands in the data of packets beside records; see quorum/data.py."""
+"""What stands in the data of packets beside records; see quorum/body.py."""
 
 
 def _snapshot() -> list[Member]:

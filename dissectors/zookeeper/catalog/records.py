@@ -1,4 +1,4 @@
-"""The members of jute's records, and of what stands behind a header: a record, or the operations of a multi."""
+"""The fields of ZooKeeper's records, and of the content that some of these fields hold."""
 
 from __future__ import annotations
 

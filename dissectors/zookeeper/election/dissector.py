@@ -1,4 +1,4 @@
-"""ZooKeeper's leader election, as the DISSECTOR interface asks for it.
+"""The dissector of ZooKeeper's leader election.
 
 Theory. Votes are told and never answered, so nothing pairs and nothing is remembered. A connection begins without
 framing (framer.py); a dropped one is ordinary, for of two servers only the one with the larger number may connect.

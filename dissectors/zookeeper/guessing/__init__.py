@@ -1,4 +1,4 @@
-"""Replies whose requests are not in the capture: plausible.py judges readings, guess.py decides between them."""
+"""The result of guessing a reply whose request is not in the capture; guess.py makes it."""
 
 from __future__ import annotations
 

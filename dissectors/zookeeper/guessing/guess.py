@@ -1,13 +1,23 @@
-"""What a reply may answer whose request is not in the capture: every response record is held against its bytes.
+"""Guesses the operation of a reply whose request is not in the capture.
 
 Theory. A reply has an xid, and of what was asked there is nothing in it. But few records consume a body exactly, and
-those that do by accident give values that no server sends (plausible.py). So an operation is named where one layout
+those that do by accident give values that no server sends. So an operation is named where one layout
 alone is left. Operations with the same response (exists, setData and setACL) cannot be told from each other, and are
 named together. An empty body fits many, an xid that is set aside tells by itself. What any other reading would mask is
 masked also where nothing is named: only bytes that certainly are none of these are shown.
 
 Facts (ClientCnxn, FinalRequestProcessor). Behind an error there is nothing, but for a null token behind that of a SASL
 step. A token may be any bytes behind their length, so it is believed only where nothing else can be.
+
+Theory. Jute has no tags, so a record may fit bytes that are another's. But what servers put into records obeys rules
+that such an accident breaks: a path begins with a slash, a name has none, times are of this century, and a Stat counts
+the data and the children that stand beside it. Each rule is strict, so what passes them all is hardly an accident.
+
+Several operations share a record, and some of these give themselves away by what they put into it: answers() tells.
+
+Facts. PathUtils.validatePath says what a path may be. DataTree copies data, children and Stat under one lock, so their
+counts agree; a node that was just created has one transaction and one time (DataTree.createNode). cversion is -1 in
+nodes that a server makes for itself. FinalRequestProcessor answers addWatch with an ErrorResponse of 0.
 """
 
 from __future__ import annotations

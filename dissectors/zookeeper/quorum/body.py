@@ -1,7 +1,12 @@
-"""One message of a quorum connection to values or to a tree.
+"""Decodes one message of a quorum connection, and the data that a packet carries.
 
 Theory. What the data of a packet holds follows from its type, and for some from whether it answers (Context.role); it
-is data.py's. A message without a code is a SASL packet or a snapshot.
+is read here, too. A message without a code is a SASL packet or a snapshot.
+
+Theory. A part is a record, or one of four that no record describes: a transaction (txn.py), the request of the opcode
+that stands before it, sessions up to the end, the text of a configuration. What is usual has a layout (layouts.py),
+which is as fast for values as it can be; here stand the tree of all data, also of what breaks, and the values of the
+rest: multis, older records, fields with content of their own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""ZooKeeper's quorum protocol, as the DISSECTOR interface asks for it.
+"""The dissector of ZooKeeper's quorum protocol, between leader and learners.
 
 Theory. Packets stand back to back, with no length in front (framer.py); behind a SNAP stands the leader's whole tree
 (snapshot.py). A learner answers proposals and pings, a leader answers for sessions (conversation.py). What a packet
 carries is a record of the client's protocol or a transaction (body.py, txn.py).
+
+Theory. What a packet is about stands in its data: a transaction or a request, said as in clients' lines, or numbers of
+servers, sessions and epochs.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ from dissectors.api import Framer, Window
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, MOST_IDS, MOST_TYPES, code_of, packets
 from dissectors.zookeeper.quorum.probe import is_usual, sizes_of_data
-from dissectors.zookeeper.quorum.snapshot_framer import LONGEST, Ints, SnapshotFramer, SnapshotSearch
+from dissectors.zookeeper.quorum.snapshot_framer import LONGEST, Ints, SnapshotFramer
+from dissectors.zookeeper.quorum.snapshot_search import SnapshotSearch
 
 MOST_UNKNOWN = 1 << 16
 """Bytes of an unusual packet."""

@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from struct import Struct
 
-from dissectors.api import PREFIX, Window
-from dissectors.zookeeper.quorum.header import HEAD, code_of
-from dissectors.zookeeper.quorum.probe import WHOLE, evidence
+from dissectors.api import Window
 from dissectors.zookeeper.tables import table
 
 CHUNK = 65_536
@@ -37,7 +35,7 @@ class Ints:
         self.window, self.chunk, self.data, self.begin = window, chunk, b"", 0
 
     def read_int(self, offset: int) -> int | None:
-        """Returns the int at an offset; None if it has not come yet."""
+        """The int at an offset."""
         place = offset - self.begin
         if not 0 <= place <= len(self.data) - 4:
             self.data, self.begin, place = self.window.read(offset, self.chunk), offset, 0
@@ -182,49 +180,3 @@ def _behind_two(ints: Ints, at: int) -> int:
             return 0
         at += 4 + max(size, 0)
     return at
-
-
-LONGEST_CONFIG = 1 << 20
-"""Of the configuration that a NEWLEADER carries: a line for each server."""
-
-MOST = 1 << 30
-"""Bytes behind a gap that are searched."""
-
-
-@dataclass(slots=True)
-class SnapshotSearch:
-    """From `begin` on, where bytes are missing; those before `at` have been searched."""
-
-    begin: int
-    at: int = 0
-
-    def length(self, message: Window) -> int:
-        """The bytes up to the signature's end; negative while more are needed, 0 if it will not come."""
-        end = _end()
-        here, stop = max(self.begin, self.at - len(end) + 1), len(message)
-        while here < stop:
-            found = message.read(here, CHUNK)
-            place = found.find(end)
-            if place >= 0:
-                return here + place + len(end)
-            here += max(len(found) - len(end) + 1, 1)
-        if self.at and _is_packet(message.read(self.at, PREFIX)):
-            return self.at
-        if stop - self.begin > MOST:
-            return 0
-        self.at = stop
-        return -stop - 1
-
-
-def _is_packet(prefix: bytes) -> bool:
-    if len(prefix) < HEAD.size:
-        return False
-    code, zxid, data = HEAD.unpack_from(prefix)
-    if code == code_of("NEWLEADER") and zxid > 0 and not zxid & 0xFFFFFFFF and -1 <= data <= LONGEST_CONFIG:
-        return True
-    return evidence(prefix, False) >= WHOLE
-
-
-def _end() -> bytes:
-    signature: str = table("packets")["signature"]
-    return b"\0\0\0\1/" + len(signature).to_bytes(4) + signature.encode()
