@@ -114,7 +114,7 @@ class SessionReport(Report[SessionRow]):
 
     def close(self, row: SessionRow) -> None:
         """Ends a row."""
-        row.watches_open = sum(not watch.broken for watch in self.standing.of_session(row.session))
+        row.watches_open = sum(not watch.broken for watch in self.watch_table.of_session(row.session))
         super().close(row)
 
     def end_connection(self, end: ConnectionEnd) -> None:
@@ -124,7 +124,7 @@ class SessionReport(Report[SessionRow]):
             return
         known.stream = known.heard = None
         known.last = max(known.last, end.time)
-        self.standing.lose(known.session)
+        self.watch_table.lose(known.session)
         if known.state == OPEN:
             known.end(REFUSED if known.refused else LOST, end.time, "client" if end.by_client else "server")
 
@@ -135,7 +135,7 @@ class SessionReport(Report[SessionRow]):
         if event.context.role is Role.REQUEST and self.on_stream.get(event.stream) != name:
             known.stream, known.heard = event.stream, None
             known.connections += 1
-            self.standing.lose(name)
+            self.watch_table.lose(name)
             add_name(known.clients, event.client, MOST_NAMED)
             if not known.servers or known.servers[-1] != event.server:
                 known.servers = [*known.servers[: MOST_NAMED - 1], event.server]
@@ -205,9 +205,9 @@ class SessionReport(Report[SessionRow]):
         if not isinstance(call, Call) or event.partner is None:
             return
         for kind, path in watches_set(name, call.sets, error):
-            known.watches_set += self.standing.set(known.session, kind, path, event.partner, event.time)
+            known.watches_set += self.watch_table.set(known.session, kind, path, event.partner, event.time)
         if call.removes is not None and not error:
-            self.standing.remove(known.session, *call.removes)
+            self.watch_table.remove(known.session, *call.removes)
         self.write(known, done(name, list(call.written), event.values))
 
     def write(self, known: SessionRow, written: Iterable[Write]) -> None:
@@ -228,7 +228,7 @@ class SessionReport(Report[SessionRow]):
         known, kind, path = self.find_session(event), event.values.get("type"), event.values.get("path")
         known.events += 1
         if isinstance(kind, str) and isinstance(path, str):
-            known.watches_fired += len(self.standing.fire(known.session, kind, path)) or 1
+            known.watches_fired += len(self.watch_table.fire(known.session, kind, path)) or 1
 
     def receive_proposal(self, event: MessageEvent) -> None:
         """The leader closes a session that it has not heard of."""
@@ -246,7 +246,7 @@ class SessionReport(Report[SessionRow]):
         for path in known.nodes:
             self.owners.pop(path, None)
         known.nodes.clear()
-        self.standing.close(known.session)
+        self.watch_table.close(known.session)
 
     on = (
         subscribe([(CLIENTS, code, Role.REQUEST) for code in _CODES], receive_request)

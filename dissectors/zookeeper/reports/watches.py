@@ -19,7 +19,7 @@ from dissectors.report import Report, ReportRow
 from dissectors.values import number
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import session as session_name
-from dissectors.zookeeper.reports import standing
+from dissectors.zookeeper.reports import watch_table
 from dissectors.zookeeper.reports.causes import Cause, Causes
 from dissectors.zookeeper.reports.fields import (
     CLIENTS,
@@ -39,10 +39,10 @@ from dissectors.zookeeper.reports.fields import (
 from dissectors.zookeeper.reports.watch_table import ONCE, SET_AGAIN, WatchRow, WatchTable
 
 SETTERS = {
-    "getData": standing.DATA,
-    "exists": standing.DATA,
-    "getChildren": standing.CHILD,
-    "getChildren2": standing.CHILD,
+    "getData": watch_table.DATA,
+    "exists": watch_table.DATA,
+    "getChildren": watch_table.CHILD,
+    "getChildren2": watch_table.CHILD,
 }
 """Reads, and the watches that they set if they are asked to."""
 
@@ -85,12 +85,12 @@ class Watches(Report[WatchRow]):
         session = self.sessions.pop(end.stream, None)
         if session is not None and self.streams.get(session) == end.stream:
             del self.streams[session]
-            self.standing.lose(session)
+            self.watch_table.lose(session)
 
     def finish(self) -> None:
         """Emits the rows of the watches that still stand."""
-        for watch in self.standing.close_all():
-            self.end(watch, standing.LOST if watch.broken else standing.STANDS)
+        for watch in self.watch_table.close_all():
+            self.end(watch, watch_table.LOST if watch.broken else watch_table.STANDS)
 
     def receive_request(self, event: MessageEvent) -> None:
         """A request that may set watches, or take them away."""
@@ -114,15 +114,15 @@ class Watches(Report[WatchRow]):
             for write in done(event.operation, list(call.written), event.values):
                 self.causes.name(call.cause, write)
             if event.operation == CLOSE and not error:
-                for watch in self.standing.close(session):
-                    self.end(watch, standing.CLOSED, event.time)
+                for watch in self.watch_table.close(session):
+                    self.end(watch, watch_table.CLOSED, event.time)
         elif call.removes is not None and not error:
-            for watch in self.standing.remove(session, *call.removes):
+            for watch in self.watch_table.remove(session, *call.removes):
                 watch.note("removed", event)
-                self.end(watch, standing.REMOVED, event.time)
+                self.end(watch, watch_table.REMOVED, event.time)
         elif event.partner is not None:
             for kind, path in watches_set(event.operation, call.sets, error):
-                self.standing.set(session, kind, path, event.partner, event.time)
+                self.watch_table.set(session, kind, path, event.partner, event.time)
                 self.sessions[event.stream] = session
                 self.streams[session] = event.stream
 
@@ -133,11 +133,11 @@ class Watches(Report[WatchRow]):
             return
         session = session_of(event)
         cause = self.causes.find(kind, path, zxid if isinstance(zxid, int) else -1)
-        fired = self.standing.fire(session, kind, path)
+        fired = self.watch_table.fire(session, kind, path)
         for watch in fired or [WatchRow(event.time, event.time, path=path, session=session)]:
             _fire(watch, kind, event, cause)
             if watch.kind is None or watch.kind in ONCE:
-                self.end(watch, standing.FIRED)
+                self.end(watch, watch_table.FIRED)
 
     def receive_proposal(self, event: MessageEvent) -> None:
         """A transaction is told among servers."""
@@ -211,7 +211,7 @@ def sets_of(name: str, values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]
     if not isinstance(path, str):
         return ()
     if name == "addWatch":
-        kind = standing.mode(values)
+        kind = watch_table.mode(values)
         return () if kind is None else ((kind, path),)
     return ((SETTERS[name], path),) if name in SETTERS and values.get("watch") is True else ()
 
@@ -222,7 +222,7 @@ def watches_set(name: str | None, sets: Iterable[tuple[str, str]], error: object
         if not error:
             yield kind, path
         elif name == "exists" and error == NONODE:
-            yield standing.EXIST, path
+            yield watch_table.EXIST, path
 
 
 def _fire(watch: WatchRow, kind: str, event: MessageEvent, cause: Cause | None) -> None:
