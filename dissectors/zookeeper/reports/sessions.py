@@ -108,7 +108,7 @@ class SessionReport(Report[SessionRow]):
     def _begin(self) -> None:
         self.on_stream: dict[int, str] = {}
         """By connection the session that is on it."""
-        self.standing = WatchTable()
+        self.watch_table = WatchTable()
         self.owners: dict[str, SessionRow] = {}
         """By path who created an ephemeral node."""
 

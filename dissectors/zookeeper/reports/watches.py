@@ -68,7 +68,7 @@ class Watches(Report[WatchRow]):
     row = WatchRow
 
     def _begin(self) -> None:
-        self.standing = WatchTable()
+        self.watch_table = WatchTable()
         self.causes = Causes()
         self.sessions: dict[int, str] = {}
         """By connection whose watches stand on it."""
