@@ -21,15 +21,12 @@ from analyzer.capture.feed import (
 )
 from analyzer.capture.growing import GrowingFile
 from analyzer.capture.pcap import HEADER, LAYOUTS, PcapScanner
+from analyzer.capture.pcapng_format import BYTE_ORDERS, MAGIC, SHORTEST_SECTION
 from analyzer.capture.records import CaptureInfo, CaptureRange, RecordBlock, RecordScanner, ScanState
 from analyzer.capture.sources import ByteSource, MappedFile, PositionedFile
 from analyzer.capture.store import Store
 from analyzer.errors import CaptureError
 from dissectors.finding import Finding
-
-PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
-BYTE_ORDERS = (b"\x4d\x3c\x2b\x1a", b"\x1a\x2b\x3c\x4d")
-SHORTEST_SECTION = 28
 
 
 class FollowedFile(Protocol):
@@ -44,7 +41,7 @@ class CaptureInput:
     """Reads one capture file, pipe (`-` or a FIFO) or growing file.
 
     A file is recognised at once, and raises CaptureError here; a pipe or a growing file is recognised when it is read.
-    `stretch`: reads only this part of a file (all of a compressed one), without mapping it. `called`: its name, if that
+    `part`: reads only this part of a file (all of a compressed one), without mapping it. `called`: its name, if that
     is not its path. `written`: the file is being written, and is open already.
     """
 
@@ -58,7 +55,7 @@ class CaptureInput:
         block: int,
         stop: threading.Event,
         spool_limit: int = SPOOL_LIMIT,
-        stretch: CaptureRange | None = None,
+        part: CaptureRange | None = None,
         called: str | None = None,
         written: FollowedFile | None = None,
     ) -> None:
@@ -82,16 +79,16 @@ class CaptureInput:
             self.source = growing = GrowingFile(descriptor)
             self._feed = GrowthFeeder(growing, stop)
         elif regular and not recognise_compression(os.pread(descriptor, 6, 0)):
-            self.source = MappedFile(descriptor) if stretch is None else PositionedFile(descriptor, stretch.end)
+            self.source = MappedFile(descriptor) if part is None else PositionedFile(descriptor, part.end)
             self._feed = CompleteFeeder()
         else:
             self._inflow = self._feed = SpoolFeeder(descriptor, self.info, findings, stop, spool_limit)
             self.source = self._inflow.spool
         self.info.file = self._id = store.add(self.source)
         if regular and not follow:
-            hopper = self._recognise()
-            if stretch is not None and stretch.begin is not None:
-                hopper.restore_state(stretch.begin)
+            scanner = self._recognise()
+            if part is not None and part.begin is not None:
+                scanner.restore_state(part.begin)
 
     @property
     def scanner(self) -> RecordScanner:
@@ -110,15 +107,15 @@ class CaptureInput:
 
     def blocks(self) -> Iterator[RecordBlock]:
         """Yields blocks of records as their bytes come. Raises CaptureError if a pipe holds no capture."""
-        hopper = self._recognise()
+        scanner = self._recognise()
         while True:
-            block = hopper.read_block()
+            block = scanner.read_block()
             if block is not None:
                 yield block
-            elif hopper.is_damaged or not self._feed.fill():
+            elif scanner.is_damaged or not self._feed.fill():
                 break
         if self._feed.final:
-            hopper.finish()
+            scanner.finish()
 
     def reread(self) -> Iterator[RecordBlock]:
         """Yields the records of blocks() again, as far as they were read and not released."""
@@ -126,14 +123,14 @@ class CaptureInput:
             return
         info = CaptureInfo(self.info.path)
         if not (head := bytes(self.source.window(0, SHORTEST_SECTION))):
-            return  # closed meanwhile
-        hopper = self._make(head, info, [])
-        # A pipe may have brought more behind the damage that ended the reading.
+            return  # it was closed meanwhile
+        scanner = self._make(head, info, [])
+        # A pipe may have brought more bytes behind the damage that ended the reading.
         left = self.info.packets - self.released
         if self._begin is not None:
-            hopper.restore_state(self._begin)
-        while left > 0 and (block := hopper.read_block()) is not None:
-            yield block.take(slice(left))
+            scanner.restore_state(self._begin)
+        while left > 0 and (block := scanner.read_block()) is not None:
+            yield block[:left]
             left -= len(block)
 
     def _recognise(self) -> RecordScanner:
@@ -159,10 +156,10 @@ class CaptureInput:
             if len(head) < HEADER:
                 raise CaptureError(f"{path} ends within its pcap header, at byte {len(head)}: copy it again")
             return PcapScanner(self.source, self._id, info, findings, self._block)
-        if head[:4] == PCAPNG_MAGIC and (head[8:12] in BYTE_ORDERS or len(head) < 12):
+        if head[:4] == MAGIC and (head[8:12] in BYTE_ORDERS or len(head) < 12):
             if len(head) < SHORTEST_SECTION:
                 raise CaptureError(f"{path} ends within its pcapng section header, at byte {len(head)}: copy it again")
-            from analyzer.capture.pcapng import PcapngScanner  # four modules that a pcap file does not need
+            from analyzer.capture.pcapng import PcapngScanner  # lazy: a pcap file does not need it
 
             return PcapngScanner(self.source, self._id, info, findings, self._block)
         raise CaptureError(f"{path} is not a capture{explain_foreign_file(bytes(self.source.window(0, FOREIGN_HEAD)))}")

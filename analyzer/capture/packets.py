@@ -28,9 +28,10 @@ from analyzer.capture.sources import SelfClosing
 from analyzer.capture.store import Store
 from analyzer.capture.succession import FileSuccession, SuccessionFile
 from analyzer.capture.timeline import merge_captures
+from analyzer.columns.arrays import ArrayRows
 from analyzer.errors import CaptureError
 from dissectors.finding import Finding, Severity
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 __all__ = ["CaptureInfo", "FlowTable", "PacketBlock", "PacketCounts", "PacketReader", "PacketSource", "ReaderName"]
 
@@ -43,8 +44,8 @@ MARKED, MOST_MARKS = 1 << 14, 1 << 12
 """Packets between two places up to which a spool can be released; of too many places every second one is dropped."""
 
 
-@slotted(frozen=False)
-class PacketBlock:
+@make_slotted(frozen=False)
+class PacketBlock(ArrayRows):
     """Holds TCP packets in order of the timeline, as equally long columns.
 
     number: from 1, over all packets of the timeline, TCP or not. time: ns since 1970. flow: see FlowTable; direction: 0
@@ -62,9 +63,6 @@ class PacketBlock:
     at: NDArray[np.int64]
     length: NDArray[np.int32]
     captured: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.number)
 
 
 class PacketSource(Protocol):
@@ -96,7 +94,7 @@ class PacketSource(Protocol):
         """Closes the sources; locations are no longer readable."""
 
 
-@slotted
+@make_slotted
 class _Mark:
     """Notes the number of a packet, and the size of the annex and the state of a pipe's scanner before it."""
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 Ints = NDArray[np.int64]
 
@@ -60,7 +60,7 @@ def scan_records(
     return _walk(lengths, shortest, added, np.array(begins, np.int64))
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class _Part:
     """Holds what steps of some lanes found: `taken` positions of each lane, behind `before` found earlier."""
 
@@ -101,7 +101,7 @@ def _walk(lengths: NDArray[np.uint32], shortest: int, added: int, begins: Ints) 
         count[one] += len(positions)
     missed = np.flatnonzero(landed != end)
     found = np.append(_in_order(parts, count), begins[-1])
-    # The last record of a lane that misses is sound, where it leads to may be behind the window.
+    # The last record of a lane that misses is sound, but its end may lie behind the window.
     return found[: int(count[: missed[0] + 1].sum())] if len(missed) else found
 
 

@@ -30,14 +30,14 @@ from analyzer.columns.arrays import (
 from analyzer.messages.connection import Connection
 from dissectors.api import MessageHeader, Outcome, Role, State
 from dissectors.pairing import MOST_WAITING, Key, Waiting
-from dissectors.slotted import slotted
-from dissectors.wire.fast_path import NULL, NULL64, Answered, Carried, FastPath, Look, Rules
+from dissectors.slotted import make_slotted
+from dissectors.wire.fast_path import NULL, NULL64, AnsweredRequests, Carried, FastPath, HeaderView, Rules
 
 Number = Callable[[str | None], int]
 Text = Callable[[int], str | None]
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class PairingHeaders:
     """Holds the headers of n messages, sorted by connection (`owner`) and then by completion.
 
@@ -72,7 +72,7 @@ class PairingHeaders:
         self.scope[row] = number(header.scope)
         self.correlation[row] = encode_null64(header.correlation, scoped=header.scope is not None)
 
-    def set_look(self, row: int, look: Look, number: Number) -> None:
+    def set_look(self, row: int, look: HeaderView, number: Number) -> None:
         """Overwrites one row with its header and its queue."""
         self.set_header(row, look.header, number)
         self.key[row], self.kind[row] = encode_null64(look.key, scoped=True), number(look.kind)
@@ -193,8 +193,8 @@ def pair_messages(
     for each, first, last in _slices(owner, np.flatnonzero(~odd)):
         conversation = connections[each].conversation
         assert conversation is not None
-        waiting = sorted(left.get(each, ()), key=_get_handle)
-        fast_path.resume(conversation, waiting, Answered(code[first:last], handle[first:last]))
+        waiting = sorted(left.get(each, ()), key=lambda each: each[1].handle)
+        fast_path.resume(conversation, waiting, AnsweredRequests(code[first:last], handle[first:last]))
     return np.flatnonzero(odd)
 
 
@@ -211,10 +211,6 @@ def _keep_latest(owner: Ints, place: Ints) -> Ints:
         return np.arange(len(owner))
     order = np.lexsort((place, owner))
     return np.sort(order[np.repeat(end, end - begin) - np.arange(len(owner)) <= MOST_WAITING])
-
-
-def _get_handle(carried: Carried) -> int:
-    return carried[1].handle
 
 
 class _Known:
@@ -338,6 +334,6 @@ def _find_crowded(headers: PairingHeaders, table: _Table, pairs: _Pairs) -> Ints
     most = np.maximum.reduceat(total, begin) - (total - change)[begin]
     owners = headers.owner[begin]
     carried = np.bincount(table.owner[table.place < 0], minlength=int(owners[-1]) + 1)
-    # Where nothing is answered, those that wait are remembered in order, and the conversation forgets the oldest.
+    # If nothing is answered, requests are remembered in order, and the conversation forgets the oldest.
     found: Ints = owners[(most + carried[owners] > MOST_WAITING) & answered[owners]]
     return found

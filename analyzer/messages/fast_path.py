@@ -26,7 +26,7 @@ from analyzer.messages.framing import StreamFramer
 from analyzer.messages.message_lengths import ByteStore, LengthReader
 from analyzer.tcp.reassembly import REMEMBERED, WINDOW, Piece
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 MASK = 0xFFFFFFFF
 NOTHING = -(1 << 62)
@@ -35,7 +35,7 @@ WORTH_A_LOOK = 16
 """Number of segments with another message below which they are read one by one."""
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class ConnectionWork:
     """Holds the packets of one connection in this block: `packets[at:]` are left, `patience` of them for the slow path.
 
@@ -93,7 +93,7 @@ def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> 
     packets = np.concatenate([work.packets[work.at :] for work in works])
     length, flags = block.length[packets], block.flags[packets]
     second = block.direction[packets] != 0
-    # In 32 bits that wrap, as sequence numbers do.
+    # 32-bit integers wrap as sequence numbers do.
     size = length.astype(np.uint32)
     came = []
     for each, sent in enumerate((size * ~second, size * second)):
@@ -255,10 +255,10 @@ def _guess(parts: Segments, lengths: LengthReader, from_client: Bools) -> _Guess
         length = lengths.read_many(
             parts.at[some] + here - parts.line[some], line_end[some] - here, from_client[parts.half[some]]
         )
-        told = length > 0
-        if not told.all():
+        known = length > 0
+        if not known.all():
             wrong[some[length == 0]] = True
-            some, here, length = some[told], here[told], length[told]
+            some, here, length = some[known], here[known], length[known]
         found.append((some, here, length))
         end[some] += length
         some = some[end[some] + lengths.width <= line_end[some]]
@@ -274,7 +274,7 @@ class _OnLine:
     def __len__(self) -> int:
         return self._stop - self._here
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         """`length` bytes from `offset` on; fewer where no more have come."""
         parts, here = self._parts, self._here + offset
         stop, index, found = min(here + length, self._stop), self._index, b""
@@ -389,7 +389,7 @@ def update_connections(
         connection = work.connection
         stream = connection.halves[side]
         if work.repeats is not None:
-            _remember_repeats(block, work, side, _pieces_in(parts, begin[half], end[half]))
+            _remember_repeats(block, work, side, next(_pieces(parts, [begin[half]], [end[half]])))
         if new:
             stream.recent.extend(new if new[0].offset >= stream.next else [p for p in new if p.offset >= stream.next])
             stream.next = new[-1].end
@@ -452,17 +452,14 @@ def _find_acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork,
     for side in (0, 1):
         expected = np.array([_next_seq(work.connection, side) for work, _ in taken], np.uint32)
         here = np.array([work.connection.halves[side].next for work, _ in taken], np.int64)
-        ahead = (acks - np.repeat(expected, counts)).view(np.int32)  # both wrap, so this is between -2^31 and 2^31
+        ahead = (acks - np.repeat(expected, counts)).view(
+            np.int32
+        )  # both wrap, so the difference is between -2^31 and 2^31
         highest = np.maximum.reduceat(np.where(sent & (direction != side), ahead, np.int64(NOTHING)), first)
         opened = np.array([work.connection.halves[side].base is not None for work, _ in taken], bool)
         found.append(np.where((highest == NOTHING) | ~opened, -1, here + highest))
     both: list[int] = np.column_stack(found).reshape(-1).tolist()
     return both
-
-
-def _pieces_in(parts: Segments, begin: int, end: int) -> list[Piece]:
-    """Returns the segments from `begin` to before `end`."""
-    return next(_pieces(parts, [begin], [end]))
 
 
 def _pieces(parts: Segments, begin: Sequence[int] | Ints, end: Sequence[int] | Ints) -> Iterator[list[Piece]]:

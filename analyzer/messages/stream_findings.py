@@ -184,10 +184,10 @@ class StreamFindings:
     def collect(self, connection: Connection, rows: list[PendingRow]) -> None:
         """Collects the findings that the packets of a connection have left; its rows tell of raw runs."""
         if connection.framers is None:
-            return  # whose bytes these are, and of which protocol, is not decided yet
+            return  # the client and the protocol are not decided yet
         for side, half in enumerate(connection.halves):
             for gap in half.gaps:
-                self._add_gap(connection, side, gap)
+                self._add(GAP, connection, side, gap)
             for repeat in half.retransmissions:
                 self._add_repeat(connection, side, repeat)
             half.gaps.clear()
@@ -214,9 +214,6 @@ class StreamFindings:
         text = f"read as {connection.dissector.name}, as was asked for; its first bytes are {against}"
         self._add_row(_make_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
 
-    def _add_gap(self, connection: Connection, side: int, gap: Piece) -> None:
-        self._add(GAP, connection, side, gap)
-
     def _add_repeat(self, connection: Connection, side: int, repeat: Retransmission) -> None:
         new, old = repeat
         self._repeats.append(
@@ -239,7 +236,7 @@ class StreamFindings:
     def _add_raw(self, connection: Connection, row: PendingRow) -> None:
         beginning, decision = self._beginning(row), connection.decision
         if foreign(beginning) is not None:
-            return  # the row says so itself: see analyzer.decode.raw
+            return  # the row itself shows it (analyzer.decode.raw)
         if decision is not None and decision.other is not None:
             if decision.expected is not None:
                 self._add_row(_make_foreign_kind(connection, decision.other, decision.expected), connection, row)

@@ -18,8 +18,8 @@ from dissectors.kafka.binding_columns import DESCRIBED, ROWS, BindingRow
 from dissectors.kafka.schemas import apis, body_schema
 from dissectors.kafka.tables import table
 from dissectors.message import Path
-from dissectors.name_binding import BindingSource, BoundName, NameBinding, Names, Reference
-from dissectors.wire.embedded import Embedded
+from dissectors.name_binding import BindingSource, BoundName, NameBinding, NameBindings, Reference
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.schema import FieldSchema
 
 MOST = 100_000
@@ -82,7 +82,7 @@ def _path(path: str) -> Path:
 
 def _structs(value: object, path: Path, holds: str | None) -> Iterator[Mapping[str, Any]]:
     """The structs at the end of a path, those of each element of the arrays on it."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         if path or value.name != holds:
             return
         value = value.value
@@ -139,7 +139,7 @@ def _references(context: Context) -> tuple[Reference, ...]:
     return list_references(context.code, context.version, context.role is Role.RESPONSE)
 
 
-NAMES = Names(_references, binding_sources, name_bindings, constants)
+NAMES = NameBindings(_references, binding_sources, name_bindings, constants)
 
 
 _ENTITIES = {"brokerId": "broker", "producerId": "producer"}

@@ -1,12 +1,13 @@
-"""What may differ between RocketMQ's frames that are alike (wire.frame_stencil has the values that stand for many).
+"""Templates of RocketMQ's frames: what may differ between frames that are alike (wire.frame_template).
 
-Theory. The names in a header, and their order, belong to the shape, as do code, flag, language and version; opaque and
-the values of extFields may differ, and take more or less room: in a JSON header they end at a quote, in a binary one
-sizes stand in front. Where the header class says that such a text is a number, it stays one. A message's properties are
-a text of several, whose names belong to the shape. Bodies of applications may be any bytes; JSON is left open by
-itself; stored messages are a value of their own within the frame; of all others the bytes are part of the shape.
+Theory. The names in a header, and their order, belong to the template, as do code, flag, language and version. The
+opaque number and the values of extFields may differ, also in length: in a JSON header they end at a quote, in a binary
+one sizes stand in front. Where the header class says that such a text is a number, it stays one. A message's properties
+are a text of several, whose names belong to the template. Bodies of applications may be any bytes; JSON differs by
+itself; stored messages are a value of their own within the frame; the bytes of all other bodies belong to the template.
 
-Secrets, numbers written otherwise, and whatever there is a finding about stand for themselves.
+A secret is a symbolic value of its length alone. Frames with findings, or with numbers that are written otherwise, get
+no template.
 """
 
 from __future__ import annotations
@@ -16,26 +17,25 @@ from functools import cache, partial
 from typing import Any
 
 from dissectors.api import Body, Context, Role
-from dissectors.rocketmq.body import as_sent, body_kind
-from dissectors.rocketmq.codes import language
-from dissectors.rocketmq.command import BINARY, EXT, FIXED, HEAD, JSON, MARK, SERIALIZE, Command
+from dissectors.rocketmq.body import find_body_kind, resolve_body_kind
+from dissectors.rocketmq.codes import HeaderField, find_header_class, find_language
+from dissectors.rocketmq.command import BINARY, EXT, FIXED, HEAD, JSON, MARK, SERIALIZE, CommandHeader
 from dissectors.rocketmq.command_fields import HEADER, HeaderClass
-from dissectors.rocketmq.extfields import HeaderField, header_class
 from dissectors.rocketmq.labels import COMPRESSED
-from dissectors.rocketmq.message import KEYS, assembled, decode
+from dissectors.rocketmq.message import KEYS, assemble_body, decode_values
 from dissectors.rocketmq.secrets import SECRETS
-from dissectors.rocketmq.stored import BATCH, MESSAGES, NAME_VALUE, inflated
-from dissectors.wire.frame_template import Frame, Read, build_template
-from dissectors.wire.secret import Veiled
+from dissectors.rocketmq.stored import BATCH, MESSAGES, NAME_VALUE, decompress_body
+from dissectors.wire.frame_template import Read, SymbolicFrame, build_template
+from dissectors.wire.secret import VeiledSecret
 from dissectors.wire.varint import Unfit
 
 LARGE = 4096
-"""Bytes of a body that is part of the shape."""
+"""Most bytes of a body that belongs to the template."""
 
 _OFTEN = frozenset((34, 38, 322))
 """HEART_BEAT, GET_CONSUMER_LIST_BY_GROUP, QUERY_DATA_VERSION: what is asked every few seconds.
 
-Other bodies of JSON are rare, or the same again and again, and of a part of the shape every question may be asked.
+Other JSON bodies are rare, or repeat unchanged; they belong to the template.
 """
 
 _SIZE, _KEY = 4, 2
@@ -52,14 +52,14 @@ _BOUNDS = {"int": (-(1 << 31), (1 << 31) - 1), "long": (-(1 << 63), (1 << 63) - 
 class _FrameReader:
     """Reads a frame. Raises NotTemplatable or one of emit.FAILURES."""
 
-    def __init__(self, frame: Frame, context: Context) -> None:
+    def __init__(self, frame: SymbolicFrame, context: Context) -> None:
         self._frame, self._context = frame, context
-        self._fields: HeaderClass = header_class(context.code, context.role is Role.RESPONSE) or {}
+        self._fields: HeaderClass = find_header_class(context.code, context.role is Role.RESPONSE) or {}
         self._header: dict[str, Any] = {}
-        self._secrets: dict[str, Veiled] = {}
+        self._secrets: dict[str, VeiledSecret] = {}
 
-    def body(self) -> Body:
-        """All of it."""
+    def read_frame(self) -> Body:
+        """Reads the whole frame."""
         frame, begin = self._frame, self._frame.begin
         total, mark = MARK.unpack_from(frame.data, begin)
         kind, at = mark >> 24, begin + HEAD
@@ -68,18 +68,18 @@ class _FrameReader:
             raise Unfit
         frame.size(begin, begin + _SIZE, frame.end)
         frame.size(begin + _MARK_AT, at, stop, bias=kind << 24)
-        command = (self._json if kind == JSON else self._binary)(at, stop)
+        command = (self._read_json if kind == JSON else self._read_binary)(at, stop)
         header = self._header
         if "sysFlag" in header:  # decides how the body is to be read
-            header["sysFlag"] = frame.pinned(header["sysFlag"])
-        has_class = header_class(self._context.code, self._context.role is Role.RESPONSE) is not None
-        found = assembled(command, header if has_class else None, self._body(stop), self._context)
+            header["sysFlag"] = frame.specialise(header["sysFlag"])
+        has_class = find_header_class(self._context.code, self._context.role is Role.RESPONSE) is not None
+        found = assemble_body(command, header if has_class else None, self._read_body(stop), self._context)
         found.values[EXT].update(self._secrets)
         return found
 
     # ---- the header
 
-    def _json(self, at: int, stop: int) -> Command:
+    def _read_json(self, at: int, stop: int) -> CommandHeader:
         frame = self._frame
         reader = frame.json(stop, names_end=NAME_VALUE)
         found: dict[str, Any] = {}
@@ -93,13 +93,13 @@ class _FrameReader:
 
         def pair(name: str, begin: int) -> int:
             text, end = reader.text(begin)
-            found[EXT][name] = self._meant(name, text, begin + 1, end - 1)
+            found[EXT][name] = self._read_ext_value(name, text, begin + 1, end - 1)
             return end
 
         if reader.members(at, member) != stop or not found.keys() >= _MEMBERS:
             raise Unfit
         opaque, remark, ext = found["opaque"], found.get("remark"), found.get(EXT)
-        code, version, flag, name = (frame.pinned(found[each]) for each in ("code", "version", "flag", "language"))
+        code, version, flag, name = (frame.specialise(found[each]) for each in ("code", "version", "flag", "language"))
         if not type(code) is type(version) is type(flag) is int or type(name) is not str:
             raise Unfit
         low, high = _BOUNDS["int"]
@@ -110,12 +110,12 @@ class _FrameReader:
             or isinstance(ext, list)
         ):
             raise Unfit
-        return Command(code, name, version, _ANY, flag, remark, ext or {}, SERIALIZE[JSON], stop)
+        return CommandHeader(code, name, version, _ANY, flag, remark, ext or {}, SERIALIZE[JSON], stop)
 
-    def _binary(self, at: int, stop: int) -> Command:
+    def _read_binary(self, at: int, stop: int) -> CommandHeader:
         frame = self._frame
         code, number, version, opaque, flag, size = FIXED.unpack_from(frame.data, at)
-        frame.free(at + _OPAQUE_AT)
+        frame.leave_open(at + _OPAQUE_AT)
         at += FIXED.size
         if size < 0:
             raise Unfit
@@ -132,56 +132,62 @@ class _FrameReader:
             if not value_at <= at <= stop or name in ext:
                 raise Unfit
             text = frame.text(value_at, at, NAME_VALUE, as_run=name in SECRETS)
-            ext[name] = self._meant(name, text, value_at, at)
-        return Command(code, language(number), version, opaque, flag, remark, ext, SERIALIZE[BINARY], stop)
+            ext[name] = self._read_ext_value(name, text, value_at, at)
+        return CommandHeader(code, find_language(number), version, opaque, flag, remark, ext, SERIALIZE[BINARY], stop)
 
-    def _meant(self, wire: str, text: Any, begin: int, end: int) -> Any:
+    def _read_ext_value(self, wire: str, text: Any, begin: int, end: int) -> Any:
         """A value of extFields between two places, of which the header class makes its own; of a secret its length."""
         field = self._fields.get(wire)
         if wire in SECRETS:
-            self._secrets[wire] = veiled = Veiled.of(self._frame.length(text, begin, end))
+            self._secrets[wire] = veiled = VeiledSecret.of(self._frame.length(text, begin, end))
             if field is not None:
                 self._header[field.name] = veiled
             return ""
         if field is not None:
-            self._header[field.name] = self._converted(field, text, begin, end)
+            self._header[field.name] = self._convert_value(field, text, begin, end)
         return text
 
-    def _converted(self, field: HeaderField, text: Any, begin: int, end: int) -> object:
+    def _convert_value(self, field: HeaderField, text: Any, begin: int, end: int) -> object:
         if field.convert is None:
             return text
         bounds = _BOUNDS.get(field.spec.type)
         number = None if bounds is None else self._frame.number(text, begin, end, bounds)
-        return field.convert(self._frame.pinned(text)) if number is None else number
+        return field.convert(self._frame.specialise(text)) if number is None else number
 
     # ---- the body
 
-    def _body(self, at: int) -> dict[str, Any]:
+    def _read_body(self, at: int) -> dict[str, Any]:
         """`body`, and what stands beside it."""
         frame, context = self._frame, self._context
         if at == frame.end:
             return {"body": None}
-        kind = as_sent(body_kind(context.code, context.role is Role.RESPONSE), self._header, frame.data[at : frame.end])
+        kind = resolve_body_kind(
+            find_body_kind(context.code, context.role is Role.RESPONSE), self._header, frame.data[at : frame.end]
+        )
         if kind == "payload":
             flag = self._header.get("sysFlag", 0)
             found = {"body": frame.rest(at)}
-            return found | {"bodyUncompressed": frame.content(at, _inflating(flag))} if flag & COMPRESSED else found
+            return (
+                found | {"bodyUncompressed": frame.content(at, _make_decompressor(flag))}
+                if flag & COMPRESSED
+                else found
+            )
         if kind in _READ:
             return {"body": {"messages": frame.content(at, _READ[kind])}}
         if kind == "json" and context.code in _OFTEN and (body := frame.json_rest(at, SECRETS)) is not None:
             return {"body": body}
         if frame.end - at > LARGE:
             raise Unfit
-        body = decode(frame.data[frame.begin : frame.end], context)
+        body = decode_values(frame.data[frame.begin : frame.end], context)
         if body.findings:
             raise Unfit
         return {name: value for name, value in body.values.items() if name not in (*KEYS, HEADER.name)}
 
 
 @cache
-def _inflating(flag: int) -> Read:
+def _make_decompressor(flag: int) -> Read:
     """What decompresses bodies as a sysFlag says."""
-    return lambda content, budget: inflated(flag, content, budget, 0)
+    return lambda content, budget: decompress_body(flag, content, budget, 0)
 
 
 _READ: Mapping[str | None, Read] = {
@@ -189,5 +195,5 @@ _READ: Mapping[str | None, Read] = {
     "batch": lambda content, budget: BATCH.decode(content, 0, budget),
 }
 
-template = partial(build_template, lambda frame, context: _FrameReader(frame, context).body())
+make_template = partial(build_template, lambda frame, context: _FrameReader(frame, context).read_frame())
 """See Dissector.template."""

@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 from dissectors.guide import Page
-from dissectors.wire.guide.entry import Entry, entry_data
-from dissectors.wire.guide.shelf import Pages, Shelf, listed
+from dissectors.wire.guide.entry import LayoutEntry, entry_data
+from dissectors.wire.guide.shelf import Pages, Shelf, list_page
 from dissectors.wire.guide.text import columns, enum_text, overview
 from dissectors.wire.plan import Leaf, resolve
-from dissectors.wire.primitive import Fixed
+from dissectors.wire.primitive import FixedWidth
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.election.framer import INITIAL, LEGACY_INITIAL, NOTIFICATION
 from dissectors.zookeeper.forms import MULTIS
@@ -31,16 +31,16 @@ _SEVERAL = 9
 """Values of an enum that are all named: there are no longer ones but errors and opcodes."""
 
 
-def fields(name: str) -> tuple[Entry, ...]:
+def fields(name: str) -> tuple[LayoutEntry, ...]:
     """The fields of a record; those of records in it stand below them."""
     always = "0+" if record(name).versions.high else None
     return tuple(_entry(always, *row) for row in table("records")["records"][name])
 
 
-def _entry(always: str | None, name: str, kind: str, more: Mapping[str, Any] = MappingProxyType({})) -> Entry:
+def _entry(always: str | None, name: str, kind: str, more: Mapping[str, Any] = MappingProxyType({})) -> LayoutEntry:
     single = kind.removeprefix("[]")
     named = single not in table("guide")["types"] and single not in table("records")["records"]
-    return Entry(
+    return LayoutEntry(
         name,
         kind.replace(single, "int") if named else kind,
         more.get("versions", always),
@@ -85,7 +85,7 @@ def _sizes(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_fixed(step: Leaf) -> bool:
-    return isinstance(step.primitive, Fixed)
+    return isinstance(step.primitive, FixedWidth)
 
 
 def record_page(name: str) -> Page:
@@ -183,7 +183,7 @@ def _connect() -> Page:
 
 
 def _types() -> Page:
-    return listed(("type", "on the wire"), list(table("guide")["types"].items()), "types")
+    return list_page(("type", "on the wire"), list(table("guide")["types"].items()), "types")
 
 
 def _errors() -> Page:
@@ -194,7 +194,7 @@ def _errors() -> Page:
 
 def _words() -> Page:
     rows = [(word, since, what) for word, (since, what) in table("guide")["words"].items()]
-    return listed(("word", "since", "what"), rows, "words")
+    return list_page(("word", "since", "what"), rows, "words")
 
 
 def _word(word: str) -> Page:
@@ -216,14 +216,14 @@ def _word(word: str) -> Page:
 
 
 def _xids() -> Page:
-    return listed(("xid", "what"), list(table("guide")["xids"].items()), "xids")
+    return list_page(("xid", "what"), list(table("guide")["xids"].items()), "xids")
 
 
 def _events() -> Page:
     about: Mapping[str, str] = table("guide")["events"]
     kinds = [("type", f"{number}", name, about.get(name, "")) for number, name in load_names("watchEventType").items()]
     states = [("state", f"{number}", name, "") for number, name in load_names("keeperState").items()]
-    return listed(("field", "number", "name", "what"), [*kinds, *states], "events")
+    return list_page(("field", "number", "name", "what"), [*kinds, *states], "events")
 
 
 CLIENTS = Shelf("ZooKeeper", _pages, lambda: load_names("operation"))
@@ -250,7 +250,7 @@ def _quorum_pages() -> Pages:
 
 def _packets() -> Page:
     rows = [(f"{code}", each.name, *table("guide")["packets"][each.name]) for code, each in packets().items()]
-    return listed(("code", "name", "from", "what"), rows, "packets")
+    return list_page(("code", "name", "from", "what"), rows, "packets")
 
 
 def _transactions() -> Page:
@@ -259,7 +259,7 @@ def _transactions() -> Page:
         for row in table("operations")["operations"]
         if "txn" in row
     ]
-    return listed(("type", "name", "record"), rows, "transactions")
+    return list_page(("type", "name", "record"), rows, "transactions")
 
 
 def _packet(packet: Packet) -> Page:
@@ -331,7 +331,7 @@ def _election_message(name: str) -> Page:
 
 
 def _states() -> Page:
-    return listed(
+    return list_page(
         ("number", "name"), [(f"{number}", name) for number, name in load_names("peerState").items()], "states"
     )
 

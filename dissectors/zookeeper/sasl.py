@@ -11,7 +11,7 @@ from functools import cache
 
 from dissectors.api import Body, MessageHeader, Role, Window
 from dissectors.field import Tree
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.zookeeper import bare
 from dissectors.zookeeper.nested.content import open_tree, open_values
 from dissectors.zookeeper.nested.hidden import hide_unframed
@@ -39,7 +39,7 @@ def decode_values(message: bytes) -> Body:
     """Decodes a QuorumAuthPacket and the token in it to values."""
     body = bare.decode_values(plan_of(NAME), message)
     if body.findings:
-        return folded(decode_tree(message))
+        return fold_tree(decode_tree(message))
     open_values(body.values)
     return body
 
@@ -58,7 +58,7 @@ def header() -> MessageHeader:
 
 def length(message: Window) -> int:
     """Returns its length once it is complete, minus the bytes needed before that, 0 if none can be here."""
-    head = message.read(0, _HEAD)
+    head = message.read_bytes(0, _HEAD)
     if len(head) < _HEAD:
         return -_HEAD
     token = int.from_bytes(head[12:], signed=True)

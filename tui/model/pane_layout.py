@@ -15,23 +15,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeGuard
 
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from tui.saved_state import SavedState
 
 LEAST_WIDTH, LEAST_HEIGHT = 20, 5
-"""Cells of a terminal in which there is anything to see."""
+"""The smallest terminal, in cells."""
 
 TOO_SMALL = f"the terminal is too small: {LEAST_WIDTH} x {LEAST_HEIGHT} cells at least"
 
 WIDE, VAST = 120, 180
-"""Columns from which panes stand side by side, and from which the bytes get sixteen on a line."""
+"""The columns from which panes stand side by side, and from which a line has sixteen bytes."""
 
 BYTES, MORE_BYTES = 44, 77
-"""Columns for eight bytes on a line, and for sixteen."""
+"""The columns of eight bytes, and of sixteen."""
 
 ABOVE = {"stacked.list": 4, "stacked.tree": 3, "stacked.hex": 3, "mixed.list": 1, "mixed.below": 1}
 LIST_TO_TREE, VAST_LIST_TO_TREE = (5, 4), (4, 3)
-"""Weights where the user has moved nothing: of parts one above the other, and of list and tree beside each other."""
+"""Default weights: of parts one above the other, and of list and tree side by side."""
 
 HEAVIEST = 1 << 20
 """The largest weight."""
@@ -46,7 +46,7 @@ class Box(NamedTuple):
     height: int
 
 
-@slotted
+@make_slotted
 class Divider:
     """A line between the panes `before` it and those `after` it.
 
@@ -69,7 +69,7 @@ class Divider:
         return self.box.x if self.upright else self.box.y
 
 
-@slotted
+@make_slotted
 class PaneLayout:
     """The boxes of an area: heads and panes by the pane's name, only visible ones."""
 
@@ -84,7 +84,7 @@ class PaneLayout:
         return behind or next((divider for divider in fitting[::-1] if pane in divider.after), None)
 
 
-@slotted
+@make_slotted
 class Arrangement:
     """The user's choices.
 
@@ -243,10 +243,10 @@ MODES: dict[LayoutMode, str] = {
 }
 
 PANE_WIDTH, PANE_HEIGHT = 12, 2
-"""The least a pane has beside others, its head included."""
+"""The least size of a pane beside others, with its head."""
 
 
-@slotted
+@make_slotted
 class PaneGroup:
     """Parts by name: side by side if `upright`, as the dividers are then; else one above the other."""
 
@@ -263,7 +263,7 @@ SHAPES: dict[LayoutMode, PaneGroup] = {
         False, {"mixed.list": "list", "mixed.below": PaneGroup(True, {"mixed.tree": "tree", "mixed.hex": "hex"})}
     ),
 }
-"""What each mode is; `auto` is one of them."""
+"""The panes of each layout mode; `auto` chooses one of them."""
 
 
 def measure_least(part: LayoutPart) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from analyzer.insight.reports import ReportReading, ReportTable, offered, reports_by_name
 from analyzer.render.reports_text import messages, shown, title
 from analyzer.session import Analysis
-from dissectors.report import Column as ReportColumn
+from dissectors.report import ReportColumn
 from tui.model.leads import FilterLead, Lead, MessageLead
 from tui.model.row_sets import PageScope
 from tui.model.table import SortableTable, TableColumn
@@ -19,10 +19,10 @@ from tui.model.views import TableView, TextView, View, ViewWork, format_clocks
 
 NOT_YET = "being read ..."
 KEPT_LINES = 20_000
-"""Lines that can be looked at."""
+"""The lines of a report at most."""
 
 _ALWAYS = 5
-"""The first columns, which stay where there is not room for all."""
+"""The number of first columns that are never left out."""
 
 _MILLISECONDS = 3
 

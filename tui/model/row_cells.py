@@ -18,23 +18,23 @@ from analyzer.decode.name_resolver import Lore
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows
 from analyzer.session import Session
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 KEPT_BODIES = 4096
-"""Rows whose bodies' words are kept."""
+"""The number of rows whose body cells are cached."""
 
 LONG = 1 << 16
-"""Bytes of a message from which on it is not decoded between two keys."""
+"""A message of at least so many bytes is decoded by another thread."""
 
 REFUSED_PACKETS = 2
-"""Packets of a connection that nobody took: a SYN and an RST."""
+"""The packets of a refused connection: a SYN and an RST."""
 
 INDEX_KEYS = ("number", "time", "stream", "protocol", "role", "operation", "version", "length", "partner")
 TIME_KEYS = ("latency_ns", "state")
 BODY_KEYS = ("error", "info", "findings")
 
 
-@slotted
+@make_slotted
 class BodyCells:
     """The cells that need the body: error name, info, and findings as (severity, code)."""
 
@@ -43,7 +43,7 @@ class BodyCells:
     findings: tuple[tuple[str, str], ...]
 
 
-@slotted
+@make_slotted
 class RowCells:
     """The cells of a row.
 
@@ -76,7 +76,7 @@ class RowCells:
         return "?" if self.state in ("guessed", "undecoded") and self.role != "raw" else " "
 
 
-@slotted
+@make_slotted
 class StreamCells:
     """The cells of a stream.
 

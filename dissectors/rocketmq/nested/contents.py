@@ -14,19 +14,25 @@ from functools import partial
 
 from dissectors.errors import DecodeError
 from dissectors.field import Field, Source, Tree
-from dissectors.rocketmq.nested.handles import LISTS, handle, offsets, recall
-from dissectors.rocketmq.nested.ids import recalled
-from dissectors.rocketmq.nested.properties import properties
-from dissectors.rocketmq.nested.spelling import Spelling, plain, quoted
-from dissectors.rocketmq.nested.traces import is_trace, trace
+from dissectors.rocketmq.nested.handles import (
+    LISTS,
+    SpelledText,
+    read_handle,
+    read_offsets,
+    read_recall,
+    spell_json,
+    spell_utf8,
+)
+from dissectors.rocketmq.nested.identifiers import decode_recall_handle
+from dissectors.rocketmq.nested.properties import is_trace, read_properties, read_trace
 from dissectors.wire.budget import Budget
 from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_json
 from dissectors.wire.part_nodes import add_parts
-from dissectors.wire.parts import Part, labelled, shown
+from dissectors.wire.parts import ValuePart, label_part, show_part
 from dissectors.wire.primitive import INT64
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout, Parted
+from dissectors.wire.specs import LayoutSpec, PartedSpec
 from dissectors.wire.times import timestamp
 
 MOST = 256 * 1024
@@ -44,17 +50,17 @@ _CHECKPOINT = (
 )
 """Names, and whether they are times."""
 
-Take = Callable[[Spelling], "tuple[Part, ...]"]
+PartReader = Callable[[SpelledText], "tuple[ValuePart, ...]"]
 
-_TEXTS: Mapping[str, Take] = {
-    "properties": properties,
-    "extraInfo": handle,
-    **{name: partial(offsets, name=name) for name in LISTS},
+_TEXTS: Mapping[str, PartReader] = {
+    "properties": read_properties,
+    "extraInfo": read_handle,
+    **{name: partial(read_offsets, name=name) for name in LISTS},
 }
 """By the name that the header's class has for the field."""
 
 
-class Contents:
+class NestedContents:
     """What is taken apart of one tree."""
 
     __slots__ = ("left", "tree")
@@ -85,11 +91,11 @@ class Contents:
             text = data.decode()
         except UnicodeDecodeError:
             return
-        if is_trace(text) and (parts := trace(plain(text))):
+        if is_trace(text) and (parts := read_trace(spell_utf8(text))):
             self._take_apart(node, parts, path)
 
     def open_checkpoint(self, node: Field, path: tuple[int, ...]) -> None:
-        """The same of a body that its operation says to be a timer's checkpoint."""
+        """Adds the fields of a timer's checkpoint below its body."""
         size = INT64.layout.size
         if len(node.value) != len(_CHECKPOINT) * size:
             return
@@ -98,7 +104,9 @@ class Contents:
             (value,) = INT64.layout.unpack_from(node.value, index * size)
             place = (index * size, (index + 1) * size, INT64.type)
             found.append(
-                labelled(name, value, *place, timestamp) if is_time else shown(name, value, *place[:2], 0, place[2])
+                label_part(name, value, *place, timestamp)
+                if is_time
+                else show_part(name, value, *place[:2], 0, place[2])
             )
         self._take_apart(node, tuple(found), path)
 
@@ -109,20 +117,20 @@ class Contents:
         self.left -= node.length
         return True
 
-    def _spelling(self, node: Field) -> Spelling | None:
+    def _spelling(self, node: Field) -> SpelledText | None:
         if node.spec.type != _JSON:
-            return plain(node.value)
+            return spell_utf8(node.value)
         data = self.tree.sources[node.source].data
-        return quoted(data[node.offset + node.head : node.offset + node.length], node.value)
+        return spell_json(data[node.offset + node.head : node.offset + node.length], node.value)
 
-    def _take_apart(self, node: Field, parts: tuple[Part, ...], path: tuple[int, ...]) -> None:
+    def _take_apart(self, node: Field, parts: tuple[ValuePart, ...], path: tuple[int, ...]) -> None:
         """What is before the value becomes a leaf, too; what a header class calls the text has the parts below it."""
         content, end = node.offset + node.head, node.offset + node.length
         typed = node.children.pop() if node.children else None
         self._cover_head(node)
         if typed is not None:
             spec = typed.spec
-            inner = Parted(spec.name, spec.type, spec.label, spec.secret)
+            inner = PartedSpec(spec.name, spec.type, spec.label, spec.secret)
             path = (*path, len(node.children))
             node.children.append(Field(inner, typed.value, content, end - content, node.source))
             node = node.children[-1]
@@ -130,9 +138,9 @@ class Contents:
 
     def _cover_head(self, node: Field) -> None:
         spec = node.spec
-        node.spec = Parted(spec.name, spec.type, spec.label, spec.secret)
+        node.spec = PartedSpec(spec.name, spec.type, spec.label, spec.secret)
         if node.head:
-            head = Layout("length", "int32") if isinstance(node.value, bytes) else Layout("name", spec.type)
+            head = LayoutSpec("length", "int32") if isinstance(node.value, bytes) else LayoutSpec("name", spec.type)
             value = len(node.value) if isinstance(node.value, bytes) else spec.name
             node.children.append(Field(head, value, node.offset, node.head, node.source))
             node.head = 0
@@ -148,12 +156,12 @@ class Contents:
             node.children[:], node.spec, node.head = before, spec, head
 
     def _open_recall(self, node: Field, path: tuple[int, ...]) -> None:
-        words = recalled(node.value) if self._takes(node) else None
-        parts = recall(plain(words)) if words is not None else ()
+        words = decode_recall_handle(node.value) if self._takes(node) else None
+        parts = read_recall(spell_utf8(words)) if words is not None else ()
         if words is None or not parts:
             return
         source = Source(len(self.tree.sources), f"{node.spec.name}, base64", words.encode(), path)
         self.tree.sources.append(source)
         spec = node.spec
-        node.spec = Parted(spec.name, spec.type, spec.label, spec.secret)
+        node.spec = PartedSpec(spec.name, spec.type, spec.label, spec.secret)
         add_parts(self.tree, node, path, parts, source.id, 0)

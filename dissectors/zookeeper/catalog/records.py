@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache, partial
 
-from dissectors.catalog import Member, holding, merged
+from dissectors.catalog import Member, holding, merge_members
 from dissectors.message import Path
 from dissectors.wire.members import of_schema
 from dissectors.zookeeper.forms import MULTIS
@@ -40,7 +40,7 @@ def body_members(name: str | None) -> tuple[Member, ...]:
         return record_members(name)
     rows = table("operations")[MULTIS[name]].values()
     items = [record_members(each) for each in dict.fromkeys(rows) if each is not None]
-    return (Member("operations", "struct", True, members=lambda: merged((_TYPE, ERR), *items)),)
+    return (Member("operations", "struct", True, members=lambda: merge_members((_TYPE, ERR), *items)),)
 
 
 _DIGEST = ("realm", "qop", "algorithm", "charset", "cipher", "username", "digest-uri", "nc", "authzid", "stale")

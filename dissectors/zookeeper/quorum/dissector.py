@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer, MessageHeader, lazy
 from dissectors.field import Tree
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.zookeeper.quorum.body import decode_tree, decode_values, stream_values
 from dissectors.zookeeper.quorum.framer import Packets
 from dissectors.zookeeper.quorum.header import header
@@ -84,7 +84,7 @@ def info_line(body: Body, context: Context) -> str:
     if "token" in values:
         return ", ".join(say("authentication", values))
     data = values.get("data")
-    if not isinstance(data, Embedded) or not isinstance(data.value, dict):
+    if not isinstance(data, EmbeddedValue) or not isinstance(data.value, dict):
         return ", ".join(say("packet", values))
     inside = data.value
     record = inside.get("txn", inside.get("request")) or {}

@@ -21,18 +21,18 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from dissectors.api import Body, Window
-from dissectors.errors import DecodeError, Malformed, Truncated
+from dissectors.errors import DecodeError, MalformedField, TruncatedField
 from dissectors.field import Tree
-from dissectors.slotted import slotted
-from dissectors.wire.budget import USUAL, Budget, allowed
-from dissectors.wire.cut import Cut
+from dissectors.slotted import make_slotted
+from dissectors.wire.budget import USUAL, Budget, get_allowance
+from dissectors.wire.cut import CutList
 from dissectors.wire.emit import FAILURES, Decode, values_decoder
 from dissectors.wire.fields import read_members
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.wire.plan import Array, Leaf, Step
 from dissectors.wire.plan import Struct as StructStep
 from dissectors.wire.reader import Reader, trailing
-from dissectors.wire.specs import COUNT, MORE, MORE_SECRET, REST, Layout, Many, element
+from dissectors.wire.specs import COUNT, MORE, MORE_SECRET, REST, LayoutSpec, Many, element
 from dissectors.wire.varint import Unfit
 from dissectors.zookeeper.jute import LENGTH
 from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SESSION, Ints, SnapshotFramer, behind_node
@@ -46,7 +46,7 @@ _BYTES_AN_ITEM, _SHARE = 4096, 8
 """A node of a hundred bytes takes a thousand as values, and its fields three thousand."""
 
 
-@slotted
+@make_slotted
 class BytesWindow:
     """A Window on bytes that are all there."""
 
@@ -55,14 +55,14 @@ class BytesWindow:
     def __len__(self) -> int:
         return len(self.data)
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         """Returns `length` bytes from `offset` on, fewer at the end."""
         return self.data[offset : offset + length]
 
 
 def compute_bounds() -> tuple[int, int]:
     """The most items that are shown of a list, and the bytes in which they lie."""
-    size = max(allowed(), USUAL)
+    size = max(get_allowance(), USUAL)
     return size // _BYTES_AN_ITEM, size // _SHARE
 
 
@@ -84,12 +84,12 @@ class SnapshotExcerpt:
         self.message, self.end = message, len(message)
         self.most, limit = compute_bounds()
         self.limit = min(self.end, limit)
-        self.data = message.read(0, self.limit) if data is None else data
+        self.data = message.read_bytes(0, self.limit) if data is None else data
         self._ints = Ints(BytesWindow(self.data), CHUNK)
 
     def goes_on(self, at: int, done: int, count: int | None) -> bool:
         """Whether a list has another item at an offset; count: None for the nodes, that nobody has counted."""
-        return done < count if count is not None else self.message.read(at, len(ROOT)) != ROOT
+        return done < count if count is not None else self.message.read_bytes(at, len(ROOT)) != ROOT
 
     def has(self, part: str, at: int) -> bool:
         """Whether the item there is shown."""
@@ -119,13 +119,13 @@ class SnapshotExcerpt:
             begin = framer.at
         path = f"{part}[{done + found}]"
         if not stop:
-            return SkippedItems(found, begin, Malformed(path, begin, "has a length that cannot be"))
+            return SkippedItems(found, begin, MalformedField(path, begin, "has a length that cannot be"))
         needed = max(framer.at, abs(stop) if framer.at <= self.end else 0) - begin
-        return SkippedItems(found, begin, Truncated(path, begin, needed, self.end - begin))
+        return SkippedItems(found, begin, TruncatedField(path, begin, needed, self.end - begin))
 
 
 _NODES = Many("nodes", "array")
-_END = Layout("end", "ustring")
+_END = LayoutSpec("end", "ustring")
 _SECRET = frozenset({"acls"})
 """Lists whose items may hold a secret: a digest in an ACL."""
 
@@ -149,7 +149,7 @@ def _read_fields(reader: Reader, shown: SnapshotExcerpt) -> None:
     if reader.at < reader.end:
         left = reader.end - reader.at
         reader.tree.findings.append(trailing(left, "behind the snapshot", 0, reader.at))
-        reader.leaf(REST, shown.message.read(reader.at, left), reader.end)
+        reader.leaf(REST, shown.message.read_bytes(reader.at, left), reader.end)
 
 
 def _read_counted_list(reader: Reader, shown: SnapshotExcerpt, step: Array) -> None:
@@ -189,7 +189,7 @@ def _read_signature(reader: Reader, shown: SnapshotExcerpt) -> None:
     assert isinstance(step, Leaf)
     size, at = _read_number(reader, shown, step.spec.name)
     reader.need(max(size, 0), at, step.spec.name)
-    content = shown.message.read(at, max(size, 0))
+    content = shown.message.read_bytes(at, max(size, 0))
     try:
         text: str | bytes | None = None if size < 0 else content.decode()
     except UnicodeDecodeError:
@@ -201,9 +201,9 @@ def _read_number(reader: Reader, shown: SnapshotExcerpt, name: str) -> tuple[int
     """A count or length at the cursor, wherever that is: the number, and the offset behind it."""
     width = LENGTH.layout.size
     reader.need(width, reader.at, name)
-    number = int.from_bytes(shown.message.read(reader.at, width), signed=True)
+    number = int.from_bytes(shown.message.read_bytes(reader.at, width), signed=True)
     if number < -1:
-        raise Malformed(reader.path(name), reader.at, f"has length {number}")
+        raise MalformedField(reader.path(name), reader.at, f"has length {number}")
     return number, reader.at + width
 
 
@@ -223,7 +223,7 @@ def stream_values(message: Window) -> Body:
     try:
         return Body(_values(shown), None)
     except FAILURES:
-        return folded(make_tree(shown))
+        return fold_tree(make_tree(shown))
 
 
 def decode_tree(message: bytes) -> Tree:
@@ -238,7 +238,7 @@ def _decoder(record: str) -> Decode:
 
 def _values(shown: SnapshotExcerpt) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    at, read = 0, shown.message.read
+    at, read = 0, shown.message.read_bytes
     for name, record, hides in _HEAD:
         (count,) = _COUNT.unpack(read(at, _COUNT.size))
         at += _COUNT.size
@@ -281,4 +281,4 @@ def _items(
     passed = shown.skip_items(part, at, len(items), count)
     if passed.error is not None:
         raise passed.error
-    return Cut(items, len(items) + passed.items, hides=hides), passed.stop
+    return CutList(items, len(items) + passed.items, hides=hides), passed.stop

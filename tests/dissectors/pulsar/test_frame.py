@@ -16,10 +16,10 @@ import zstandard
 import dissectors.wire.sections
 from dissectors.api import Context, Role
 from dissectors.pulsar import Pulsar
-from dissectors.pulsar.frame import frame_values
+from dissectors.pulsar.frame import decode_frame
 from dissectors.wire import budget
-from dissectors.wire.embedded import Embedded
-from dissectors.wire.message import folded
+from dissectors.wire.embedded import EmbeddedValue
+from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
 from dissectors.wire.sections import PlainSections
 from dissectors.wire.varint import Unfit
@@ -48,7 +48,7 @@ def read(message: bytes) -> dict[str, Any]:
     """The values of a frame, by both ways."""
     body, tree = PULSAR.values(message, CONTEXT), PULSAR.tree(message, CONTEXT)
     assert_tiles(tree)
-    assert (folded(tree).values, folded(tree).findings) == (body.values, body.findings)
+    assert (fold_tree(tree).values, fold_tree(tree).findings) == (body.values, body.findings)
     return body.values
 
 
@@ -65,7 +65,7 @@ def test_the_vendors_own_frames() -> None:
     assert len(frames()) == 280
     differences = []
     for each in frames():
-        own = json.loads(COMPLETE.line(frame_values(PlainSections(each.data))))
+        own = json.loads(COMPLETE.line(decode_frame(PlainSections(each.data))))
         differences += [(each.operation, *found) for found in differing(own, each.fields)]
         differences += [(each.operation, *found) for found in differing(each.fields, own)]
         assert not {"malformed-body", "unknown-operation", "trailing-bytes"}.intersection(findings(each.data))
@@ -164,7 +164,7 @@ def test_more_values_than_may_be_made(case: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(budget, "USUAL", 32_000)
     monkeypatch.setattr(budget._Bound, "size", 32_000)
     with pytest.raises(Unfit):
-        frame_values(PlainSections(message))
+        decode_frame(PlainSections(message))
     expected = "malformed-body" if "said" in case else "limit-exceeded"
     assert findings(message) == [expected]
 
@@ -172,7 +172,7 @@ def test_more_values_than_may_be_made(case: str, monkeypatch: pytest.MonkeyPatch
 def test_as_many_values_as_may_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "USUAL", 32_000)
     monkeypatch.setattr(budget._Bound, "size", 32_000)
-    assert len(frame_values(PlainSections(short_batch(500)))["payload"]["messages"]) == 500
+    assert len(decode_frame(PlainSections(short_batch(500)))["payload"]["messages"]) == 500
 
 
 @dataclass(frozen=True)
@@ -234,14 +234,14 @@ CASES = [
     Case("a message in a batch without size", part(sized(field(2, "k")), field(11, 1)),
          {"payload": {"messages": [{"metadata": {"partition_key": "k"}}]}}, ("malformed-body",) * 2),
     Case("a marker", part(MARKER, field(20, 10)),
-         {"payload": Embedded(MARKER, {"snapshot_id": "snapshot", "source_cluster": "cluster"},
+         {"payload": EmbeddedValue(MARKER, {"snapshot_id": "snapshot", "source_cluster": "cluster"},
                               "ReplicatedSubscriptionsSnapshotRequest")}),
     Case("a marker of a transaction", part(b"", field(20, 21)), {"payload": b""}),
     Case("a compressed marker", part(lz4_block(MARKER), field(20, 10) + field(8, 1) + field(9, len(MARKER))),
-         {"payload": Embedded(MARKER, {"snapshot_id": "snapshot", "source_cluster": "cluster"},
+         {"payload": EmbeddedValue(MARKER, {"snapshot_id": "snapshot", "source_cluster": "cluster"},
                               "ReplicatedSubscriptionsSnapshotRequest")}),
     Case("a marker that is none", part(b"\xff", field(20, 10)),
-         {"payload": Embedded(b"\xff", {}, "ReplicatedSubscriptionsSnapshotRequest")}, ("malformed-body",)),
+         {"payload": EmbeddedValue(b"\xff", {}, "ReplicatedSubscriptionsSnapshotRequest")}, ("malformed-body",)),
     Case("no LZ4", part(b"payload 5", field(8, 1) + field(9, 999)), {"payload": b"payload 5"}, ("malformed-body",)),
     Case("more than it says", part(zlib.compress(TEXT), field(8, 2) + field(9, 5)),
          {"payload": zlib.compress(TEXT)}, ("malformed-body",)),

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.template import template
-from dissectors.symbolic import Bytes, Integer, Nested, SymbolicValue, Text, plain
-from dissectors.symbolic_text import Pieced
-from dissectors.wire.secret import Secret, Veiled
+from dissectors.rocketmq.template import make_template
+from dissectors.symbolic import Bytes, Integer, NestedValue, SymbolicValue, Text, plain
+from dissectors.symbolic_text import PiecewiseText
+from dissectors.wire.secret import Secret, VeiledSecret
 from tests.analyzer.roads import Taken, hold_equal, taken
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, in_parts, segments, whole
 from tests.dissectors.rocketmq.making import binary, command, frame, item, pair, stored
@@ -52,7 +52,7 @@ def find_symbolic_values(value: Any) -> int:
 
 def is_same(message: bytes, context: Context) -> bool:
     """Whether it has a shape; if so, its body is the decoder's."""
-    made = template(message, context, None)
+    made = make_template(message, context, None)
     if made is None:
         return False
     body = ROCKETMQ.values(message, context)
@@ -146,7 +146,7 @@ ALONE: dict[str, tuple[bytes, int, Role]] = {
 
 
 def made_of(case: tuple[bytes, int, Role]) -> Body | None:
-    made = template(case[0], Context(case[2], case[1]), None)
+    made = make_template(case[0], Context(case[2], case[1]), None)
     return None if made is None else made.body
 
 
@@ -169,7 +169,7 @@ def test_what_is_left_open(case: str) -> None:
     header, wire = body.values["header"], body.values["extFields"]
     assert [type(header[name]) for name in ("topic", "queueId", "bornTimestamp")] == [Text, Integer, Integer]
     assert [type(wire[name]) for name in ("b", "e", "g")] == [Text] * 3
-    assert (type(header["sysFlag"]), header["batch"], type(header["properties"])) == (int, False, Pieced)
+    assert (type(header["sysFlag"]), header["batch"], type(header["properties"])) == (int, False, PiecewiseText)
     assert type(body.values["body"]) is Bytes
     assert (body.values["flag"], body.values["language"], body.values["version"]) == (0, "JAVA", 513)
 
@@ -178,7 +178,7 @@ def test_bodies_that_are_left_open() -> None:
     for case in ("messages", "a batch"):
         body = made_of(SHAPES[case])
         assert body is not None
-        assert type(body.values["body"]["messages"]) is Nested
+        assert type(body.values["body"]["messages"]) is NestedValue
     body = made_of(SHAPES["a heartbeat"])
     assert body is not None
     assert find_symbolic_values(body.values["body"]) == 3
@@ -192,7 +192,7 @@ def test_of_a_secret_only_the_length_is_known(case: str) -> None:
     body = made_of(SHAPES[case])
     assert body is not None
     secret = body.values["extFields"]["Signature"]
-    assert (type(secret), len(secret), str(secret)) == (Veiled, 28, "<secret, 28 long>")
+    assert (type(secret), len(secret), str(secret)) == (VeiledSecret, 28, "<secret, 28 long>")
     assert "Signature" not in body.values["header"]
     with pytest.raises(TypeError):
         secret.reveal()
@@ -202,18 +202,18 @@ def test_of_a_secret_only_the_length_is_known(case: str) -> None:
 def test_every_cut_stands_for_itself(case: str) -> None:
     message, code, role = SHAPES[case]
     for end in range(len(message)):
-        assert template(message[:end], Context(role, code), None) is None
+        assert make_template(message[:end], Context(role, code), None) is None
 
 
 def test_an_answer_beside_its_request() -> None:
     (answer, code, _), asked = SHAPES["an answer"], SHAPES["a send"][0]
     contexts = Context(RESPONSE, code), Context(REQUEST, code)
-    made = template(answer, contexts[0], (asked, contexts[1]))
+    made = make_template(answer, contexts[0], (asked, contexts[1]))
     assert made is not None
     assert made.shape.data == answer + asked
     assert told(made.body.values) == told(ROCKETMQ.values(answer, contexts[0]).values)
     assert told(made.body.request) == told(ROCKETMQ.values(asked, contexts[1]).values)
-    assert template(answer, contexts[0], (asked[:-1], contexts[1])) is None
+    assert make_template(answer, contexts[0], (asked[:-1], contexts[1])) is None
 
 
 @given(st.sampled_from([*SHAPES.values()]), st.data())

@@ -1,0 +1,128 @@
+"""Faults of whole connections: commands that the other side need not know, and keep-alives without an answer.
+
+Facts (PulsarApi.proto, ProtocolVersion and FeatureFlags; Commands.newConnected). The client names the protocol version
+that it speaks, and the broker answers with the smaller of that and its own; both say which features they have.
+tables/guide.json has the commands of which the proto says since which version they are sent, tables/checks.json those
+that want a feature. A broker asks only a client for fresh credentials that can refresh them.
+
+Facts (PulsarHandler). Each side sends a PING when it has heard nothing for the keep-alive interval, 30 s by default. It
+closes the connection when it has heard nothing for another interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment, for_request
+from dissectors.message import Path, Role
+from dissectors.pulsar.checks.sentences import PulsarCheck
+from dissectors.pulsar.commands import BROKER, commands
+from dissectors.pulsar.reports.fields import subscribe_to
+from dissectors.pulsar.tables import table
+from dissectors.slotted import field, make_slotted
+from dissectors.values import number, struct
+
+_SINCE: Mapping[str, int] = table("guide")["since"]
+_FEATURES: Mapping[str, str] = table("checks")["features"]
+_SENT = (Role.REQUEST, Role.ONEWAY, Role.PUSH)
+_FLAGS: list[Path] = [("feature_flags", flag) for flag in sorted(_FEATURES.values())]
+
+
+@make_slotted(frozen=False, eq=False)
+class _VersionAgreement:
+    """agreed: the version; client, broker: their features; named: commands that were named."""
+
+    agreed: int
+    client: Mapping[str, Any]
+    broker: Mapping[str, Any]
+    named: set[str] = field(default_factory=set)
+
+
+class ProtocolVersions(PulsarCheck):
+    """Finds commands that the other side need not understand; each is named once for a connection."""
+
+    def _begin(self) -> None:
+        self.agreements: BoundedTable[int, _VersionAgreement] = BoundedTable()
+
+    def receive_connect(self, event: MessageEvent) -> None:
+        """CONNECT: what the client says of itself."""
+        kept = number(event.values, "protocol_version"), struct(event.values, "feature_flags")
+        self.receive_command(event)
+        self.await_answer(event, kept)
+
+    def receive_connected(self, asked: tuple[int, Mapping[str, Any]], event: MessageEvent) -> None:
+        """Notes which version and features both sides agreed on in CONNECTED."""
+        version, flags = asked
+        agreed = min(version, number(event.values, "protocol_version"))
+        self.agreements[event.stream] = _VersionAgreement(agreed, flags, struct(event.values, "feature_flags"))
+
+    def receive_command(self, event: MessageEvent) -> None:
+        """A command that the other side need not know."""
+        code = event.context.code
+        known = self.agreements.get(event.stream)
+        if known is None or code is None:
+            return
+        name, sender = commands()[code].name, commands()[code].sender
+        if name in known.named:
+            return
+        since, flag = _SINCE.get(name, 0), _FEATURES.get(name)
+        receiver = known.client if sender == BROKER else known.broker
+        if known.agreed < since:
+            known.named.add(name)
+            self.find("newer", command=name, since=since, agreed=known.agreed)
+        elif flag is not None and receiver.get(flag) is not True:
+            known.named.add(name)
+            self.find("unasked", command=name, flag=flag)
+
+    on = (
+        subscribe_to(" ".join(sorted({*_SINCE, *_FEATURES})), receive_command, roles=_SENT)
+        | subscribe_to("CONNECT", receive_connect, "protocol_version", *_FLAGS, roles=(Role.REQUEST,))
+        | subscribe_to("CONNECTED", for_request(receive_connected), "protocol_version", *_FLAGS, roles=(Role.RESPONSE,))
+    )
+
+
+LATE = 10 * SECOND
+"""A third of the interval: an answer is a matter of milliseconds where nothing is wrong."""
+
+
+class PingAnswers(PulsarCheck):
+    """Finds keep-alives that are answered late or never."""
+
+    def _begin(self) -> None:
+        self.since: BoundedTable[int, Moment] = BoundedTable()
+        """By connection when the first PING was sent of those without an answer."""
+
+    def receive_ping(self, event: MessageEvent) -> None:
+        """Notes when the first unanswered PING was sent."""
+        if event.stream not in self.since:
+            self.since[event.stream] = event.moment
+        self.await_answer(event, event.moment)
+
+    def receive_pong(self, asked: Moment, event: MessageEvent) -> None:
+        """Reports a PONG that came late."""
+        self.since.pop(event.stream)
+        took = asked.elapsed_until(event)
+        if took is not None and took > LATE:
+            self.find("late", took=took)
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """A connection that was given up."""
+        waited = self.wait(end)
+        if waited > LATE:
+            self.find("silent", took=waited, who=end.ender)
+
+    def leave_open(self, end: ConnectionEnd) -> None:
+        """One that nobody gave up yet."""
+        waited = self.wait(end)
+        if waited > LATE:
+            self.find("waits", took=waited)
+
+    def wait(self, end: ConnectionEnd) -> int:
+        """Finds for how many ns a PING has had no answer; 0 without one, or if missing bytes may hold the answer."""
+        since = self.since.pop(end.stream)
+        return (since and since.elapsed_until(end)) or 0
+
+    on = subscribe_to("PING", receive_ping, roles=(Role.REQUEST,)) | subscribe_to(
+        "PONG", for_request(receive_pong), roles=(Role.RESPONSE,)
+    )

@@ -1,0 +1,127 @@
+"""What people read beside a node: by its name, by the nodes beside it, or by what is in it.
+
+Facts. JSON bodies name times in milliseconds by what ends in `time` or `timestamp`, whatever class they are of; there
+are hundreds of them. In BATCH_ACK_MESSAGE, an acknowledgement's names are letters (BatchAck): `so` is the first offset,
+`b` the base64 of a bit set, its lowest byte first, of the offsets from there on (BitSet.toByteArray), `pt` and `it` the
+time of the POP and how long it hides. A record of the topic of operations on half messages has their offsets as text
+(TransactionalMessageUtil.OFFSET_SEPARATOR).
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+from dissectors.field import Field
+from dissectors.rocketmq.labels import format_permission
+from dissectors.rocketmq.nested.identifiers import (
+    SCHEDULED,
+    format_default_delay,
+    format_id,
+    format_topic,
+    format_unique_id,
+)
+from dissectors.wire.amounts import duration_text
+from dissectors.wire.texts import printable, runs_text
+from dissectors.wire.times import timestamp
+
+_NUMBER = "json_number"
+_TIME = re.compile(r"(?:time|timestamp)(?:ms|millis)?$|^(?:subVersion|pt)$", re.IGNORECASE)
+_EARLIEST, _LATEST = 1_000_000_000_000, 4_000_000_000_000
+"""Milliseconds since 1970 between 2001 and 2096: what is outside is no time of RocketMQ's."""
+
+_DURATIONS = frozenset({"invisibleTime", "it", "consumeTimeout"})
+_OF_HALF_MESSAGES = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+_OFFSETS = re.compile(rb"(?:[0-9]{1,19},)*[0-9]{1,19},?")
+_MOST = 4096
+"""Characters of base64 that are looked at for bits, and bytes of a record for offsets."""
+
+_BESIDE = 64
+"""Nodes that are looked at for what explains another: an object in JSON may have a million of one name."""
+
+FindBeside = Callable[[str], Any]
+"""The value of a node beside, by name; None where there is none."""
+
+TextFormatter = Callable[[Any, FindBeside], "str | None"]
+
+
+def format_text(node: Field, nodes: list[Field]) -> str | None:
+    """The text for a node among `nodes`; None where its value says all."""
+    spec, value = node.spec, node.value
+    if value is None:
+        return None
+    say = _TEXTS.get(spec.name)
+    if say is not None:
+        return say(value, lambda name: _find_beside(nodes, name))
+    return _format_number(spec.name, value) if spec.type == _NUMBER else None
+
+
+def _find_beside(nodes: Iterable[Field], name: str) -> Any:
+    return next((node.value for node in islice(nodes, _BESIDE) if node.spec.name == name), None)
+
+
+def _format_number(name: str, value: Any) -> str | None:
+    """A number in JSON."""
+    if not isinstance(value, int):
+        return None
+    if _EARLIEST < value < _LATEST and _TIME.search(name):
+        return timestamp(value)
+    return duration_text(value) if name in _DURATIONS and 0 < value < _EARLIEST else None
+
+
+def _format_topic(value: Any, _: FindBeside) -> str | None:
+    return format_topic(value)
+
+
+def _format_message_id(value: Any, _: FindBeside) -> str | None:
+    return format_id(value) if isinstance(value, str) else None
+
+
+def _format_unique(value: Any, _: FindBeside) -> str | None:
+    return format_unique_id(value) if isinstance(value, str) else None
+
+
+def _format_permission(value: Any, _: FindBeside) -> str | None:
+    return format_permission(value) if isinstance(value, int) else None
+
+
+def _format_queue(value: Any, beside: FindBeside) -> str | None:
+    """Queues of what waits are levels."""
+    if not isinstance(value, int) or value < 0 or beside("topic") not in SCHEDULED:
+        return None
+    return f"delay level {value + 1}, {format_default_delay(value + 1)}"
+
+
+def _format_acknowledged(value: Any, beside: FindBeside) -> str | None:
+    """The offsets of a bit set."""
+    first = beside("so")
+    if not isinstance(first, int) or not isinstance(value, str) or len(value) > _MOST:
+        return None
+    try:
+        data = b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    said, many = runs_text(f"{int.from_bytes(data, 'little'):b}"[::-1], first)
+    return f"{'offsets' if many else 'offset'} {said}" if said else None
+
+
+def _format_body(value: Any, beside: FindBeside) -> str | None:
+    is_short = isinstance(value, bytes) and len(value) <= _MOST
+    if is_short and beside("topic") == _OF_HALF_MESSAGES and _OFFSETS.fullmatch(value):
+        return f"done with the half messages at {value.decode().rstrip(',').replace(',', ', ')}"
+    return printable(value)
+
+
+_TEXTS: Mapping[str, TextFormatter] = {
+    **dict.fromkeys(("topic", "topicName", "originTopic", "defaultTopic", "t"), _format_topic),
+    **dict.fromkeys(("msgId", "offsetMsgId", "originMsgId", "messageId"), _format_message_id),
+    **dict.fromkeys(("transactionId", "batchUniqId"), _format_unique),
+    **dict.fromkeys(("body", "bodyUncompressed"), _format_body),
+    "perm": _format_permission,
+    "queueId": _format_queue,
+    "b": _format_acknowledged,
+}
