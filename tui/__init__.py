@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tui.inputs import LiveCapture, StartOptions
 
 FRAMES = "250"
-"""How often in a second Textual may paint. Its 60 have a key wait for up to 17 ms until anybody looks at it."""
+"""Textual's limit of frames in a second. With its default of 60, the effect of a key would wait for up to 17 ms."""
 
 
 def run(session: Session, opened: StartOptions, live: LiveCapture | None = None) -> None:

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
 STOP_TIMEOUT = 0.3
-"""Seconds that the end waits for the reader."""
+"""Seconds that the end of the program waits for the loader."""
 
 SWITCH_INTERVAL = 0.001
-"""Seconds that a thread may compute while another waits; Python's own five milliseconds can be felt in a key."""
+"""Seconds that a thread may compute while another waits; Python's default of five milliseconds is noticeable."""
 
 GC_THRESHOLDS = (100_000, 50, 50)
-"""Objects more, and smaller searches, between two searches for cycles."""
+"""Thresholds of Python's cycle collector; the first one is in objects."""
 
 
 class TuiApp(CrashGuard, App[Exception]):

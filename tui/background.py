@@ -124,4 +124,4 @@ class PendingTasks:
 
 
 PENDING_TASKS = PendingTasks()
-"""Of all threads of the program: a page's as well as the main screen's."""
+"""The pending tasks of all workers: those of pages as well as those of the main screen."""

@@ -16,10 +16,10 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 
 TOO_MANY, WITHIN = 3, 10.0
-"""So many defects in so many seconds end the program."""
+"""The number of defects, and the seconds within which they end the program."""
 
 SURVIVABLE_CALLERS = frozenset({"_tick", "_flush_next_callbacks", "_refresh_layout", "_display"})
-"""Textual's functions that catch what is raised below them and go on afterwards: timers, what is called soon, paint."""
+"""Textual's functions that catch exceptions and go on: timers, deferred calls, painting."""
 
 _BEGINNING = (Compose, Mount)
 

@@ -162,10 +162,10 @@ def _find_unanswered(session: Session, rows: Ints) -> Ints:
 RowPortion: TypeAlias = "range | Ints"
 
 PORTION_SECONDS = 0.2
-"""Seconds that a portion should take."""
+"""The seconds that a portion should take."""
 
 FIRST_PORTION, FIRST_COLUMN_PORTION, LARGEST_PORTION = 256, 1 << 18, 1 << 20
-"""Rows of the first portion, where messages are read, and where they are not; and of the largest."""
+"""Rows of the first portion if bodies are read, and if not; and of the largest portion."""
 
 _NONE: Ints = np.zeros(0, np.int64)
 

@@ -39,10 +39,10 @@ from analyzer.session import Session
 from tui.background import PENDING_TASKS
 
 EVICTION_SHARE = 0.8
-"""The share of the memory that tables may hold at which rows begin to leave."""
+"""The share of the memory limit at which eviction begins."""
 
 EVICTION_TIMEOUT = 60.0
-"""Seconds that rows whose file is gone may stay for somebody who is reading a page."""
+"""Seconds that rows without a file may stay for an open page."""
 
 
 class Growth(NamedTuple):
@@ -68,7 +68,7 @@ class ReadingEnd(NamedTuple):
 
 
 ProgressCallback = Callable[[Growth | ReadingEnd], object]
-"""Is called in the reader's thread."""
+"""Called in the loader's thread."""
 
 
 class Loader(threading.Thread):

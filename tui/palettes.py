@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 StyleWords = Mapping[str, str]
 
 OVERLAYS = ("cursor", "cursor-off", "byte")
-"""Styles that are laid over others, whose colours stay where these have none."""
+"""Styles that are laid over others; where they have no colour, the others' colours stay."""
 
 DARK: StyleWords = {
     "": "#c8ccd4 on #15171e",
@@ -152,7 +152,7 @@ TERMINAL: StyleWords = {
 }
 
 ATTRIBUTES = ("bold", "reverse", "underline")
-"""What tells without a colour what colours tell elsewhere."""
+"""The attributes that replace colours."""
 
 
 def _strip_colours(words: str) -> str:
@@ -175,7 +175,7 @@ ANSI_COLOURS: Mapping[str, Sequence[str]] = {
         *("#cfcfcf", "#ffc8c8", "#b5ffb5", "#fff09a", "#c0daff", "#eed3ff", "#b3f1ff", "#ffffff"),
     ),
 }
-"""The sixteen colours of palettes that have their own, in the order of ANSI; the others take the terminal's."""
+"""The sixteen colours of palettes that have their own, in ANSI's order; other palettes use the terminal's."""
 
 PALETTES: Mapping[str, StyleWords] = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "terminal": TERMINAL}
 """The palettes by name."""

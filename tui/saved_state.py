@@ -18,13 +18,13 @@ from typing import TypeVar, overload
 FOLDER, NAME = "wireanalyze", "tui.json"
 
 ENTRIES, LONGEST_TEXT = 1000, 4096
-"""Of a list or a table so many entries are kept; longer texts, in characters, are not."""
+"""The entries of a list or table that are kept, and the characters of the longest text."""
 
 LARGEST_FILE = 1 << 20
-"""Bytes of the file. Of what would be more, the largest is left out; what somebody else made larger is not read."""
+"""The bytes of the file at most: save() drops the largest values, and a larger file is not read."""
 
 LARGEST_NUMBER = 1 << 53
-"""Numbers are less than that on both sides of 0, where every whole one is a float."""
+"""Absolute values of numbers are below that, so that every integer is exact as a float."""
 
 SavedValue = bool | int | float | str | list[str] | dict[str, float]
 _One = TypeVar("_One", bool, int, float, str)

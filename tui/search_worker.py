@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from analyzer.query.search import Sought
 
 FILTER_SIGN, BYTES_SIGNS = "=", ("0x", "0X", '"', "'")
-"""How what is sought begins, if it is not a text."""
+"""The signs that begin a filter, and bytes."""
 
 LIST_KEYS = ("operation", "client")
-"""Keys of a row that a text is sought in, too: a person reads them in the list, and they are not in the body."""
+"""Keys of the list that a text is searched in besides the body."""
 
 PROGRESS_INTERVAL = 0.2
-"""Seconds between two words about how far a search has come."""
+"""Seconds between two reports of progress."""
 
 
 class Search:

@@ -39,13 +39,13 @@ KEYBOARD, SCREEN = 0, 2
 """The descriptors that Textual reads and writes."""
 
 TITLE_LINES, FOOTER_LINES, SCROLL_BAR = 1, 2, 1
-"""Lines above the panes and below them, and cells of a pane's scroll bar."""
+"""The lines above and below the panes, and the cells of a pane's scroll bar."""
 
 ROWS_TIMEOUT = 0.2
-"""Seconds that rows are waited for."""
+"""Seconds that the splash waits for rows."""
 
 ENTER_SCREEN, LEAVE_SCREEN = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
-"""To the other screen, without a cursor; and back."""
+"""The escape sequences for the alternate screen without a cursor, and back."""
 
 LINE_MODE = termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN
 OTHER_DRIVER = "TEXTUAL_DRIVER"

@@ -17,14 +17,14 @@ from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
 CHUNK = 4096
-"""Bytes that are read at one time."""
+"""The bytes that are read at once."""
 
 TICK = 0.1
-"""Seconds after which an Escape that nothing follows is one."""
+"""Seconds after which a single Escape counts as the key."""
 
 
 START, END = "\x1b[200~", "\x1b[201~"
-"""What a terminal puts around a paste."""
+"""The escape sequences around a paste."""
 
 ESCAPE, REPLACEMENT = "\x1b", "\N{REPLACEMENT CHARACTER}"
 
@@ -35,7 +35,7 @@ class PasteFilter:
     def __init__(self) -> None:
         self._is_inside = False
         self._rest = ""
-        """Outside, the last of what was given; inside, what may be the beginning of the end, and was not."""
+        """The end of the last piece, which may be the beginning of START or END."""
 
     def filter_text(self, text: str) -> str:
         """Returns the next piece, filtered."""

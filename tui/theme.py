@@ -79,10 +79,10 @@ _CHOICES: Mapping[str, _PaletteChoice] = {
 CHOICES = ("auto", *_CHOICES)
 
 THEMES = [choice.theme for choice in _CHOICES.values()]
-"""Of Textual, for its own widgets."""
+"""Textual's themes, for its own widgets."""
 
 TITLES = {name: choice.title for name, choice in _CHOICES.items()}
-"""What a palette is, for people."""
+"""The names of palettes for people."""
 
 
 class Palette:

@@ -135,7 +135,7 @@ class SpoolFeeder:
 
     def unpack(self, compression: str) -> None:
         """Decompresses all bytes from now on."""
-        from analyzer.capture.unpack import Unpacker  # four codecs, which a plain capture does not need
+        from analyzer.capture.unpack import Unpacker  # lazy: it imports four codecs, which few captures need
 
         self._info.compression = compression
         self._unpacker = Unpacker(compression)
@@ -149,7 +149,7 @@ class SpoolFeeder:
                 break
             self._take_some()
             if until is None and self.spool.size() > before:
-                # Who writes a lot at once has more; what is packed may stand for a lot.
+                # A writer of many bytes mostly has more; compressed bytes may stand for many.
                 much = self.spool.size() - before >= MUCH or self._unpacker is not None
                 until = (time.monotonic() if much else self._given) + LITTLE_COLLECT
         self._amount = min(self._amount * 2, LARGEST_FILL)

@@ -58,7 +58,7 @@ class FlowTable:
                 wider = np.zeros((2, 2 * len(self)), np.uint64)
                 wider[:, :known] = self._sides[:, :known]
                 self._sides = wider
-            # Backwards, so that the first packet of a flow is the last to be assigned.
+            # In reverse order, so that the first packet of a flow is assigned last.
             new = np.flatnonzero(flow >= known)[::-1]
             self._sides[0, flow[new]] = source[new]
             self._sides[1, flow[new]] = destination[new]
@@ -84,7 +84,7 @@ class FlowTable:
 
     def endpoint(self, flow: int, side: int) -> str:
         """Returns an endpoint as text: `10.0.0.1:9092`, `[::1]:2181`."""
-        import socket  # a list of numbers alone never prints an address
+        import socket  # lazy: few commands print an address
 
         address = self.address(flow, side)
         if len(address) == 4:
@@ -104,7 +104,7 @@ class PairTable:
         self.count = 0
         self.first, self.second = np.zeros(CHUNK, np.uint64), np.zeros(CHUNK, np.uint64)
         self._slots = np.full(4 * CHUNK, -1, np.int32)
-        # Nobody who writes a capture can know which keys collide.
+        # The random seed keeps the author of a capture from choosing keys that collide.
         self._seed = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
 
     @property
@@ -157,7 +157,7 @@ class PairTable:
         """Looks at one slot for each undecided row; returns the rows that go on, and their next slots."""
         empty = np.flatnonzero(self._slots[slot] < 0)
         if len(empty):
-            # Of equal slots the last assignment stays: backwards, that is the first row.
+            # Of equal slots the last assignment stays, which in reverse order is that of the first row.
             self._slots[slot[empty[::-1]]] = rows[empty[::-1]]
             winners = empty[self._slots[slot[empty]] == rows[empty]]
             numbers = np.arange(self.count, self.count + len(winners), dtype=np.int32)

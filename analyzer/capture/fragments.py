@@ -98,7 +98,7 @@ class DatagramReassembler:
         return None
 
     def _evict(self) -> None:
-        # By size alone: who is too old is found out when another piece of it comes, in whatever order pieces are read.
+        # By size only. The age is checked when another fragment comes, so the order of reading does not matter.
         while self._held > self._most:
             self._drop(next(iter(self._open)))
 

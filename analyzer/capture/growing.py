@@ -109,7 +109,7 @@ class GrowingFile(PositionedFile):
         self._held, self._path, self._resting = (0, b""), None, None
 
     def _find_size(self) -> int:
-        # Nothing is written to what rests.
+        # No program writes to a released file.
         return super()._find_size() if self._resting is None else self._resting.st_size
 
     def _read_available(self, position: int, length: int) -> bytes:

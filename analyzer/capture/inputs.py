@@ -44,7 +44,7 @@ class CaptureInput:
     """Reads one capture file, pipe (`-` or a FIFO) or growing file.
 
     A file is recognised at once, and raises CaptureError here; a pipe or a growing file is recognised when it is read.
-    `stretch`: reads only this part of a file (all of a compressed one), without mapping it. `called`: its name, if that
+    `part`: reads only this part of a file (all of a compressed one), without mapping it. `called`: its name, if that
     is not its path. `written`: the file is being written, and is open already.
     """
 
@@ -58,7 +58,7 @@ class CaptureInput:
         block: int,
         stop: threading.Event,
         spool_limit: int = SPOOL_LIMIT,
-        stretch: CaptureRange | None = None,
+        part: CaptureRange | None = None,
         called: str | None = None,
         written: FollowedFile | None = None,
     ) -> None:
@@ -82,16 +82,16 @@ class CaptureInput:
             self.source = growing = GrowingFile(descriptor)
             self._feed = GrowthFeeder(growing, stop)
         elif regular and not recognise_compression(os.pread(descriptor, 6, 0)):
-            self.source = MappedFile(descriptor) if stretch is None else PositionedFile(descriptor, stretch.end)
+            self.source = MappedFile(descriptor) if part is None else PositionedFile(descriptor, part.end)
             self._feed = CompleteFeeder()
         else:
             self._inflow = self._feed = SpoolFeeder(descriptor, self.info, findings, stop, spool_limit)
             self.source = self._inflow.spool
         self.info.file = self._id = store.add(self.source)
         if regular and not follow:
-            hopper = self._recognise()
-            if stretch is not None and stretch.begin is not None:
-                hopper.restore_state(stretch.begin)
+            scanner = self._recognise()
+            if part is not None and part.begin is not None:
+                scanner.restore_state(part.begin)
 
     @property
     def scanner(self) -> RecordScanner:
@@ -110,15 +110,15 @@ class CaptureInput:
 
     def blocks(self) -> Iterator[RecordBlock]:
         """Yields blocks of records as their bytes come. Raises CaptureError if a pipe holds no capture."""
-        hopper = self._recognise()
+        scanner = self._recognise()
         while True:
-            block = hopper.read_block()
+            block = scanner.read_block()
             if block is not None:
                 yield block
-            elif hopper.is_damaged or not self._feed.fill():
+            elif scanner.is_damaged or not self._feed.fill():
                 break
         if self._feed.final:
-            hopper.finish()
+            scanner.finish()
 
     def reread(self) -> Iterator[RecordBlock]:
         """Yields the records of blocks() again, as far as they were read and not released."""
@@ -126,14 +126,14 @@ class CaptureInput:
             return
         info = CaptureInfo(self.info.path)
         if not (head := bytes(self.source.window(0, SHORTEST_SECTION))):
-            return  # closed meanwhile
-        hopper = self._make(head, info, [])
-        # A pipe may have brought more behind the damage that ended the reading.
+            return  # it was closed meanwhile
+        scanner = self._make(head, info, [])
+        # A pipe may have brought more bytes behind the damage that ended the reading.
         left = self.info.packets - self.released
         if self._begin is not None:
-            hopper.restore_state(self._begin)
-        while left > 0 and (block := hopper.read_block()) is not None:
-            yield block.take(slice(left))
+            scanner.restore_state(self._begin)
+        while left > 0 and (block := scanner.read_block()) is not None:
+            yield block[:left]
             left -= len(block)
 
     def _recognise(self) -> RecordScanner:
@@ -162,7 +162,7 @@ class CaptureInput:
         if head[:4] == PCAPNG_MAGIC and (head[8:12] in BYTE_ORDERS or len(head) < 12):
             if len(head) < SHORTEST_SECTION:
                 raise CaptureError(f"{path} ends within its pcapng section header, at byte {len(head)}: copy it again")
-            from analyzer.capture.pcapng import PcapngScanner  # four modules that a pcap file does not need
+            from analyzer.capture.pcapng import PcapngScanner  # lazy: a pcap file does not need it
 
             return PcapngScanner(self.source, self._id, info, findings, self._block)
         raise CaptureError(f"{path} is not a capture{explain_foreign_file(bytes(self.source.window(0, FOREIGN_HEAD)))}")

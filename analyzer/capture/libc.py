@@ -58,7 +58,7 @@ def punch_hole(descriptor: int, begin: int, end: int) -> bool:
         except OSError:
             return False
         return True
-    import ctypes  # who reads no endless pipe does without
+    import ctypes  # lazy: only endless pipes need it
 
     call = getattr(load_libc(), "fallocate64", None) or getattr(load_libc(), "fallocate", None)
     if call is None:

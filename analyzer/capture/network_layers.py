@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from analyzer.capture.flows import U64, FlowTable
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
+from analyzer.columns.arrays import ArrayRows
 from dissectors.slotted import slotted
 
 IPV4, IPV6 = 4, 6
@@ -49,7 +50,7 @@ def find_network_layers(store: Store, records: RecordBlock) -> tuple[NDArray[np.
     position, kind = np.zeros(len(records), np.int64), np.zeros(len(records), np.int8)
     for link in np.unique(records.link).tolist():
         rows = np.flatnonzero(records.link == link)
-        position[rows], kind[rows] = _find_in_one_link(store, link, records.take(rows))
+        position[rows], kind[rows] = _find_in_one_link(store, link, records[rows])
     return position, kind
 
 
@@ -121,7 +122,7 @@ MOST_EXTENSIONS = 32
 
 
 @slotted(frozen=False)
-class HeaderLayer:
+class HeaderLayer(ArrayRows):
     """Holds headers to be read next: row of the packet in its chunk, location, bytes captured and on the wire."""
 
     row: NDArray[np.int64]
@@ -129,27 +130,14 @@ class HeaderLayer:
     captured: NDArray[np.int64]
     wire: NDArray[np.int64]
 
-    def __len__(self) -> int:
-        return len(self.row)
-
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> HeaderLayer:
-        """Returns some of the rows."""
-        return HeaderLayer(*(getattr(self, name)[rows] for name in HeaderLayer.__annotations__))
-
     def skip(self, header: NDArray[np.int64] | int, length: NDArray[np.int64]) -> HeaderLayer:
         """Returns the layer behind a header, `length` bytes on the wire."""
         captured = np.minimum(self.captured - header, length)
         return HeaderLayer(self.row, self.at + header, captured, length)
 
 
-def concatenate_layers(layers: list[HeaderLayer]) -> HeaderLayer:
-    """Returns the rows of several layers."""
-    names = HeaderLayer.__annotations__
-    return HeaderLayer(*(np.concatenate([getattr(layer, name) for layer in layers]) for name in names))
-
-
 @slotted(frozen=False)
-class IpPayloads:
+class IpPayloads(ArrayRows):
     """Holds what the packets of one IP version carry: `protocol` of the bytes in `layer`, and two address codes.
 
     `network` is the location of the IP header. `fragment` is the offset in bytes, -1 for an unfragmented packet; `more`
@@ -165,14 +153,6 @@ class IpPayloads:
     more: NDArray[np.bool_]
     ident: NDArray[np.int64]
     sound: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.layer)
-
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> IpPayloads:
-        """Returns some of the rows."""
-        rest = (getattr(self, name)[rows] for name in list(IpPayloads.__annotations__)[1:])
-        return IpPayloads(self.layer.take(rows), *rest)
 
 
 def read_ipv4(store: Store, flows: FlowTable, layer: HeaderLayer) -> IpPayloads:

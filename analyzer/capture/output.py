@@ -87,7 +87,7 @@ class Output:
 def _copy_part(source: int, target: int, begin: int, size: int) -> int:
     """Copies bytes of a file from `begin` on to the current position of another; returns how many."""
     if sys.platform == "linux":
-        with suppress(OSError):  # between other file systems, or to a pipe; what is full is told below
+        with suppress(OSError):  # other file systems and pipes take the copy below
             return os.copy_file_range(source, target, size, begin)
     data = os.pread(source, min(size, BUFFER), begin)
     return os.write(target, data) if data else 0
@@ -160,7 +160,7 @@ def create_file(path: str, *, force: bool = False) -> Iterator[Output]:
             yield output
             output.finish()
         return
-    target = os.path.realpath(path)  # through a link: what it names is replaced, not the link
+    target = os.path.realpath(path)  # a symbolic link stays, and its target is replaced
     hidden = _make_hidden_name(target)
     try:
         with _open_for_writing(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path) as file:
@@ -183,7 +183,7 @@ def _open_for_writing(path: str, flags: int, called: str | None = None) -> Itera
     try:
         yield file
     finally:
-        with suppress(OSError):  # what was finished is empty here, and what failed has been told
+        with suppress(OSError):  # a finished file has no buffer left, and a failure was reported
             file.close()
 
 
@@ -206,7 +206,7 @@ def _link(hidden: str, target: str) -> None:
     except FileExistsError:
         raise
     except OSError:
-        # A file system without links: look, then rename.
+        # The file system has no hard links.
         if os.path.lexists(target):
             raise FileExistsError from None
         os.rename(hidden, target)
@@ -272,7 +272,7 @@ def _parent_folder(path: str) -> str:
 
 
 def _sync_folder(folder: str) -> None:
-    with suppress(OSError):  # a file system that cannot do it for folders
+    with suppress(OSError):  # some file systems cannot sync folders
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)

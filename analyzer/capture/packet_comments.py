@@ -29,15 +29,15 @@ class PacketComments(ColumnTable):
     def __init__(self, store: Store, files: Sequence[CaptureInfo]) -> None:
         super().__init__()
         self._store = store
-        self._telling = [_Telling(info) for info in files]
+        self._files = [_FileProgress(info) for info in files]
 
     def restrict_to(self, info: CaptureInfo) -> None:
         """Makes the next records those of one more file alone."""
-        self._telling = [_Telling(info)]
+        self._files = [_FileProgress(info)]
 
     def number_comments(self, records: RecordBlock, before: int) -> None:
         """Adds the comments on the next records of the timeline, which follow `before` others."""
-        parts = [_of_file(each, records) for each in self._telling if each.placed < len(each.info.comments)]
+        parts = [_of_file(each, records) for each in self._files if each.placed < len(each.info.comments)]
         if not parts:
             return
         rows, at, length = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -56,19 +56,19 @@ class PacketComments(ColumnTable):
 
 
 @slotted(frozen=False)
-class _Telling:
+class _FileProgress:
     """Counts the comments of one file that have been placed."""
 
     info: CaptureInfo
     placed: int = 0
 
 
-def _of_file(telling: _Telling, records: RecordBlock) -> tuple[NDArray[np.int64], ...]:
+def _of_file(progress: _FileProgress, records: RecordBlock) -> tuple[NDArray[np.int64], ...]:
     """Returns the row in `records`, the location and the length of the comments that are placed now."""
-    told, first = telling.info.comments, telling.placed
-    record = told.column("record")
+    comments, first = progress.info.comments, progress.placed
+    record = comments.column("record")
     mine = np.flatnonzero(records.at >> SHIFT == record[first] >> SHIFT)
     last = records.at[mine[-1]] if len(mine) else -1
-    stop = telling.placed = int(np.searchsorted(record, last, "right")) if len(mine) else first
+    stop = progress.placed = int(np.searchsorted(record, last, "right")) if len(mine) else first
     rows = mine[np.searchsorted(records.at[mine], record[first:stop])]
-    return rows, told.column("at")[first:stop], told.column("length")[first:stop]
+    return rows, comments.column("at")[first:stop], comments.column("length")[first:stop]

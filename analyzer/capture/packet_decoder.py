@@ -80,10 +80,10 @@ class PacketDecoder:
         parts = [
             part
             for start in range(0, len(records), CHUNK)
-            for part in self._decode_chunk(records.take(slice(start, start + CHUNK)), start)
+            for part in self._decode_chunk(records[start : start + CHUNK], start)
         ]
         self.counts.incomplete = self._reassembler.unfinished
-        return tcp_segments.concatenate_segments(parts)
+        return tcp_segments.order_segments(parts)
 
     def _decode_chunk(self, records: RecordBlock, base: int) -> list[tcp_segments.TcpSegments]:
         chunk = DecodingChunk(records, np.zeros(len(records), np.int8), [], [])
@@ -94,7 +94,7 @@ class PacketDecoder:
             chunk.parts.append(segments)
             rows = np.flatnonzero(~usual)
         if len(rows):
-            self._decode_scalar(records if len(rows) == len(records) else records.take(rows), rows, chunk)
+            self._decode_scalar(records if len(rows) == len(records) else records[rows], rows, chunk)
         self._count(records, chunk.fate)
         for part in chunk.parts:
             part.row += base
@@ -108,10 +108,10 @@ class PacketDecoder:
         for version in (network_layers.IPV4, network_layers.IPV6):
             those = kind == version
             if bool(those.any()):
-                self._decode_network(version, network if bool(those.all()) else network.take(those), chunk)
+                self._decode_network(version, network if bool(those.all()) else network[those], chunk)
         chunk.fate[rows[kind == network_layers.UNREADABLE]] = PacketFate.UNREADABLE
         for row in np.flatnonzero(kind == network_layers.ODD).tolist():
-            self._unwrap(frames.take(np.array([row])), int(records.link[row]), chunk)
+            self._unwrap(frames[np.array([row])], int(records.link[row]), chunk)
         for _ in range(ROUNDS):
             if not chunk.found:
                 break
@@ -119,23 +119,23 @@ class PacketDecoder:
 
     def _decode_inner(self, chunk: DecodingChunk) -> None:
         """Decodes the packets that came out of packets."""
-        layer, chunk.found = network_layers.concatenate_layers(chunk.found), []
+        layer, chunk.found = network_layers.HeaderLayer.concatenate(chunk.found), []
         versions = self._store.gather(layer.at, 1)[:, 0] >> 4
         for version in (network_layers.IPV4, network_layers.IPV6):
             if bool((versions == version).any()):
-                self._decode_network(version, layer.take(versions == version), chunk)
+                self._decode_network(version, layer[versions == version], chunk)
 
     def _decode_network(self, version: int, layer: HeaderLayer, chunk: DecodingChunk) -> None:
         read = network_layers.read_ipv4 if version == network_layers.IPV4 else network_layers.read_ipv6
         inside = read(self._store, self._flows, layer)
         plain = inside.sound & (inside.protocol == network_layers.TCP) & (inside.fragment < 0)
         if not bool(plain.all()):
-            self._handle_others(version, inside.take(~plain), chunk)
-            inside = inside.take(plain)
+            self._handle_others(version, inside[~plain], chunk)
+            inside = inside[plain]
         segments, sound = tcp_segments.read_segments(self._store, inside)
         if not bool(sound.all()):
             chunk.fate[segments.row[~sound]] = PacketFate.UNREADABLE
-            segments = segments.take(sound)
+            segments = segments[sound]
         chunk.fate[segments.row] = PacketFate.SEGMENT
         chunk.parts.append(segments)
 
@@ -146,7 +146,7 @@ class PacketDecoder:
             self._add_fragment(version, inside, row, chunk)
         tunnels = inside.sound & network_layers.find_tunnels(self._store, inside)
         for row in np.flatnonzero(tunnels).tolist():
-            layer = inside.layer.take(np.array([row]))
+            layer = inside.layer[np.array([row])]
             head = layer.at - inside.network[row]
             self._unwrap(
                 HeaderLayer(layer.row, layer.at - head, layer.captured + head, layer.wire + head), RAW_IP, chunk
@@ -176,7 +176,7 @@ class PacketDecoder:
             self._store.read_bytes(at, size),
         )
         if self._trace is not None:
-            # Packets are counted when their chunk has been read.
+            # `counts.packets` grows when the chunk is finished.
             self._trace.append(FoundFragment(key, self.counts.packets + packet + 1, whole is not None))
         if whole is not None:
             self.counts.reassembled += 1

@@ -28,6 +28,7 @@ from analyzer.capture.sources import SelfClosing
 from analyzer.capture.store import Store
 from analyzer.capture.succession import FileSuccession, SuccessionFile
 from analyzer.capture.timeline import merge_captures
+from analyzer.columns.arrays import ArrayRows
 from analyzer.errors import CaptureError
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import slotted
@@ -44,7 +45,7 @@ MARKED, MOST_MARKS = 1 << 14, 1 << 12
 
 
 @slotted(frozen=False)
-class PacketBlock:
+class PacketBlock(ArrayRows):
     """Holds TCP packets in order of the timeline, as equally long columns.
 
     number: from 1, over all packets of the timeline, TCP or not. time: ns since 1970. flow: see FlowTable; direction: 0
@@ -62,9 +63,6 @@ class PacketBlock:
     at: NDArray[np.int64]
     length: NDArray[np.int32]
     captured: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.number)
 
 
 class PacketSource(Protocol):

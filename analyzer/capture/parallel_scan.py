@@ -101,7 +101,7 @@ def _walk(lengths: NDArray[np.uint32], shortest: int, added: int, begins: Ints) 
         count[one] += len(positions)
     missed = np.flatnonzero(landed != end)
     found = np.append(_in_order(parts, count), begins[-1])
-    # The last record of a lane that misses is sound, where it leads to may be behind the window.
+    # The last record of a lane that misses is sound, but its end may lie behind the window.
     return found[: int(count[: missed[0] + 1].sum())] if len(missed) else found
 
 

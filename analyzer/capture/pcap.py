@@ -56,7 +56,7 @@ class PcapScanner(RecordScanner):
         header = bytes(source.window(0, HEADER))
         self._layout = layout = LAYOUTS[header[:4]]
         snaplen, link = struct.unpack_from(layout.order + "II", header, 16)
-        # The upper bits tell how long a frame check sequence is; IP's own lengths leave it out anyway.
+        # The upper bits have the length of a frame check sequence, which IP's lengths do not include.
         self._link = link & 0xFFFF
         self._usual = max(snaplen, USUAL_SNAPLEN)
         self._dtype = np.dtype([(name, layout.order + "u4") for name in ("seconds", "ticks", "captured", "original")])
@@ -85,7 +85,7 @@ class PcapScanner(RecordScanner):
             first = int(absurd[0])
             position, claimed = int(starts[first]), int(block.captured[first])
             self.damage(self.position + position, f"a record claims {claimed:,} bytes, more than any packet has")
-            block = block.take(slice(first))
+            block = block[:first]
         self.position += position
         self._hopped += len(block)
         return block if len(starts) else None
@@ -95,7 +95,7 @@ class PcapScanner(RecordScanner):
         starts, position = self._scan_one_by_one(window, 0, min(room, parallel_scan.PROBE))
         if len(starts) == parallel_scan.PROBE < room:
             usual = (self.position + position) // (self._hopped + len(starts))
-            # No further than the room lasts, by what is usual: the rest would be hopped over again.
+            # By the average length, the scan stops where the room ends.
             stop = min(len(window) - 11, position + room * usual)
             lengths = np.ndarray((max(stop, 0),), self._layout.order + "u4", window, 8, (1,))
             guess = self._guess(window, starts[-1])
@@ -119,7 +119,7 @@ class PcapScanner(RecordScanner):
                 append(position)
                 position += captured + header
         except struct.error:
-            # An absurd length leads out of the window, too: _scan looks at it.
+            # An absurd length also leads out of the window; _scan checks it.
             pass
         return starts, position
 

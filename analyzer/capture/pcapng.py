@@ -46,7 +46,7 @@ SHORT_WINDOW = 1 << 16
 WORTH_A_LOOK = 4096
 """Packets that make up for the cost of any window."""
 PACKETS = {OBSOLETE, SIMPLE, ENHANCED}
-TOLD = {SECTION, INTERFACE, NAMES, STATISTICS}
+DESCRIPTIONS = {SECTION, INTERFACE, NAMES, STATISTICS}
 SHORTEST_STATISTICS = 24
 ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 
@@ -78,7 +78,7 @@ class PcapngScanner(RecordScanner):
         if window is None:
             return None
         starts, position = self._scan_run(window, room)
-        # A run that ends early looked at too much: with a section a packet, that would cost the square.
+        # A short run wasted most of its window: with a section for each packet, that would take quadratic time.
         worth = position * 2 > len(window) or len(starts) >= WORTH_A_LOOK
         self._look = min(self._look * 2, WINDOW) if worth else SHORT_WINDOW
         if len(starts):
@@ -122,7 +122,7 @@ class PcapngScanner(RecordScanner):
         )
         if len(starts) == parallel_scan.PROBE < room:
             usual = (self.position + position) // (self._packets + len(starts))
-            # No further than the room lasts, by what is usual.
+            # By the average length, the scan stops where the room ends.
             fast = self._scan_parallel(window[: position + room * usual], position, usual)[: room - len(starts) + 1]
             if len(fast) > 1:
                 return np.concatenate((starts, fast[:-1])), int(fast[-1])
@@ -148,7 +148,7 @@ class PcapngScanner(RecordScanner):
             return -1
 
         found = parallel_scan.scan_records(lengths, 12, 0, position, usual, guess)
-        # The plain loop looks at each block: what is no packet, or has an odd length, is left to it.
+        # The scalar loop checks each block; blocks without packets or with odd lengths are left to it.
         heads = gather_rows(window, found, 8).view(order + "u4")
         plain = (heads[:, 0] == ENHANCED) & (heads[:, 1] & 3 == 0) & (heads[:, 1] >= SHORTEST[ENHANCED])
         return found if bool(plain.all()) else found[: int(np.argmin(plain)) + 1]
@@ -160,12 +160,12 @@ class PcapngScanner(RecordScanner):
         starts: list[int] = []
         append, end, word = starts.append, len(words), position // 4
         try:
-            # The bound also ends a walk over blocks of length 0.
+            # The bound also ends a loop over blocks of length 0.
             for _ in range(room):
                 kind, length = words[word], words[word + 1]
                 if kind == ENHANCED or kind in PACKETS:
                     append(word * 4)
-                elif kind in TOLD or length & 3 or not 12 <= length <= (end - word) * 4:
+                elif kind in DESCRIPTIONS or length & 3 or not 12 <= length <= (end - word) * 4:
                     break
                 word += length >> 2
         except IndexError:
@@ -184,9 +184,9 @@ class PcapngScanner(RecordScanner):
         if kind == SECTION:
             order = ORDERS.get(bytes(block[8:12]), order)
         (length,) = struct.unpack_from(order + "I", block, 4)
-        if kind not in TOLD or length & 3 or not SHORTEST.get(kind, 12) <= length <= len(block):
+        if kind not in DESCRIPTIONS or length & 3 or not SHORTEST.get(kind, 12) <= length <= len(block):
             return 0
-        if kind == STATISTICS:  # nothing depends on it, so a broken one is passed over
+        if kind == STATISTICS:  # nothing depends on it, so a broken block is skipped
             if length >= SHORTEST_STATISTICS:
                 self._section.read_statistics(bytes(block[: length - 4]))
             return length
@@ -211,14 +211,14 @@ class PcapngScanner(RecordScanner):
         good = count_sound(window, heads, section.order)
         if good < len(heads):
             position = int(starts[good])
-            heads = heads.take(slice(good))
+            heads = heads[:good]
         if not good:
-            # The first of a run has passed _read_window(): so findings do not depend on where blocks are cut.
+            # The first block of a run has passed _read_window(), so findings do not depend on the division into blocks.
             self.damage(self.position + position, "the lengths of a packet block contradict each other")
         known = heads.interface < len(section)
         if not bool(known.all()):
             self._say_undefined(int(starts[int(np.argmin(known))]))
-            heads = heads.take(known)
+            heads = heads[known]
         self._keep_comments(find_comments(window, heads, section.order), heads)
         time, link = section.times_and_links(heads.interface, heads.ticks)
         if bool(heads.simple.any()):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from analyzer.capture import pcapng_format
 from analyzer.capture.pcapng_format import COMMENT
 from analyzer.capture.records import CaptureInfo, CaptureInterface, InterfaceStatistics
 from analyzer.capture.sources import gather_rows
+from analyzer.columns.arrays import ArrayRows
+from dissectors.slotted import slotted
 
 OBSOLETE, SIMPLE, ENHANCED = 2, 3, 6
 FEW = 16
@@ -27,8 +29,8 @@ MOST_OPTIONS = 1024
 HEAD = ("kind", "length", "interface", "high", "low", "captured", "original")
 
 
-@dataclass(slots=True)
-class PacketHeads:
+@slotted(frozen=False)
+class PacketHeads(ArrayRows):
     """Holds the heads of packet blocks as equally long columns.
 
     `start` and `data` (first captured byte) are positions in the window; `length` is that of the block. A simple packet
@@ -43,13 +45,6 @@ class PacketHeads:
     data: NDArray[np.int64]
     captured: NDArray[np.int64]
     original: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.start)
-
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> PacketHeads:
-        """Returns some of the rows."""
-        return PacketHeads(*(getattr(self, column.name)[rows] for column in fields(self)))
 
 
 def read_heads(window: memoryview, starts: NDArray[np.int64], order: str, snaplen: int) -> PacketHeads:
@@ -106,8 +101,8 @@ def find_comments(window: memoryview, heads: PacketHeads, order: str) -> NDArray
         option = gather_rows(window, position, 4).view(order + "u2").astype(np.int64)
         code, length = option[:, 0], option[:, 1]
         here = position + 4 + length <= end
-        told = np.flatnonzero((code == COMMENT) & here & (length > 0))
-        found.append(np.stack((rows[told], position[told] + 4, length[told])))
+        commented = np.flatnonzero((code == COMMENT) & here & (length > 0))
+        found.append(np.stack((rows[commented], position[commented] + 4, length[commented])))
         position = position + 4 + (length + 3 & ~3)
         on = np.flatnonzero((code != 0) & here & (position + 4 <= end))
         rows, position, end = rows[on], position[on], end[on]

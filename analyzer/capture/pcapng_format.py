@@ -113,7 +113,7 @@ def decode_text(value: bytes) -> str:
 
 def iterate_names(data: bytes, order: str) -> Iterator[tuple[str, list[str]]]:
     """Yields each address with its names; a name is cut at the longest length that DNS allows."""
-    import socket  # few captures name their hosts
+    import socket  # lazy: few captures name their hosts
 
     for code, value in iterate_options(data, order):
         family, size = (socket.AF_INET, 4) if code == NAME_IPV4 else (socket.AF_INET6, 16)

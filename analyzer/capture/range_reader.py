@@ -43,7 +43,7 @@ class EarlierRange(NamedTuple):
     """Describes a range before the one that is read, which may have the first fragments of datagrams."""
 
     path: str
-    stretch: CaptureRange
+    part: CaptureRange
 
 
 class RangeReader(SelfClosing):
@@ -54,14 +54,14 @@ class RangeReader(SelfClosing):
     """
 
     def __init__(
-        self, path: str, stretch: CaptureRange, earlier: Sequence[EarlierRange] = (), called: str | None = None
+        self, path: str, part: CaptureRange, earlier: Sequence[EarlierRange] = (), called: str | None = None
     ) -> None:
         self.store, self.flows, self.findings = Store(), FlowTable(), list[Finding]()
         self._earlier = earlier
-        self._begin = stretch.begin or ScanState(0, 0, LOWEST)
+        self._begin = part.begin or ScanState(0, 0, LOWEST)
         self._first = LOWEST
         try:
-            self._input = _open_range(path, self.store, self.findings, stretch, called)
+            self._input = _open_range(path, self.store, self.findings, part, called)
         except BaseException:
             self.store.close()
             raise
@@ -161,14 +161,14 @@ class _EarlierRecords:
         self.store, self.whole, self.packets = Store(), True, 0
         self.records = deque[RecordBlock]()
         try:
-            one = _open_range(earlier.path, self.store, [], earlier.stretch)
-            latest = LOWEST if earlier.stretch.begin is None else earlier.stretch.begin.place
+            one = _open_range(earlier.path, self.store, [], earlier.part)
+            latest = LOWEST if earlier.part.begin is None else earlier.part.begin.place
             for records in one.blocks():
                 places = np.maximum(np.maximum.accumulate(records.time), latest)
                 latest = int(places[-1])
                 first, last = np.searchsorted(places, (place - PATIENCE, place + 1)).tolist()
                 self.whole &= not first
-                self._add(records.take(slice(max(first, last - most), last)), most)
+                self._add(records[slice(max(first, last - most), last)], most)
             one.close()
         except BaseException:
             self.store.close()
@@ -182,7 +182,7 @@ class _EarlierRecords:
 
 
 def _open_range(
-    path: str, store: Store, findings: list[Finding], stretch: CaptureRange, called: str | None = None
+    path: str, store: Store, findings: list[Finding], part: CaptureRange, called: str | None = None
 ) -> CaptureInput:
     stop = threading.Event()
-    return CaptureInput(path, store, findings, follow=False, block=BLOCK, stop=stop, stretch=stretch, called=called)
+    return CaptureInput(path, store, findings, follow=False, block=BLOCK, stop=stop, part=part, called=called)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from analyzer.capture.sources import ByteSource
 from analyzer.capture.store import SHIFT
+from analyzer.columns.arrays import ArrayRows
 from analyzer.columns.tables import ColumnTable
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import field, slotted
@@ -38,7 +39,7 @@ MOST_COMMENTS = 1 << 21
 
 
 @slotted(frozen=False)
-class RecordBlock:
+class RecordBlock(ArrayRows):
     """Holds consecutive packets of one capture, or of a timeline, as equally long columns.
 
     `at`: location of the first captured byte; `captured` and `original`: bytes kept and bytes on the wire; `link`: the
@@ -51,26 +52,11 @@ class RecordBlock:
     original: NDArray[np.int64]
     link: NDArray[np.int32]
 
-    def __len__(self) -> int:
-        return len(self.time)
-
-    def take(self, rows: NDArray[np.int64] | slice) -> RecordBlock:
-        """Returns the rows that an index array or a slice selects."""
-        return RecordBlock(*(getattr(self, name)[rows] for name in RecordBlock.__annotations__))
-
 
 def make_empty_block() -> RecordBlock:
     """Returns a block without records."""
     nothing = np.zeros(0, np.int64)
     return RecordBlock(nothing, nothing, nothing, nothing, np.zeros(0, np.int32))
-
-
-def concatenate_blocks(blocks: Sequence[RecordBlock]) -> RecordBlock:
-    """Returns one block of several (at least one), in their order."""
-    if len(blocks) == 1:
-        return blocks[0]
-    names = RecordBlock.__annotations__
-    return RecordBlock(*(np.concatenate([getattr(block, name) for block in blocks]) for name in names))
 
 
 @slotted
@@ -207,14 +193,14 @@ class RecordScanner(ABC):
         if not parts:
             return None
         self._limit = min(self._limit * 2, max(LARGEST_BLOCK, self._limit))
-        block = concatenate_blocks(parts)
+        block = RecordBlock.concatenate(parts)
         self.info.count(block)
         return block
 
     def blocks_for(self, size: int) -> Iterator[RecordBlock]:
         """Yields the next packets, about `size` bytes and at least one, or fewer if not all of them are there."""
         end = self.position + size
-        # Going for the last byte of it would take many small steps, and each looks at a whole window.
+        # Going on to the last byte would take many small steps, each over a whole window.
         enough = end - size // 32
         while self.position < enough and not self.is_damaged:
             usual = self.position // self.info.packets if self.info.packets else LARGEST_BLOCK

@@ -72,7 +72,7 @@ def _read_with_times(one: CaptureInput) -> Iterator[tuple[int, Packet]]:
     from scapy.error import Scapy_Exception
     from scapy.utils import PcapReader
 
-    # Hopping through brings a pipe's bytes, what is known of the file, and the Finding where it is damaged.
+    # Scanning reads a pipe's bytes, describes the file, and finds damage.
     for _ in one.blocks():
         pass
     place = 0
@@ -228,7 +228,7 @@ def find_innermost_ip(data: bytes, link: int) -> int:
     try:
         layer = layer_class(data)
         while layer.raw_packet_cache is not None:
-            # Exactly these: the packets quoted in ICMP errors have classes derived from them.
+            # Not isinstance: packets quoted in ICMP errors have derived classes.
             if type(layer) in (IP, IPv6) and offset < len(data) and data[offset] >> 4 == layer.version:
                 found = offset
             offset += len(layer.raw_packet_cache)

@@ -61,10 +61,10 @@ class MappedFile:
         self._remap()
 
     def _remap(self) -> mmap.mmap | bytes:
-        # What is returned is what was looked at: another thread, which reads rows, may put a shorter map back.
+        # Returns the map that was checked, because another thread may put a shorter one back.
         found = self._map
         if len(found) != self._size:
-            # The old map is not closed: rows or windows may still look at it. It goes with its last reader.
+            # The old map is not closed, because views of it may exist. It goes with the last of them.
             found = self._map = mmap.mmap(self._descriptor, self._size, access=mmap.ACCESS_READ)
         return found
 
@@ -95,7 +95,7 @@ class Spool(MappedFile):
     """Is a temporary file without a name, which may be mapped while it grows because no other process can reach it."""
 
     def __init__(self) -> None:
-        import tempfile  # brings random, shutil and two codecs along; only pipes and compressed captures are spooled
+        import tempfile  # lazy: it imports random, shutil and two codecs, and few captures are spooled
 
         with tempfile.TemporaryFile(prefix="wireanalyze-") as file:
             descriptor = os.dup(file.fileno())
@@ -110,7 +110,7 @@ class Spool(MappedFile):
         """
         begin, end = self.released + HOLE, position // HOLE * HOLE
         if end > begin and self._descriptor >= 0:
-            from analyzer.capture.libc import punch_hole  # only pipes without an end are let go of
+            from analyzer.capture.libc import punch_hole  # lazy: only endless pipes need it
 
             if punch_hole(self._descriptor, begin, end):
                 self.released = end - HOLE

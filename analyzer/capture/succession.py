@@ -85,7 +85,7 @@ class FileSuccession:
         try:
             descriptor = CLOSED if self._closed else open_capture(path)
         except CaptureError:
-            descriptor = CLOSED  # too many are open, mostly: it is tried again when its turn has come
+            descriptor = CLOSED  # mostly too many files are open: it is tried again later
         with self._changed:
             self._finish_last()
             if not self._closed:
@@ -219,14 +219,14 @@ class FileSuccession:
 
         They are the packets from `first` on. force: replaces an existing file, but none of these. Raises UserError.
         """
-        from analyzer.capture.output import create_file  # nothing else here writes files
+        from analyzer.capture.output import create_file  # lazy: few captures are saved
 
         parts, packets = self.parts, 0
         if os.path.realpath(path) in {os.path.realpath(part.path) for part in parts}:
             raise UserError(f"{path} is what is captured to: name another file")
         with create_file(path, force=force) as output:
             for part in parts:
-                with contextlib.suppress(FileNotFoundError):  # let go of meanwhile
+                with contextlib.suppress(FileNotFoundError):  # it was released meanwhile
                     source = PositionedFile(descriptor := part.source.duplicate())
                     try:
                         count, size = _measure_whole_blocks(source)
@@ -253,7 +253,7 @@ def _measure_whole_blocks(source: PositionedFile) -> tuple[int, int]:
     from analyzer.capture.pcapng import PcapngScanner
 
     info = CaptureInfo("")
-    hopper = PcapngScanner(source, 0, info, [], LARGEST_BLOCK)
-    while hopper.read_block() is not None:
+    scanner = PcapngScanner(source, 0, info, [], LARGEST_BLOCK)
+    while scanner.read_block() is not None:
         pass
-    return info.packets, hopper.position
+    return info.packets, scanner.position

@@ -17,6 +17,7 @@ from analyzer.capture.flows import U64
 from analyzer.capture.network_layers import TYPED, IpPayloads
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
+from analyzer.columns.arrays import ArrayRows
 from dissectors.slotted import slotted
 
 NEEDED = 14
@@ -25,7 +26,7 @@ HEAD = np.dtype([("ports", ">u2", 2), ("seq", ">u4"), ("ack", ">u4"), ("size", "
 
 
 @slotted(frozen=False)
-class TcpSegments:
+class TcpSegments(ArrayRows):
     """Holds TCP segments as columns: row in the block of records, endpoints, and the columns of PacketBlock."""
 
     row: NDArray[np.int64]
@@ -38,24 +39,14 @@ class TcpSegments:
     length: NDArray[np.int32]
     captured: NDArray[np.int32]
 
-    def __len__(self) -> int:
-        return len(self.row)
 
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> TcpSegments:
-        """Returns some of the rows."""
-        return TcpSegments(*(getattr(self, name)[rows] for name in TcpSegments.__annotations__))
-
-
-def concatenate_segments(parts: list[TcpSegments]) -> TcpSegments:
+def order_segments(parts: list[TcpSegments]) -> TcpSegments:
     """Returns all segments of a block in the order of its records."""
     if not parts:
         return _no_segments()
-    whole = parts[0]
-    if len(parts) > 1:
-        names = TcpSegments.__annotations__
-        whole = TcpSegments(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    whole = TcpSegments.concatenate(parts)
     if bool((whole.row[1:] < whole.row[:-1]).any()):
-        return whole.take(np.argsort(whole.row, kind="stable"))
+        return whole[np.argsort(whole.row, kind="stable")]
     return whole
 
 

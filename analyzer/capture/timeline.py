@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.records import RecordBlock, concatenate_blocks, make_empty_block
+from analyzer.capture.records import RecordBlock, make_empty_block
 from dissectors.slotted import slotted
 
 
@@ -37,8 +37,8 @@ class _Lane:
 
     def give(self, count: int) -> tuple[RecordBlock, NDArray[np.int64]]:
         """Removes and returns the first `count` records and their places."""
-        given = self.records.take(slice(count)), self.place[:count]
-        self.records, self.place = self.records.take(slice(count, None)), self.place[count:]
+        given = self.records[:count], self.place[:count]
+        self.records, self.place = self.records[count:], self.place[count:]
         return given
 
 
@@ -61,6 +61,6 @@ def merge_captures(captures: Sequence[Iterator[RecordBlock]]) -> Iterator[Record
             for index, lane in enumerate(lanes)
         ]
         order = np.argsort(np.concatenate([place for _, place in given]), kind="stable")
-        yield concatenate_blocks([records for records, _ in given]).take(order)
+        yield RecordBlock.concatenate([records for records, _ in given])[order]
         if not lanes[behind].load():
             del lanes[behind]

@@ -107,7 +107,7 @@ class Unpacker:
     def _slice(self, part: bytes) -> Iterator[bytes]:
         while part:
             if self._member is None:
-                # Zeros behind the last member are padding (tapes, block devices).
+                # Zeros behind the last member are padding of tapes and block devices.
                 part = part.lstrip(b"\0") if self.eaten else part
                 if not part:
                     return

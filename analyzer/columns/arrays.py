@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,28 @@ from dissectors.wire.fast_path import NULL, NULL64, distinct
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+
+class ArrayRows:
+    """Base of slotted classes whose fields are arrays (or other ArrayRows) with one element for each of n rows."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return len(getattr(self, next(iter(type(self).__annotations__))))
+
+    def __getitem__(self, rows: Array | slice) -> Self:
+        """Returns the rows that an array of positions, a mask or a slice selects."""
+        kind: Any = type(self)
+        return kind(*[getattr(self, name)[rows] for name in kind.__annotations__])  # type: ignore[no-any-return]
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """Returns the rows of several parts (at least one), in their order; a single part is not copied."""
+        if len(parts) == 1:
+            return parts[0]
+        columns: Any = [np.concatenate([getattr(part, name) for part in parts]) for name in cls.__annotations__]
+        return cls(*columns)
 
 
 def encode_null(value: int | None) -> int:

@@ -52,13 +52,13 @@ def format_integers(values: Array) -> Cells:
     signed = bool(negative.any())
     size: Array = values
     if signed:
-        # Unsigned, so that the least of 64 bits has an opposite.
+        # The lowest signed integer has an opposite only as an unsigned one.
         size = values.astype(np.uint64)
         size = np.where(negative, 0 - size, size)
     width = _width(size)
     groups = -(-width // 4)
     found = np.empty((len(values), groups), np.uint32)
-    # Division of 32 bits costs a third of one of 64.
+    # A 32-bit division takes a third of the time of a 64-bit one.
     kind = np.uint32 if width <= 9 else np.uint64
     rest: Array = size.astype(kind)
     for group in range(groups - 1, 0, -1):
@@ -84,7 +84,7 @@ def align_right(cells: Cells, width: int) -> Cells:
     wide[:, wide.shape[1] - cells.shape[1] :] = cells
     edge = wide[:, wide.shape[1] - width :]
     edge[edge == 0] = SPACE
-    # A minus stands where the longest number would begin.
+    # A minus stands at the left edge, where the longest number would begin.
     for place in np.flatnonzero(cells[:, 0] == MINUS).tolist():
         text = flatten_cells(cells[place]).rjust(width)
         wide[place] = 0
@@ -97,13 +97,13 @@ def format_times(times: Ints) -> Cells:
     if not len(times):
         return np.zeros((0, ISO_WIDTH), np.uint8)
     seconds = times // SECOND
-    # Neighbours mostly share their second.
+    # Most neighbours share their second.
     begin, end = find_runs(seconds)
     heads = np.datetime_as_string(seconds[begin].astype("datetime64[s]")).astype("S19")
     text = np.empty((len(times), ISO_WIDTH), np.uint8)
     text[:, :19] = np.repeat(heads.view(np.uint8).reshape(-1, 19), end - begin, axis=0)
     text[:, 19], text[:, 29] = ord("."), ord("Z")
-    # With a digit put in front the fraction is one of ten digits, and no zero of it is a leading one.
+    # One more digit in front keeps the leading zeros of the fraction.
     text[:, 20:29] = format_integers(times - seconds * SECOND + SECOND)[:, 1:]
     return text
 

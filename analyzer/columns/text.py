@@ -75,7 +75,7 @@ def _utf16(character: str) -> tuple[int, ...]:
 
 def _escape_all(text: str) -> str:
     out: list[str] = []
-    marks = MARKS_IN_A_ROW  # a mark at the very beginning would sit on whatever is printed before this text
+    marks = MARKS_IN_A_ROW  # a mark at the front would go onto the text before
     for character in text:
         if not character.isprintable() or ord(character) in _UNSEEN:
             out.append(_escape(character))

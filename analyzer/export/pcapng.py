@@ -68,7 +68,7 @@ def write(session: Session, wanted: Bools, output: Output) -> int:
     for before, records in session.packets.reread_numbered():
         rows = np.flatnonzero(wanted[before + 1 : before + 1 + len(records)])
         count += len(rows)
-        for part in _parts(records.take(rows)):
+        for part in _parts(records[rows]):
             output.writelines(_blocks(store, inputs, part))
     return count
 
@@ -171,7 +171,7 @@ def _parts(records: RecordBlock) -> Iterator[RecordBlock]:
     while first < len(records):
         before = int(sizes[first - 1]) if first else 0
         last = min(first + TOGETHER, int(np.searchsorted(sizes, before + TOGETHER_BYTES)) + 1, len(records))
-        yield records.take(slice(first, last))
+        yield records[first:last]
         first = last
 
 

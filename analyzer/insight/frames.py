@@ -14,7 +14,7 @@ import numpy as np
 
 from analyzer.capture.flows import FlowTable
 from analyzer.capture.packet_decoder import PacketDecoder
-from analyzer.capture.records import RecordBlock, concatenate_blocks, make_empty_block
+from analyzer.capture.records import RecordBlock, make_empty_block
 from analyzer.capture.tcp_segments import TcpSegments, read_usual_segments
 from analyzer.columns.arrays import Ints
 from analyzer.decode.bodies import decode_tree
@@ -164,10 +164,10 @@ def _records(session: Session, numbers: Ints) -> RecordBlock:
         first, stop = np.searchsorted(numbers, [before, before + len(block)], "right").tolist()
         mine = numbers[first:stop]
         if len(mine):
-            parts.append(block.take(mine - (before + 1)))
+            parts.append(block[mine - (before + 1)])
         if before + len(block) >= numbers[-1]:
             break
-    return concatenate_blocks(parts)
+    return RecordBlock.concatenate(parts)
 
 
 def _tcp(session: Session, records: RecordBlock) -> dict[int, Tcp]:

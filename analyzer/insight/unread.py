@@ -122,14 +122,12 @@ def _kinds(session: Session, records: RecordBlock) -> Iterator[dict[str, int]]:
         (network_layers.IPV4, network_layers.read_ipv4),
         (network_layers.IPV6, network_layers.read_ipv6),
     ):
-        mine = network.take(kind == version)
+        mine = network[kind == version]
         if not len(mine):
             continue
         inside = read(store, flows, mine)
-        inside = inside.take(inside.sound & (inside.protocol != network_layers.TCP))
-        udp = inside.take(
-            (inside.protocol == network_layers.UDP) & (inside.fragment < 0) & (inside.layer.captured >= 4)
-        )
+        inside = inside[inside.sound & (inside.protocol != network_layers.TCP)]
+        udp = inside[(inside.protocol == network_layers.UDP) & (inside.fragment < 0) & (inside.layer.captured >= 4)]
         ports = store.gather(udp.layer.at, 4).view(">u2").min(axis=1) if len(udp) else np.zeros(0, np.int64)
         yield Counter(f"UDP port {port}" for port in ports.tolist())
         rest = inside.protocol[inside.protocol != network_layers.UDP].tolist()

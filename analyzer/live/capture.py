@@ -57,21 +57,21 @@ class LiveCapture(SelfClosing):
     interfaces: names. notes: sentences for the user. problem: why a run ended that nobody asked to end, else None.
     """
 
-    def __init__(self, asked: CaptureRequest, via: Via = "auto") -> None:
-        self._started = start_capture_process(asked, via)
-        self._child = self._started.process
+    def __init__(self, request: CaptureRequest, via: Via = "auto") -> None:
+        self._process = start_capture_process(request, via)
+        self._child = self._process.process
         self._pid = self._child.pid
         self._lines = _Lines(self._child)
         self._word = time.monotonic()
         try:
             ready = self._ready()
             self._pid = ready.pid
-            become(self._started.becoming)
+            become(self._process.becoming)
         except BaseException:
             self._end()
             self._let_go()
             raise
-        self.interfaces, self.notes = ready.interfaces, (*self._started.notes, *ready.notes)
+        self.interfaces, self.notes = ready.interfaces, (*self._process.notes, *ready.notes)
         self.problem: str | None = None
         self._lock = threading.Lock()
         self._heard = threading.Condition(self._lock)
@@ -135,7 +135,7 @@ class LiveCapture(SelfClosing):
 
     def _ready(self) -> ReadyMessage:
         """Waits for the ReadyMessage. Raises CaptureError."""
-        until = None if self._started.asks else time.monotonic() + TO_OPEN
+        until = None if self._process.asks else time.monotonic() + TO_OPEN
         while True:
             line = self._lines.read_message(until)
             if isinstance(line, ReadyMessage):
@@ -151,19 +151,19 @@ class LiveCapture(SelfClosing):
             status = self._child.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             return "does not answer"
-        words = self._started.last_words()
+        words = self._process.last_words()
         how = f"was ended by {_signal_name(-status)}" if status < 0 else f"ended with status {status}"
         return f"{how} ({words})" if words else how
 
     def _say(self, line: ChannelMessage) -> None:
         """Sends a message to the child, and ignores a child that has ended."""
         assert self._child.stdin is not None
-        with suppress(OSError, ValueError):  # it has ended; or we have hung up
+        with suppress(OSError, ValueError):  # the child has ended, or its input is closed
             self._child.stdin.write(encode_message(line).encode())
 
     def _hang_up(self) -> None:
         assert self._child.stdin is not None
-        with suppress(OSError):  # what was not written does not matter any more
+        with suppress(OSError):  # unwritten bytes do not matter any more
             self._child.stdin.close()
 
     def _end(self) -> None:
@@ -180,15 +180,15 @@ class LiveCapture(SelfClosing):
 
     def _let_go(self) -> None:
         """Closes what connects this process with a child that has ended."""
-        self._started.errors.close()
+        self._process.errors.close()
         self._lines.close()
 
     def _kill(self) -> None:
         """Kills the child. We cannot kill sudo, but the process behind it, and sudo ends with that."""
         for pid in {self._child.pid, self._pid}:
-            with suppress(OSError):  # not ours, or not any more
+            with suppress(OSError):  # the process is not ours, or has ended
                 os.kill(pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):  # it waits for a disk that does not answer, and ends with that
+        with suppress(subprocess.TimeoutExpired):  # it waits for a disk, and ends later
             self._child.wait(PATIENCE)
 
     def _listen(self) -> None:

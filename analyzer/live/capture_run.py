@@ -41,28 +41,28 @@ class CaptureRun:
         self,
         path: str,
         taps: Sequence[Tap],
-        asked: CaptureRequest,
+        request: CaptureRequest,
         tell: Callable[[ChannelMessage], None],
         spool: list[str] | None,
     ) -> None:
-        self._all, self._until, self._tell, self._spool = taps, asked.until, tell, spool
+        self._all, self._until, self._tell, self._spool = taps, request.until, tell, spool
         self.taps = list(taps)
         self._lost: list[str] = []
         self._merging = BatchMerger(len(taps)) if len(taps) > 1 else None
         self._dropped = 0
         self._told = 0.0
         self._last_told = (0, 0)
-        ring = asked.ring if spool is None else CaptureBounds(size=SPOOL_FILE)
+        ring = request.ring if spool is None else CaptureBounds(size=SPOOL_FILE)
         try:
-            for tap in taps:  # before the file: once it has begun, whoever waits for that may send
+            for tap in taps:  # before the file begins, because a sender may wait for that
                 tap.begin()
             self._files = FileRotation(
-                path, [tap.description for tap in taps], ring, asked.until, self._tell_of_file, self._counters
+                path, [tap.description for tap in taps], ring, request.until, self._tell_of_file, self._counters
             )
         except CaptureError:
             self.halt()
             raise
-        self._end = time.monotonic() + asked.until.seconds if asked.until.seconds else None
+        self._end = time.monotonic() + request.until.seconds if request.until.seconds else None
 
     @property
     def is_over(self) -> bool:

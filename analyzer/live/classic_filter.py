@@ -87,7 +87,7 @@ def make_program(expression: str, link: int, snaplen: int, interface: str | None
 
 def compile_expression(expression: str, link: int) -> Program:
     """Compiles an expression by libpcap. Raises CaptureError."""
-    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it would warn of link types that we know
+    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it warns of link types that we know
     from scapy.arch.common import compile_filter, free_filter
     from scapy.error import Scapy_Exception
 

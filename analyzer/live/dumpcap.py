@@ -150,7 +150,7 @@ class DumpcapTap:
 
     def counters(self) -> tuple[int, int]:
         """Returns packets received and dropped, as dumpcap said at its end; before that, the packets taken."""
-        dropped = self._passing.dropped  # which it does not count as received
+        dropped = self._passing.dropped  # dumpcap does not count them as received
         return max(self._passing.received, self._passing.taken + dropped), dropped
 
     def begin(self) -> None:
@@ -160,13 +160,13 @@ class DumpcapTap:
         self._said = os.fstat(self._errors.fileno()).st_size
         self._tell()
         until = time.monotonic() + PATIENCE
-        told, rest = read_header(lambda size: self._exactly(size, until))
-        if told is None:
+        found, rest = read_header(lambda size: self._exactly(size, until))
+        if found is None:
             self._rest += rest
             self.halt()
             self._drain()
             raise CaptureError(self._reason())
-        self._link, unit = told
+        self._link, unit = found
         self._passing = BlockRelay(self._number, unit)
 
     def halt(self) -> None:
@@ -185,7 +185,7 @@ class DumpcapTap:
         try:
             self._starter.wait(TO_END)
         except subprocess.TimeoutExpired:
-            with suppress(OSError):  # dumpcap is not ours to kill, or not any more
+            with suppress(OSError):  # we may not kill dumpcap, or it has ended
                 os.killpg(self._starter.pid, signal.SIGKILL)
             self._starter.wait()
         self._errors.close()
@@ -217,7 +217,7 @@ class DumpcapTap:
         if not self._asked_to_end:
             self._asked_to_end = True
             self._problem = self._reason()
-            with suppress(OSError):  # the starter waits for this line, too, before it can begin again
+            with suppress(OSError):  # the starter needs this line before it can begin again
                 self._stdin.write(b"\n")
 
     def _drain(self) -> None:
@@ -261,7 +261,7 @@ def explain_failure(said: str, interface: str, expression: str) -> str:
 def _enlarge(pipe: int) -> None:
     """Enlarges a pipe, where the system allows it."""
     if sys.platform.startswith("linux"):
-        with suppress(OSError):  # pipes of one user may hold only so much together
+        with suppress(OSError):  # the pipes of a user have a common limit
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, READ)
 
 

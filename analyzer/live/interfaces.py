@@ -175,7 +175,7 @@ def _load_scapy() -> None:
 def _link(hardware: int) -> int:
     """Returns the LINKTYPE that we capture with; on Linux all unknown kinds are cooked."""
     if _linux():
-        from analyzer.live.packet_ring import LINKS as OF_HARDWARE  # brings numpy
+        from analyzer.live.packet_ring import LINKS as OF_HARDWARE  # lazy: it imports numpy
 
         return OF_HARDWARE.get(hardware, LINUX_COOKED)
     from scapy.data import ARPHRD_TO_DLT

@@ -60,11 +60,11 @@ class CaptureProcess:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def start_capture_process(asked: CaptureRequest, via: Via = "auto") -> CaptureProcess:
+def start_capture_process(request: CaptureRequest, via: Via = "auto") -> CaptureProcess:
     """Starts the capturing process. Raises CaptureError if we would stay root, and if no way is open."""
-    becoming = choose_identity(asked.user)
+    becoming = choose_identity(request.user)
     taken = _open(via)
-    way = _WAYS[taken](asked, becoming)
+    way = _WAYS[taken](request, becoming)
     return replace(way, notes=(BY_DUMPCAP,)) if (via, taken) == ("auto", "dumpcap") else way
 
 
@@ -74,10 +74,10 @@ def can_use_dumpcap() -> bool:
     if dumpcap is None:
         return False
     try:
-        asked = subprocess.run([dumpcap, "-i", LOOPBACK, "-L"], capture_output=True, timeout=QUICK, check=False)
+        request = subprocess.run([dumpcap, "-i", LOOPBACK, "-L"], capture_output=True, timeout=QUICK, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return asked.returncode == 0
+    return request.returncode == 0
 
 
 def explain_denial() -> str:
@@ -94,7 +94,7 @@ def _way_to_dumpcap(user: str) -> str:
     """Returns what the user must do until dumpcap captures for this user."""
     if not sys.platform.startswith("linux"):
         return "install Wireshark's ChmodBPF"
-    # Not by shutil.which: who is not in its group may often not execute it.
+    # shutil.which finds only programs that we may execute.
     found = next((path for path in (f"{each}/dumpcap" for each in os.get_exec_path()) if os.path.exists(path)), None)
     if found is None or os.stat(found).st_gid == ROOT:
         return "set up dumpcap for its group (Debian, Ubuntu: sudo dpkg-reconfigure wireshark-common) and join that"
@@ -127,8 +127,8 @@ def _open(via: Via) -> Via:
     return via
 
 
-def _command(asked: CaptureRequest) -> list[str]:
-    return [sys.executable, "-P", "-m", SNIFFER, asked.to_json()]
+def _command(request: CaptureRequest) -> list[str]:
+    return [sys.executable, "-P", "-m", SNIFFER, request.to_json()]
 
 
 def _popen(command: list[str], environment: dict[str, str] | None = None, apart: bool = True) -> tuple[
@@ -152,31 +152,31 @@ def _popen(command: list[str], environment: dict[str, str] | None = None, apart:
     return process, errors
 
 
-def _by_itself(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
+def _by_itself(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
     """Starts it with our right. A named user goes before the caller of sudo, and only we can tell it so (give_up)."""
     environment = dict(os.environ)
-    if asked.user:
+    if request.user:
         for name in (SUDO_USER, SUDO_GROUP):
             environment.pop(name, None)
-    return CaptureProcess(*_popen(_command(asked), environment), becoming)
+    return CaptureProcess(*_popen(_command(request), environment), becoming)
 
 
-def _by_sudo(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
+def _by_sudo(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
     """Starts it by sudo, which asks for a password on our terminal, so it stays in our session.
 
     sudo clears the environment, but the process may need PYTHONPATH. Nothing is compiled to files, which would be
     root's.
     """
     path = os.environ.get("PYTHONPATH")
-    python, *rest = _command(replace(asked, user=""))
+    python, *rest = _command(replace(request, user=""))
     command = [*(["env", f"PYTHONPATH={path}"] if path else []), python, "-B", *rest]
     terminal = _has_terminal()
     sudo = ["sudo", "-p", "[sudo] password for %p, to capture: "] if terminal else ["sudo", "-n"]
     return CaptureProcess(*_popen([*sudo, "--", *command], apart=not terminal), becoming, asks=terminal)
 
 
-def _by_dumpcap(asked: CaptureRequest, becoming: Identity) -> CaptureProcess:
-    return CaptureProcess(*_popen([*_command(asked), DUMPCAP]), becoming)
+def _by_dumpcap(request: CaptureRequest, becoming: Identity) -> CaptureProcess:
+    return CaptureProcess(*_popen([*_command(request), DUMPCAP]), becoming)
 
 
 def _has_terminal() -> bool:

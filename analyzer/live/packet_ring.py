@@ -77,8 +77,8 @@ class PacketRing:
         self._turn = self._taken = self._received = self._dropped = 0
         self._held = False
         try:
-            # One of all interfaces cannot be bound, so it is open from the start; what comes before the ring is
-            # there, which keeps nothing at first, the kernel throws away as the ring is made.
+            # A socket of all interfaces cannot be bound, so it receives from the start. The kernel drops what came
+            # before when the ring is made, and the ring keeps nothing at first.
             protocol = socket.htons(ALL_PROTOCOLS) if interface is None else 0
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM if cooked else socket.SOCK_RAW, protocol)
             try:
@@ -97,7 +97,7 @@ class PacketRing:
         """Sets up the ring. The socket is bound when its filter keeps nothing, so no earlier packets can come."""
         self._attach(NOTHING)
         self._socket.setsockopt(SOL_PACKET, VERSION, TPACKET_V3)
-        # Ethernet's 14 bytes would have packets begin two bytes off a word.
+        # Behind Ethernet's 14 bytes, IP would begin two bytes off a word.
         self._socket.setsockopt(SOL_PACKET, RESERVE, 2 if link == ETHERNET else 0)
         self._blocks = self._request_blocks(max(buffer // BLOCK, LEAST_BLOCKS))
         self._memory = mmap.mmap(self._socket.fileno(), self._blocks * BLOCK, mmap.MAP_SHARED)
@@ -174,7 +174,7 @@ class PacketRing:
         """Takes packets from now on; earlier ones are dropped, and counters begin at 0."""
         while self.take() is not None:
             pass
-        self._check_error()  # of while nobody listened; an interface that is up again is listened to again
+        self._check_error()  # clears an error from before; an interface that is up again works again
         vanished = self._index and self._index != _index(self._name)
         self._error = f"{self._name} is gone" if vanished else None
         self.counters()

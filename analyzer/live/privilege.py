@@ -162,7 +162,7 @@ def _find_by_name(user: str) -> Identity:
 def _find_by_ids(uid: int, gid: int) -> Identity:
     try:
         entry = pwd.getpwuid(uid)
-    except KeyError:  # as in a container that runs as a number
+    except KeyError:  # for example a container that runs as a number
         return Identity(str(uid), uid, gid, None)
     return Identity(entry.pw_name, uid, gid, entry.pw_dir)
 
@@ -174,7 +174,7 @@ def _switch(who: Identity) -> None:
     if _linux():
         os.setresgid(who.gid, who.gid, who.gid)
         os.setresuid(who.uid, who.uid, who.uid)
-    else:  # as root this sets all of them
+    else:  # for root this sets all user ids
         os.setgid(who.gid)
         os.setuid(who.uid)
 
@@ -200,7 +200,7 @@ def _narrow(bounded: bool) -> None:
     for capability in range(HIGHEST + 1) if bounded else ():
         try:
             _prctl(DROP_BOUND, capability)
-        except OSError:  # the kernel does not know it, nor any higher one
+        except OSError:  # the kernel knows no higher capability
             break
     _prctl(AMBIENT, CLEAR_ALL)
     _prctl(SET_KEEP_CAPABILITIES, 0)
@@ -208,7 +208,7 @@ def _narrow(bounded: bool) -> None:
 
 def _drop_all() -> None:
     header = (ctypes.c_uint32 * 2)(CAPABILITIES_VERSION_3, 0)
-    nothing = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable, twice 32 bits each
+    nothing = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable: twice 32 bits each
     if _libc().capset(header, nothing):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -226,7 +226,7 @@ def _list_remaining(who: Identity, bounded: bool) -> Iterator[str]:
     for thread in sorted(Path("/proc/self/task").iterdir()):
         try:
             found = _status(thread)
-        except FileNotFoundError:  # it has ended
+        except FileNotFoundError:  # the thread has ended
             continue
         yield from (name for name in (*SETS, *([BOUND] if bounded else [])) if int(found[name], 16))
         if found["NoNewPrivs"] != "1":
@@ -247,7 +247,7 @@ def _examine(who: Identity, bounded: bool) -> None:
 def _live_as(who: Identity) -> None:
     for name in OF_SOMEBODY_ELSE:
         os.environ.pop(name, None)
-    tempfile.tempdir = None  # where it may write is another question for another user
+    tempfile.tempdir = None  # another user may write elsewhere
     os.environ |= {"USER": who.name, "LOGNAME": who.name} | ({"HOME": who.home} if who.home is not None else {})
 
 

@@ -56,20 +56,20 @@ def encode_blocks(
     """
     words = ring.view(np.uint32)
     headers = np.array(places, np.int64)
-    told = words[headers[:, None] + WANTED].astype(np.int64)
-    at = headers * 4 + (told[:, START] & 0xFFFF)
-    captured, length = told[:, CAPTURED], told[:, LENGTH]
+    words_of = words[headers[:, None] + WANTED].astype(np.int64)
+    at = headers * 4 + (words_of[:, START] & 0xFFFF)
+    captured, length = words_of[:, CAPTURED], words_of[:, LENGTH]
     if layout.link == COOKED:
         at, captured, length = at - COOKED_HEADER, captured + COOKED_HEADER, length + COOKED_HEADER
         _write(ring, at, _make_cooked_headers(words[headers[:, None] + ADDRESS]))
-    elif layout.link == ETHERNET and (tagged := np.flatnonzero(told[:, STATUS] & TAGGED)).size:
-        _put_tags_back(ring, at, told, tagged)
+    elif layout.link == ETHERNET and (tagged := np.flatnonzero(words_of[:, STATUS] & TAGGED)).size:
+        _put_tags_back(ring, at, words_of, tagged)
         at[tagged] -= TAG_SIZE
         captured[tagged] += TAG_SIZE
         length[tagged] += TAG_SIZE
     if layout.snaplen:
         captured = np.minimum(captured, layout.snaplen)
-    times = told[:, SECONDS] * SECOND + told[:, NANOSECONDS]
+    times = words_of[:, SECONDS] * SECOND + words_of[:, NANOSECONDS]
     sizes = _frame(ring, at, times, captured, length, layout.interface)
     rows = np.empty((len(at), 2), np.uintp)
     rows[:, 0] = at + (ring.ctypes.data - HEAD)
@@ -87,7 +87,7 @@ def _frame(
 ) -> NDArray[np.int64]:
     """Writes what stands around packets; returns the sizes of their blocks."""
     end = at + captured
-    for place in range(3):  # padding, or what is then overwritten by the size
+    for place in range(3):  # padding, which the size may overwrite
         ring[end + place] = 0
     padded = (captured + 3) & ~3
     sizes = padded + (HEAD + TAIL)
@@ -125,10 +125,10 @@ def _make_cooked_headers(address: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def _put_tags_back(
-    ring: NDArray[np.uint8], at: NDArray[np.int64], told: NDArray[np.int64], rows: NDArray[np.int64]
+    ring: NDArray[np.uint8], at: NDArray[np.int64], words_of: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> None:
     """Puts VLAN tags back that the kernel has removed: both addresses move to the front, the tag follows them."""
     addresses = ring[at[rows][:, None] + np.arange(12)]
-    kind = np.where(told[rows, STATUS] & TAG_KIND_KNOWN, told[rows, TAG_KIND] & 0xFFFF, VLAN)
-    tag = np.stack([kind, told[rows, TAG] & 0xFFFF], axis=1).astype(">u2").view(np.uint8)
+    kind = np.where(words_of[rows, STATUS] & TAG_KIND_KNOWN, words_of[rows, TAG_KIND] & 0xFFFF, VLAN)
+    tag = np.stack([kind, words_of[rows, TAG] & 0xFFFF], axis=1).astype(">u2").view(np.uint8)
     ring[at[rows][:, None] + np.arange(-TAG_SIZE, 12)] = np.concatenate([addresses, tag], axis=1)

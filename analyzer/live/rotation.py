@@ -201,7 +201,7 @@ class FileRotation:
 
     def _cut_back(self, ends: NDArray[np.int64], error: OSError) -> None:
         """Keeps the whole blocks that were written, which end at `ends`; raises CaptureError."""
-        with suppress(OSError):  # a pipe or a device has no place to go back to
+        with suppress(OSError):  # a pipe or a device cannot be cut back
             whole = _fitting(ends, 0, os.lseek(self._out, 0, os.SEEK_CUR) - self._size)
             self._count(whole, int(ends[whole - 1]) if whole else 0)
             os.ftruncate(self._out, self._size)

@@ -92,7 +92,7 @@ class ScapyTap:
                 if data:
                     return round(stamp * 1e6) * MICROSECOND, data
         except OSError as error:
-            # It comes before the packets that wait, and once.
+            # The error comes once, before the packets that wait.
             self._error = f"{self.description.name}: {error.strerror or error}"
             return None
         self.problem = self._error
@@ -115,7 +115,7 @@ class ScapyTap:
         self.counters()
         self._received = self._dropped = 0
         self._error = self.problem = None
-        # A microsecond may be lost in rounding.
+        # Rounding may lose a microsecond.
         self._since = time.time_ns() - MICROSECOND
         self._batches, self._halted = LAST_BATCHES, False
 
@@ -130,15 +130,15 @@ class ScapyTap:
 
 def open_socket(interface: NetworkInterface, expression: str, promiscuous: bool) -> Any:
     """Opens a socket of scapy's with a filter. Raises CaptureError."""
-    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it would warn of link types that we know
+    logging.getLogger("scapy.runtime").setLevel(logging.ERROR)  # it warns of link types that we know
     import scapy.arch  # noqa: F401 (fills conf with what this system has)
     from scapy.arch import common
     from scapy.config import conf
     from scapy.error import Scapy_Exception
 
-    # A compiled filter says how much of a packet is kept; scapy compiles it for this many bytes.
+    # A compiled filter limits the bytes of a packet; scapy compiles it for this many.
     common.MTU = LONGEST  # type: ignore[attr-defined] # it is imported there, and read when a filter is compiled
-    # Each packet of a loopback interface comes by twice; only scapy's sending socket leaves out the copies that go out.
+    # A loopback packet passes twice; only scapy's sending socket drops the outgoing copy.
     kind = conf.L2socket if interface.loopback and LINUX else conf.L2listen
     try:
         return kind(iface=interface.name, filter=expression or None, promisc=promiscuous)

@@ -52,14 +52,14 @@ class Sniffer:
     """Takes packets when it is told to, until its standard input ends or it is told to end."""
 
     def __init__(
-        self, taps: Sequence[Tap], asked: CaptureRequest, hearing: ChannelReader, telling: ChannelWriter
+        self, taps: Sequence[Tap], request: CaptureRequest, reader: ChannelReader, writer: ChannelWriter
     ) -> None:
-        self._taps, self._asked, self._hearing, self._telling = taps, asked, hearing, telling
+        self._taps, self._request, self._reader, self._writer = taps, request, reader, writer
         self._run: CaptureRun | None = None
         self._ended = False
         self._spool: list[str] = []
         self._poll = select.poll()
-        self._poll.register(hearing, select.POLLIN)
+        self._poll.register(reader, select.POLLIN)
 
     def end(self, *_: int | FrameType | None) -> None:
         """Lets work() end after the packets at hand; a signal handler."""
@@ -72,7 +72,7 @@ class Sniffer:
             ready = self._wait()
             if awake in ready:
                 os.read(awake, 1)
-            if self._hearing.fileno() in ready:
+            if self._reader.fileno() in ready:
                 self._hear()
             if self._run is not None:
                 self._turn(self._run, ready)
@@ -82,30 +82,30 @@ class Sniffer:
 
     def _wait(self) -> set[int]:
         """Waits until a descriptor is ready or the run has something to do; returns the ready ones."""
-        if self._telling.waiting:
-            self._poll.register(self._telling, select.POLLOUT)
+        if self._writer.waiting:
+            self._poll.register(self._writer, select.POLLOUT)
         deadline = self._run.deadline if self._run is not None else None
-        # Rounded up: a wait that is a little short would be followed by another, and another.
+        # Rounded up, because a wait that is slightly short would be repeated.
         wait = None if deadline is None else max(int((deadline - time.monotonic()) * 1000) + 1, 0)
         ready = {found for found, _ in self._poll.poll(wait)}
-        if self._telling.waiting:
-            self._poll.unregister(self._telling)
-            self._telling.flush()
+        if self._writer.waiting:
+            self._poll.unregister(self._writer)
+            self._writer.flush()
         return ready
 
     def _hear(self) -> None:
-        for line in self._hearing.lines():
+        for line in self._reader.lines():
             if isinstance(line, StartCommand) and self._run is None:
                 self._start(line)
             elif isinstance(line, StopCommand) and self._run is not None:
                 self._stop(self._run)
-        self._ended |= self._hearing.ended
+        self._ended |= self._reader.ended
 
     def _start(self, line: StartCommand) -> None:
         try:
-            run = CaptureRun(line.path, self._taps, self._asked, self._telling, self._spool if line.spool else None)
+            run = CaptureRun(line.path, self._taps, self._request, self._writer, self._spool if line.spool else None)
         except CaptureError as error:
-            self._telling(RunEndMessage(0, 0, 0, str(error)))
+            self._writer(RunEndMessage(0, 0, 0, str(error)))
             return
         for tap in self._taps:
             self._poll.register(tap, select.POLLIN)
@@ -147,7 +147,7 @@ class Sniffer:
         run.halt()
         for tap in run.taps:
             self._poll.unregister(tap)
-        self._telling(run.make_end_message(problem))
+        self._writer(run.make_end_message(problem))
         self._run = None
 
     def _remove_spool(self) -> None:
@@ -167,33 +167,33 @@ def main(arguments: Sequence[str]) -> int:
     """
     for name in OF_THE_TERMINAL:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
-    telling = ChannelWriter(sys.stdout.fileno())
+    writer = ChannelWriter(sys.stdout.fileno())
     try:
         taps, notes = open_taps(CaptureRequest.from_json(arguments[0]), *arguments[1:])
     except CaptureError as error:
-        return _fail(telling, str(error))
+        return _fail(writer, str(error))
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        return _fail(telling, f"what is asked for cannot be read: {error}")
-    return _sniff(CaptureRequest.from_json(arguments[0]), taps, notes, telling)
+        return _fail(writer, f"what is asked for cannot be read: {error}")
+    return _sniff(CaptureRequest.from_json(arguments[0]), taps, notes, writer)
 
 
-def _sniff(asked: CaptureRequest, taps: Sequence[Tap], notes: Sequence[str], telling: ChannelWriter) -> int:
-    sniffer = Sniffer(taps, asked, ChannelReader(sys.stdin.fileno()), telling)
+def _sniff(request: CaptureRequest, taps: Sequence[Tap], notes: Sequence[str], writer: ChannelWriter) -> int:
+    sniffer = Sniffer(taps, request, ChannelReader(sys.stdin.fileno()), writer)
     awake, waking = os.pipe()
     os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
     signal.signal(signal.SIGTERM, sniffer.end)
-    telling(ReadyMessage(tuple(tap.description.name for tap in taps), tuple(notes)))
+    writer(ReadyMessage(tuple(tap.description.name for tap in taps), tuple(notes)))
     sniffer.work(awake)
     for tap in taps:
         tap.close()
-    telling.finish(PATIENCE)
+    writer.finish(PATIENCE)
     return 0
 
 
-def _fail(telling: ChannelWriter, text: str) -> int:
-    telling(FailureMessage(text))
-    telling.finish(PATIENCE)
+def _fail(writer: ChannelWriter, text: str) -> int:
+    writer(FailureMessage(text))
+    writer.finish(PATIENCE)
     return 1
 
 
@@ -203,7 +203,7 @@ TOGETHER = 2 << 30
 Source = Literal["ring", "scapy", "dumpcap"]
 
 
-def open_taps(asked: CaptureRequest, source: str = "ring") -> tuple[list[Tap], list[str]]:
+def open_taps(request: CaptureRequest, source: str = "ring") -> tuple[list[Tap], list[str]]:
     """Opens the taps of a capture and gives up the privilege; returns them, and sentences for the user.
 
     source: `ring` (Linux), `scapy` (also where there is no ring) or `dumpcap`. Raises CaptureError.
@@ -214,47 +214,51 @@ def open_taps(asked: CaptureRequest, source: str = "ring") -> tuple[list[Tap], l
         raise CaptureError(f"packets come from {', '.join(get_args(Source))}, not from {source}")
     notes: list[str] = []
     if source == "dumpcap":
-        taps = _dumpcaps(asked)  # first: the kernel lets nobody who has given up all gain dumpcap's right
+        taps = _open_dumpcaps(request)  # before give_up(): afterwards the kernel denies dumpcap its right
     else:
-        taps = _rings(asked, notes) if source == "ring" and sys.platform.startswith("linux") else _sockets(asked)
+        taps = (
+            _open_rings(request, notes)
+            if source == "ring" and sys.platform.startswith("linux")
+            else _open_sockets(request)
+        )
     if not taps:
         raise CaptureError("no interface is up")
-    give_up(asked.user)
+    give_up(request.user)
     return taps, notes
 
 
-def _rings(asked: CaptureRequest, notes: list[str]) -> list[Tap]:
+def _open_rings(request: CaptureRequest, notes: list[str]) -> list[Tap]:
     from analyzer.live.packet_ring import PacketRing
 
     taps: list[Tap] = []
-    found = choose_interfaces(asked.interfaces)
-    buffer = min(asked.buffer, TOGETHER // max(len(found), 1))
-    if buffer < asked.buffer:
-        notes.append(f"{len(found)} interfaces have {buffer >> 20} MiB of buffer each, not {asked.buffer >> 20}")
+    found = choose_interfaces(request.interfaces)
+    buffer = min(request.buffer, TOGETHER // max(len(found), 1))
+    if buffer < request.buffer:
+        notes.append(f"{len(found)} interfaces have {buffer >> 20} MiB of buffer each, not {request.buffer >> 20}")
     for number, each in enumerate(found):
         name = None if each.name == ANY else each.name
-        tap = PacketRing(number, name, asked.filter, asked.snaplen, buffer, asked.promiscuous)
+        tap = PacketRing(number, name, request.filter, request.snaplen, buffer, request.promiscuous)
         taps.append(tap)
         if tap.granted < buffer >> 20 << 20:
             notes.append(f"{each.name}: the kernel gave {tap.granted >> 20} MiB of buffer, not {buffer >> 20}")
     return taps
 
 
-def _sockets(asked: CaptureRequest) -> list[Tap]:
+def _open_sockets(request: CaptureRequest) -> list[Tap]:
     from analyzer.live.scapy_tap import ScapyTap
 
     return [
-        ScapyTap(number, each, asked.filter, asked.snaplen, asked.buffer, asked.promiscuous)
-        for number, each in enumerate(choose_interfaces(asked.interfaces))
+        ScapyTap(number, each, request.filter, request.snaplen, request.buffer, request.promiscuous)
+        for number, each in enumerate(choose_interfaces(request.interfaces))
     ]
 
 
-def _dumpcaps(asked: CaptureRequest) -> list[Tap]:
+def _open_dumpcaps(request: CaptureRequest) -> list[Tap]:
     from analyzer.live.dumpcap import DumpcapTap
 
     return [
-        DumpcapTap(number, each.name, asked.filter, asked.snaplen, asked.buffer, asked.promiscuous)
-        for number, each in enumerate(choose_interfaces(asked.interfaces))
+        DumpcapTap(number, each.name, request.filter, request.snaplen, request.buffer, request.promiscuous)
+        for number, each in enumerate(choose_interfaces(request.interfaces))
     ]
 
 

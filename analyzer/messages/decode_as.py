@@ -106,22 +106,22 @@ def check_protocol(name: str) -> None:
             raise ValueError(f"{error.args[0]}, or none to leave it undecoded") from error
 
 
-def merge_rules(told: Iterable[tuple[DecodeAsTarget, str]]) -> dict[DecodeAsTarget, str]:
+def merge_rules(rules: Iterable[tuple[DecodeAsTarget, str]]) -> dict[DecodeAsTarget, str]:
     """Merges rules in their order; a later rule for the same target replaces an earlier one.
 
     The later rule keeps its own place in the order.
     """
     found: dict[DecodeAsTarget, str] = {}
-    for where, name in told:
+    for where, name in rules:
         found.pop(where, None)
         found[where] = name
     return found
 
 
-def collect_ports(told: Iterable[tuple[DecodeAsTarget, str]]) -> dict[int, str]:
+def collect_ports(rules: Iterable[tuple[DecodeAsTarget, str]]) -> dict[int, str]:
     """Returns the rules about ports, port by port."""
     found: dict[int, str] = {}
-    for where, name in told:
+    for where, name in rules:
         if isinstance(where, int):
             found[where] = name
         elif isinstance(where, PortRange):
@@ -132,10 +132,10 @@ def collect_ports(told: Iterable[tuple[DecodeAsTarget, str]]) -> dict[int, str]:
 class ConnectionRules:
     """Holds the rules about single connections; false if there are none. Raises KeyError for an unknown protocol."""
 
-    def __init__(self, told: Iterable[tuple[DecodeAsTarget, str]], known: Ports) -> None:
+    def __init__(self, rules: Iterable[tuple[DecodeAsTarget, str]], known: Ports) -> None:
         self._by_number: dict[int, ConnectionRule] = {}
         self._by_ends: dict[tuple[str, str, int], ConnectionRule] = {}
-        for where, name in told:
+        for where, name in rules:
             if isinstance(where, StreamNumber):
                 self._by_number[where.number] = ConnectionRule(known.called(name))
             elif isinstance(where, StreamEnds):
@@ -150,16 +150,16 @@ class ConnectionRules:
         return self._by_number.get(number) or self._by_ends.get((*ends, reuse))
 
 
-def make_rules(told: Mapping[int, str] | Mapping[DecodeAsTarget, str] | None) -> tuple[Ports, ConnectionRules]:
+def make_rules(rules: Mapping[int, str] | Mapping[DecodeAsTarget, str] | None) -> tuple[Ports, ConnectionRules]:
     """Returns the rules as an analysis needs them. Raises KeyError for an unknown protocol."""
-    pairs: list[tuple[DecodeAsTarget, str]] = [] if told is None else [(where, name) for where, name in told.items()]
+    pairs: list[tuple[DecodeAsTarget, str]] = [] if rules is None else [(where, name) for where, name in rules.items()]
     known = Ports(collect_ports(pairs))
     return known, ConnectionRules(pairs, known)
 
 
 def _end(text: str) -> str | None:
     """Returns `address:port` as streams are named, however the address is written; None if it is none."""
-    import socket  # few name a connection by its ends
+    import socket  # lazy: few rules name a connection by its ends
 
     address, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > HIGHEST_PORT:

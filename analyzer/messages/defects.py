@@ -42,7 +42,7 @@ def decode_values(dissector: Dissector, message: bytes | Window, context: Contex
             if streamed is not None:
                 return streamed
         return dissector.values(read_whole(message), context)
-    except Exception as error:  # a defect must cost its row, not the listing
+    except Exception as error:  # a defect must not end the listing
         return Body({}, None, (make_defect_finding(dissector, error),))
 
 
@@ -55,7 +55,7 @@ def decode_tree(dissector: Dissector, message: bytes, context: Context) -> Tree:
     """Returns Dissector.tree, or one leaf with the defect."""
     try:
         return dissector.tree(message, context)
-    except Exception as error:  # the same
+    except Exception as error:  # a defect
         leaf = Field(UNREAD, message, 0, len(message))
         return Tree([leaf], [Source(0, "message", message)], [make_defect_finding(dissector, error)])
 
@@ -65,7 +65,7 @@ def decode_reassembled(dissector: Dissector, message: bytes, context: Context, o
     try:
         fragments = dissector.fragments
         return dissector.tree(message, context) if fragments is None else fragments.tree(message, context, others)
-    except Exception as error:  # the same
+    except Exception as error:  # a defect
         alone = decode_tree(dissector, message, context)
         alone.findings.append(make_defect_finding(dissector, error))
         return alone
@@ -75,7 +75,7 @@ def format_info(dissector: Dissector, body: Body, context: Context) -> str:
     """Returns Dissector.info as one line, or the sentence of the defect."""
     try:
         return escape_line_breaks(dissector.info(body, context))
-    except Exception as error:  # the same
+    except Exception as error:  # a defect
         return make_defect_finding(dissector, error).text
 
 
@@ -83,7 +83,7 @@ def call_or_default(ask: Callable[[], _T], otherwise: _U) -> _T | _U:
     """Returns the result of a call into a dissector, or `otherwise` if it fails."""
     try:
         return ask()
-    except Exception:  # the same
+    except Exception:  # a defect
         if os.environ.get(DEBUG):
             raise
         return otherwise
@@ -113,7 +113,7 @@ def project_body(dissector: Dissector, pick: Pick | None, message: bytes | Windo
     """Returns project_values() as a body."""
     found = None
     if pick is not None:
-        with suppress(Exception):  # a defect; what decodes all says so
+        with suppress(Exception):  # a defect, which decode_values() reports
             found = pick(read_whole(message))
     return decode_values(dissector, message, context) if found is None else Body(found, None)
 
@@ -122,7 +122,7 @@ def collect_findings(dissector: Dissector, ask: Callable[[], Iterable[Finding]])
     """Returns the findings of a call into a dissector, or the defect."""
     try:
         return list(ask())
-    except Exception as error:  # the same
+    except Exception as error:  # a defect
         return [make_defect_finding(dissector, error)]
 
 
@@ -184,7 +184,7 @@ def format_label(node: Field) -> Label:
     """Returns the text of a field, or the sentence of the defect."""
     try:
         return Label(node.text)
-    except Exception as error:  # the same
+    except Exception as error:  # a defect
         if os.environ.get(DEBUG):
             raise
         return Label(f"bug: its label failed with {type(error).__name__}", failed=True)
@@ -194,11 +194,11 @@ def make_defect_finding(dissector: Dissector, error: Exception) -> Finding:
     """Returns the finding for a defect; raises the error again if WIREANALYZE_DEBUG is set."""
     if os.environ.get(DEBUG):
         raise error
-    import traceback  # as late as the defect
+    import traceback  # lazy: only defects need it
     from pathlib import Path
 
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno}"
-    # Not what the exception says: that may quote a value, and a value may be a password.
+    # The text of the exception is left out, because it may quote a password.
     text = f"the dissector {dissector.name} failed at {place} with {type(error).__name__}; please report it"
     return Finding(Severity.ERROR, "bug", text)

@@ -339,9 +339,9 @@ class Engine:
         for taken in worth:
             for work, _ in taken:
                 work.patience = 1
-            self._take(block, taken, chunk)
+            self._run_fast_path(block, taken, chunk)
 
-    def _take(self, block: PacketBlock, taken: list[tuple[ConnectionWork, int]], chunk: RowBatch) -> None:
+    def _run_fast_path(self, block: PacketBlock, taken: list[tuple[ConnectionWork, int]], chunk: RowBatch) -> None:
         """The fast path for connections of one protocol."""
         dissector = taken[0][0].connection.dissector
         assert dissector is not None
@@ -357,7 +357,7 @@ class Engine:
                 taken[half // 2][0].patience = taken[half // 2][1]
             good = [each for index, each in enumerate(taken) if not {2 * index, 2 * index + 1} & refused]
             if good:
-                self._take(block, good, chunk)
+                self._run_fast_path(block, good, chunk)
             return
         FastRowBuilder(self, dissector, columns, taken, parts, cutting).add_to(chunk)
         fast_path.update_connections(block, taken, parts, cutting)
@@ -382,7 +382,7 @@ class Engine:
         answer = pairs + rows.start
         partner = self.rows.column("partner")
         partner[answer] = request
-        first = np.flatnonzero(partner[request] == NULL)[::-1]  # where a request has two answers, the first stays
+        first = np.flatnonzero(partner[request] == NULL)[::-1]  # if a request has two answers, the first one stays
         partner[request[first]] = answer[first]
         self._tell_clients(request, answer)
         return rows
@@ -390,9 +390,9 @@ class Engine:
     def _tell_clients(self, request: Ints, answer: Ints) -> None:
         """Gives a request the client that its answer names, as in ZooKeeper's first request of a session."""
         client, marks = self.rows.column("client"), self.rows.column("marks")
-        told = (client[request] == NULL) & (client[answer] != NULL)
-        client[request[told]] = client[answer[told]]
-        marks[request[told]] |= np.uint8(RowMark.CLIENT_TOLD_LATER)
+        unnamed = (client[request] == NULL) & (client[answer] != NULL)
+        client[request[unnamed]] = client[answer[unnamed]]
+        marks[request[unnamed]] |= np.uint8(RowMark.CLIENT_TOLD_LATER)
 
     def _learn(self, serial: Ints, row: Ints) -> None:
         missing = int(serial.max()) + 1 - len(self.serial_rows)

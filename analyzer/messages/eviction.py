@@ -127,7 +127,7 @@ class Eviction:
         engine, rows = self._engine, self._engine.rows
         self._removed_before = max(self._source.removed_before, self._removed_before)
         needed = self._find_needed_packet(before)
-        self._unpair(before)  # first: whoever paints a row of which the partner leaves must not look for it
+        self._unpair(before)  # first, so that no thread looks for an evicted partner
         rows.forget(before)
         place = rows.column("pieces")[before:]
         engine.pieces.forget(int(place.min()) if len(place) else len(engine.pieces))
@@ -155,7 +155,7 @@ class Eviction:
             self._shorten()
         gone = self._source.removed_before
         if gone > self._removed_before and not (engine.rows.column("last")[engine.rows.first :] < gone).any():
-            self._leave(engine.rows.first)  # files have gone of which no row is left, so nobody is told
+            self._leave(engine.rows.first)  # no row of the removed files is left, so listeners are not told
 
     def findings(self) -> list[Finding]:
         """Returns findings about what was evicted before it was complete."""
@@ -177,7 +177,7 @@ class Eviction:
     def _find_needed_packet(self, before: int) -> int:
         """Returns the first packet that the capture must keep, apart from bytes that move to the annex."""
         engine, rows = self._engine, self._engine.rows
-        # Without a row nothing is needed: behind the last packet of TCP there may be files of others.
+        # Without a row nothing is needed; files without TCP may follow the last packet.
         last = rows.cell("last", before) if before < len(rows) else max(engine.packet + 1, self._removed_before)
         reach = max(min(last, engine.packet) - REACH, 1)
         first = rows.column("first")[before:]

@@ -338,6 +338,6 @@ def _find_crowded(headers: PairingHeaders, table: _Table, pairs: _Pairs) -> Ints
     most = np.maximum.reduceat(total, begin) - (total - change)[begin]
     owners = headers.owner[begin]
     carried = np.bincount(table.owner[table.place < 0], minlength=int(owners[-1]) + 1)
-    # Where nothing is answered, those that wait are remembered in order, and the conversation forgets the oldest.
+    # If nothing is answered, requests are remembered in order, and the conversation forgets the oldest.
     found: Ints = owners[(most + carried[owners] > MOST_WAITING) & answered[owners]]
     return found

@@ -93,7 +93,7 @@ def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> 
     packets = np.concatenate([work.packets[work.at :] for work in works])
     length, flags = block.length[packets], block.flags[packets]
     second = block.direction[packets] != 0
-    # In 32 bits that wrap, as sequence numbers do.
+    # 32-bit integers wrap as sequence numbers do.
     size = length.astype(np.uint32)
     came = []
     for each, sent in enumerate((size * ~second, size * second)):
@@ -255,10 +255,10 @@ def _guess(parts: Segments, lengths: LengthReader, from_client: Bools) -> _Guess
         length = lengths.read_many(
             parts.at[some] + here - parts.line[some], line_end[some] - here, from_client[parts.half[some]]
         )
-        told = length > 0
-        if not told.all():
+        known = length > 0
+        if not known.all():
             wrong[some[length == 0]] = True
-            some, here, length = some[told], here[told], length[told]
+            some, here, length = some[known], here[known], length[known]
         found.append((some, here, length))
         end[some] += length
         some = some[end[some] + lengths.width <= line_end[some]]
@@ -452,7 +452,9 @@ def _find_acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork,
     for side in (0, 1):
         expected = np.array([_next_seq(work.connection, side) for work, _ in taken], np.uint32)
         here = np.array([work.connection.halves[side].next for work, _ in taken], np.int64)
-        ahead = (acks - np.repeat(expected, counts)).view(np.int32)  # both wrap, so this is between -2^31 and 2^31
+        ahead = (acks - np.repeat(expected, counts)).view(
+            np.int32
+        )  # both wrap, so the difference is between -2^31 and 2^31
         highest = np.maximum.reduceat(np.where(sent & (direction != side), ahead, np.int64(NOTHING)), first)
         opened = np.array([work.connection.halves[side].base is not None for work, _ in taken], bool)
         found.append(np.where((highest == NOTHING) | ~opened, -1, here + highest))

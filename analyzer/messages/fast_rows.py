@@ -48,7 +48,7 @@ class FastRowBuilder:
         self._connections = [work.connection for work, _ in taken]
         half = parts.half[cutting.first]
         packet = parts.packet[cutting.last]
-        # Each half-stream is in order already, and a packet completes messages of one of them alone.
+        # Each half-stream is in order, and a packet completes messages of one half-stream only.
         order = np.argsort((half // 2) * (int(packet.max(initial=0)) + 1) + packet, kind="stable")
         self._parts = parts
         self._cutting = MessageSpans(*(column[order] for column in cutting))

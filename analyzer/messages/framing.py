@@ -142,7 +142,7 @@ class StreamFramer:
             yield from self._last_hunt(dissector, reader)
         if dissector is not None and self.synced and self.pieces and not self.pieces[0].lost:
             yield self._claim(self.end, cut=True)
-            self.synced = False  # should more come, it begins inside this message
+            self.synced = False  # later bytes would begin inside this message
         while self.pieces:
             if self.pieces[0].lost:
                 self._claim(self.pieces[0].end)
@@ -209,7 +209,7 @@ class StreamFramer:
             if size < 0 and self.gaps:
                 size = self._measure_across(dissector, reader, ended=True)
                 if size <= 0 and (frame := self._claim_until_gap(raw=False)) is not None:
-                    yield frame  # where it ends will not be known any more
+                    yield frame  # its end will never be known
                     self._fall_out()
                     yield from self._frame_ready(dissector, reader)
                     continue

@@ -67,7 +67,7 @@ class PrefixLengths(LengthReader):
         for column in self._store.gather(at, self.width).T:
             size <<= 8
             size |= column
-        # Zeros would be one empty message after the other; a real one is so rare that the slow path may have it.
+        # Zeros would be a row of empty messages; a real empty message is rare, so the slow path handles it.
         sound = (size >= max(self._framing.minimum, 1)) & (size <= self._framing.maximum)
         return np.where(sound, size + self.width, 0)
 

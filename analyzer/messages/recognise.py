@@ -94,8 +94,8 @@ def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
         return _apply_rule(order, seen, orientations, known)
     for each in orientations:
         if known.is_told(ports[1 - each]):
-            told = known.told(ports[1 - each])
-            return ProtocolDecision(told, each, against=_find_contradiction(told, prefixes, each, known))
+            given = known.told(ports[1 - each])
+            return ProtocolDecision(given, each, against=_find_contradiction(given, prefixes, each, known))
     own = known.by_port(ports[1 - likely])
     best, score, side = _best(prefixes, orientations, _prefer(own, known.dissectors))
     sure = score >= SURE and (side == likely or all(prefixes))
@@ -117,7 +117,7 @@ def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
             return ProtocolDecision(by_port, each)
     if not enough:
         return None
-    # Both directions may begin inside a message: then the port says what to hunt for, and weak signs say nothing.
+    # If both directions may begin inside a message, the port says what to hunt for, and weak evidence means nothing.
     by_port = own if late else None
     if score < WEAK or (by_port is not None and score < SURE):
         return ProtocolDecision(by_port, likely)
@@ -173,26 +173,28 @@ def _apply_rule(
     if order.dissector is None:
         return ProtocolDecision(None, orientations[0])
     _, score, side = _best(seen.prefixes, orientations, (order.dissector,))
-    told = len(orientations) == 1 and max(map(len, seen.prefixes)) >= TELLING_BYTES
-    if score < SURE and not told and not _has_enough(seen):
+    given = len(orientations) == 1 and max(map(len, seen.prefixes)) >= TELLING_BYTES
+    if score < SURE and not given and not _has_enough(seen):
         return None
     return ProtocolDecision(
         order.dissector, side, against=_find_contradiction(order.dissector, seen.prefixes, side, known)
     )
 
 
-def _find_contradiction(told: Dissector | None, prefixes: tuple[bytes, bytes], client: int, known: Ports) -> str | None:
+def _find_contradiction(
+    given: Dissector | None, prefixes: tuple[bytes, bytes], client: int, known: Ports
+) -> str | None:
     """Returns what the first bytes surely are, if that contradicts the rule."""
-    if told is None:
+    if given is None:
         return None
     other = next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
     if other is not None:
         return other.text
     best, score, _ = _best(prefixes, (client,), known.dissectors)
-    if best is not None and best is not told and score >= SURE:
+    if best is not None and best is not given and score >= SURE:
         return f"those of {best.name}"
-    silent = len(prefixes[client]) < TELLING_BYTES or _score(told, prefixes, client) > 0
-    return None if silent else f"none of {told.name}"
+    silent = len(prefixes[client]) < TELLING_BYTES or _score(given, prefixes, client) > 0
+    return None if silent else f"none of {given.name}"
 
 
 def _best(

@@ -70,7 +70,7 @@ class RowBatch:
             [_make_cells(connection, row, self.numbers) for connection, row in self.scalar_rows], np.int64
         ).T
         count = np.array([len(row.frame.pieces) for _, row in self.scalar_rows], np.int64)
-        # A snapshot has more pieces than a block has packets: no object is made for each.
+        # A snapshot has more pieces than a block has packets, so no object is made for each piece.
         pieces = [row.frame.pieces for _, row in self.scalar_rows]
         columns_of = (map(take, chain.from_iterable(pieces)) for take in _OF_PIECE)
         places = [np.fromiter(column, np.int64, int(count.sum())) for column in columns_of]
@@ -89,7 +89,7 @@ class RowBatch:
         if not self.parts:
             return np.empty(0, np.int64), range(len(messages), len(messages))
         order = _closing_order({name: _concatenate([part[name] for part in self.parts]) for name in ORDERING})
-        # Each part is let go as soon as it has been copied: a block's rows never stand in memory twice.
+        # Each part is dropped once it has been copied, so the rows of a block are never in memory twice.
         names = list(self.parts[0])
         columns = {name: _concatenate([part.pop(name) for part in self.parts])[order] for name in names}
         base = len(pieces)

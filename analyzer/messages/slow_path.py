@@ -33,7 +33,7 @@ class SlowPath:
         """Takes the next packet of a connection; returns the rows that it closes."""
         rows: list[PendingRow] = []
         if connection.fin != NO_FIN and connection.is_finished:
-            return rows  # the engine forgets it at the end of the block; the rows may not depend on where that is
+            return rows  # the engine drops it at the end of the block, on which the rows must not depend
         side, other, seq = packet.side, 1 - packet.side, packet.seq
         half = connection.halves[side]
         if not connection.heard[side]:
@@ -70,7 +70,7 @@ class SlowPath:
         if half.base is None:
             half.open(packet.seq)
         if connection.framers is not None and connection.dissector is not None:
-            # the other side's SYN brought enough to know the protocol
+            # the other side's SYN had enough data to recognise the protocol
             for framer, each in zip(connection.framers, connection.halves, strict=True):
                 if each.by_syn and not each.next and not framer.synced:
                     framer.begin(connection.dissector)
@@ -127,7 +127,7 @@ class SlowPath:
         if not (
             connection.early[0] or connection.early[1] or connection.halves[0].waiting or connection.halves[1].waiting
         ):
-            connection.needs.clear()  # of packets that brought nothing new
+            connection.needs.clear()  # the rest belongs to packets without new bytes
         return rows
 
     def _next_early(self, connection: Connection, packet: ConnectionPacket) -> int | None:
@@ -209,7 +209,7 @@ def _lose_rest(connection: Connection, side: int, answer: EarlyPiece | _Arrival)
     framer = None if connection.framers is None or connection.dissector is None else connection.framers[side]
     if framer is None or not framer.synced or not framer.pieces or connection.early[side]:
         return []
-    fin = connection.fin[side]  # which is acknowledged, too, and is no byte
+    fin = connection.fin[side]  # an acknowledged FIN is no byte
     end = answer.needed if fin is None else min(answer.needed, fin)
     return connection.halves[side].lose(end, answer.piece.packet, answer.piece.time)
 

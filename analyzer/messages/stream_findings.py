@@ -184,7 +184,7 @@ class StreamFindings:
     def collect(self, connection: Connection, rows: list[PendingRow]) -> None:
         """Collects the findings that the packets of a connection have left; its rows tell of raw runs."""
         if connection.framers is None:
-            return  # whose bytes these are, and of which protocol, is not decided yet
+            return  # the client and the protocol are not decided yet
         for side, half in enumerate(connection.halves):
             for gap in half.gaps:
                 self._add_gap(connection, side, gap)
@@ -239,7 +239,7 @@ class StreamFindings:
     def _add_raw(self, connection: Connection, row: PendingRow) -> None:
         beginning, decision = self._beginning(row), connection.decision
         if foreign(beginning) is not None:
-            return  # the row says so itself: see analyzer.decode.raw
+            return  # the row itself shows it (analyzer.decode.raw)
         if decision is not None and decision.other is not None:
             if decision.expected is not None:
                 self._add_row(_make_foreign_kind(connection, decision.other, decision.expected), connection, row)

@@ -114,7 +114,7 @@ class HalfStream:
             return []
         ahead = (seq - self.base - self.next + HALF & 0xFFFFFFFF) - HALF
         if ahead > WINDOW or (ahead == -1 and length == 1):
-            return []  # noise, or a keep-alive, whose one byte is no data (RFC 9293, section 3.8.4)
+            return []  # noise, or a keep-alive (RFC 9293, section 3.8.4)
         offset = self.next + ahead
         piece = Piece(offset, at, captured, packet, time)
         rest = Piece(offset + captured, SNAPPED, length - captured, packet, time)

@@ -10,8 +10,7 @@ from functools import cache, partial
 
 from dissectors.api import Role
 from dissectors.catalog import Catalog, FieldAlias, Layout, Member, merged
-from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, markers
-from dissectors.pulsar.labels import error_codes
+from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, error_codes, library, markers
 from dissectors.pulsar.tables import table
 from dissectors.wire.field_aliases import load_field_aliases
 from dissectors.wire.members import of_message
@@ -26,11 +25,11 @@ class PulsarCatalog(Catalog):
 
     def layouts(self) -> Sequence[Layout]:
         """By type."""
-        return _layouts()
+        return _make_layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:
         """Topics, subscriptions, producers, and what information lines say beside."""
-        return _field_aliases()
+        return _load_field_aliases()
 
     def errors(self) -> Collection[str]:
         """The names of ServerError."""
@@ -38,29 +37,29 @@ class PulsarCatalog(Catalog):
 
 
 @cache
-def _layouts() -> tuple[Layout, ...]:
-    return tuple(Layout(command.name, None, partial(_members, command)) for command in commands().values())
+def _make_layouts() -> tuple[Layout, ...]:
+    return tuple(Layout(command.name, None, partial(_list_members, command)) for command in commands().values())
 
 
-def _members(command: Command) -> list[Member]:
+def _list_members(command: Command) -> list[Member]:
     found = of_message(command.message)
-    return merged(found, _payload_part() if command.code in (SEND, MESSAGE) else (), (_REST,))
+    return merged(found, _list_payload_parts() if command.code in (SEND, MESSAGE) else (), (_REST,))
 
 
-def _payload_part() -> list[Member]:
+def _list_payload_parts() -> list[Member]:
     return [
-        _struct("broker_entry_metadata", "BrokerEntryMetadata"),
+        _make_struct("broker_entry_metadata", "BrokerEntryMetadata"),
         Member("checksum", "struct", members=lambda: _CHECKSUM),
-        _struct("metadata", "MessageMetadata"),
+        _make_struct("metadata", "MessageMetadata"),
         Member("encrypted", "bool"),
         Member("chunk", "struct", members=lambda: _CHUNK),
-        Member("payload", "bytes", members=_payload, about="decompressed; of a batch its messages"),
+        Member("payload", "bytes", members=_list_payload_members, about="decompressed; of a batch its messages"),
     ]
 
 
-def _payload() -> list[Member]:
+def _list_payload_members() -> list[Member]:
     """What a payload holds that is more than bytes: a batch, or a marker."""
-    each = (_struct("metadata", "SingleMessageMetadata"), Member("payload", "bytes"))
+    each = (_make_struct("metadata", "SingleMessageMetadata"), Member("payload", "bytes"))
     return [
         Member("messages", "struct", True, members=lambda: each),
         Member("as", "string"),
@@ -69,18 +68,18 @@ def _payload() -> list[Member]:
     ]
 
 
-def _struct(name: str, message: str) -> Member:
+def _make_struct(name: str, message: str) -> Member:
     return Member(name, "struct", members=lambda: of_message(library().message(message)))
 
 
 @cache
-def _field_aliases() -> tuple[FieldAlias, ...]:
-    return load_field_aliases(table("field_aliases")["rows"], _asked)
+def _load_field_aliases() -> tuple[FieldAlias, ...]:
+    return load_field_aliases(table("field_aliases")["rows"], _find_members)
 
 
-def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
+def _find_members(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
     command = commands().get(code) if code is not None else None
-    return (None, ()) if command is None else (command.name, _members(command))
+    return (None, ()) if command is None else (command.name, _list_members(command))
 
 
 CATALOG = PulsarCatalog()

@@ -1,8 +1,4 @@
-"""Pulsar's commands, made from the tables when first asked for.
-
-Theory. A command is a BaseCommand: its type is a number, and the field of that number holds what is said. So a row of
-the table tells at once how a frame begins, what its body is, who sends it, and in what it counts its questions.
-"""
+"""What people read beside Pulsar's numbers by themselves: times, names; and the numbers of its errors."""
 
 from __future__ import annotations
 
@@ -11,10 +7,35 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from dissectors.api import Role
-from dissectors.pulsar.labels import labels
+from dissectors.field import Label
 from dissectors.pulsar.tables import table
 from dissectors.wire.protobuf import BYTES, Library, MessageType, ProtoField
 from dissectors.wire.specs import Layout, Wrapping
+from dissectors.wire.times import milliseconds, timestamp
+
+_TIMES: Mapping[str, Label] = {"timestamp": timestamp, "milliseconds": milliseconds}
+
+
+def find_label(shown: str) -> Label:
+    """The label function that a field's row asks for: timestamp, milliseconds, or the names of an enum."""
+    if shown in _TIMES:
+        return _TIMES[shown]
+    names = {int(number): name for number, name in table("enums")[shown].items()}
+    return names.get
+
+
+@cache
+def error_codes() -> Mapping[str, int]:
+    """The numbers of errors by name."""
+    return {name: int(number) for number, name in table("enums")["ServerError"].items()}
+
+
+def make_error(value: str | int) -> tuple[int, str]:
+    """Number and name of an error as a message reports it; one that no release knows keeps its number."""
+    if isinstance(value, int):
+        return value, f"UNKNOWN_{value}"
+    return error_codes()[value], value
+
 
 CLIENT, BROKER = "client", "broker"
 
@@ -73,7 +94,7 @@ class Command:
 @cache
 def library() -> Library:
     """All messages and enums."""
-    return Library(table("messages")["messages"], table("enums"), labels)
+    return Library(table("messages")["messages"], table("enums"), find_label)
 
 
 @cache
@@ -96,7 +117,7 @@ def commands() -> Mapping[int, Command]:
             uncounted=Role[row["uncounted"].upper()] if "uncounted" in row else None,
             answered_by=frozenset(row.get("answeredBy", ())),
             sender=row["from"],
-            begin=b"\x08" + varint(code) + varint(code << 3 | BYTES),
+            begin=b"\x08" + encode_varint(code) + encode_varint(code << 3 | BYTES),
             wanted={places[each]: place for place, each in enumerate(wanted)},
             error=next((each for each in ("error", "error_code") if each in places), None),
             secret=message.delicate,
@@ -104,7 +125,7 @@ def commands() -> Mapping[int, Command]:
     return found
 
 
-def varint(value: int) -> bytes:
+def encode_varint(value: int) -> bytes:
     """An unsigned varint as bytes."""
     found = bytearray()
     while value > 0x7F:
@@ -120,13 +141,13 @@ def markers() -> Mapping[int, MessageType]:
 
 
 @lru_cache(maxsize=128)
-def frame_of(code: int | None) -> MessageType:
+def make_base_command(code: int | None) -> MessageType:
     """BaseCommand as the tree of a type's frames has it: the body's fields are the frame's, its type is not.
 
     None: of a type that is not in the tables.
     """
     layout = MessageType("BaseCommand")
-    for row in _base_command():
+    for row in _make_base_fields():
         if row.number == 1:
             row = replace(row, spec=Wrapping(row.name, "enum", row.spec.label))
         elif row.number == code:
@@ -136,7 +157,7 @@ def frame_of(code: int | None) -> MessageType:
 
 
 @cache
-def _base_command() -> tuple[ProtoField, ...]:
+def _make_base_fields() -> tuple[ProtoField, ...]:
     """The rows of BaseCommand, which the table of commands tells."""
     types = {"Type": {str(code): command.name for code, command in commands().items()}}
     rows = [{"number": 1, "name": "type", "type": "enum", "of": "Type", "label": "required"}]
@@ -145,5 +166,5 @@ def _base_command() -> tuple[ProtoField, ...]:
         for code, command in commands().items()
     ]
     bodies = {command.field: command.message for command in commands().values()}
-    base = Library({}, types, labels, bodies)
+    base = Library({}, types, find_label, bodies)
     return tuple(ProtoField.parse(row, base) for row in rows)

@@ -33,8 +33,8 @@ from typing import TypeAlias
 from dissectors.api import Conversation, Outcome, Role, State
 from dissectors.pairing import MOST_WAITING, Key, Unanswered, Waiting
 from dissectors.pulsar.commands import Command, commands
-from dissectors.pulsar.fragments import is_cut, portion
-from dissectors.pulsar.header import COMMAND_AT, Sighting, sight
+from dissectors.pulsar.frame import find_fragment, is_cut
+from dissectors.pulsar.header import COMMAND_AT, FrameHeader, read_header
 
 SOURCE_POSITION = b"__MSG_PROP_REPL_SOURCE_POSITION"
 CHECKSUM_MAGIC, CHECKSUM_SIZE = b"\x0e\x01", 6
@@ -79,27 +79,27 @@ class PulsarConversation(Unanswered, Conversation):
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
         """A question waits under its side and number; an answer takes the oldest that waits under its own."""
-        seen = sight(prefix, from_client, self.client)
+        seen = read_header(prefix, from_client, self.client)
         header, command, _ = seen
         self.client = header.client
         if self.doubts or self.closed:
-            self._wear(handle)
+            self._expire_doubts(handle)
         if command is None or command.counts is None:
             return Outcome(header)
         if header.role is Role.REQUEST:
-            key = key_of(seen, command)
-            if key is not None and command.name == "SEND" and not self._follows((from_client, *key), prefix):
+            key = make_key(seen, command)
+            if key is not None and command.name == "SEND" and not self._follows_last_chunk((from_client, *key), prefix):
                 return Outcome(header, owed=False)
             if key is not None:
-                self._ask((from_client, *key), Waiting(handle, header), seen)
-                if command.name == "SEND" and tells_source(prefix):
+                self._remember_question((from_client, *key), Waiting(handle, header), seen)
+                if command.name == "SEND" and has_source_position(prefix):
                     self._note_source(seen, prefix)
             return Outcome(header)
         if header.role is not Role.RESPONSE and not command.answers:
             if command.name == "CLOSE_PRODUCER" and seen.wanted[1] is not None and len(self.closed) < MOST_PENDING:
                 self.closed.setdefault(seen.wanted[1], self.turn + LASTING)
             return Outcome(header)
-        asked = self._answered(seen, command, not from_client)
+        asked = self._find_question(seen, command, not from_client)
         if asked is not None:
             if command.answers:
                 header = replace(header, role=Role.RESPONSE)
@@ -118,20 +118,20 @@ class PulsarConversation(Unanswered, Conversation):
                 self.doubts[asker] = max(older, default=min(numbers.values(), default=0) - 1) + 1, last
         Unanswered.renumber(self, numbers)
 
-    def _ask(self, key: Key, request: Waiting, seen: Sighting) -> None:
+    def _remember_question(self, key: Key, request: Waiting, seen: FrameHeader) -> None:
         """A question; what waited under its number in doubt, or of its producer before this one, waits no more."""
-        edge = self._edge(key)
+        edge = self._find_doubt_edge(key)
         if edge is not None:
             self._forget(key, edge)
         if request.header.operation == "PRODUCER" and self.closed.pop(seen.wanted[1], None) is not None:
-            self._over(seen.wanted[1])
+            self._end_producer(seen.wanted[1])
         self.remember(key, request)
 
-    def _follows(self, key: Key, prefix: bytes) -> bool:
+    def _follows_last_chunk(self, key: Key, prefix: bytes) -> bool:
         """Whether a SEND is surely no chunk, the first one, or the next one of those that were seen in a row."""
         if (not key[0]) not in self.doubts:
             return True
-        chunk = portion(prefix)
+        chunk = find_fragment(prefix)
         if chunk is None:
             return not is_cut(prefix)
         last = self.chunks.pop(key, -1)
@@ -142,44 +142,44 @@ class PulsarConversation(Unanswered, Conversation):
             self.chunks.popitem(last=False)
         return True
 
-    def _over(self, producer: int) -> None:
+    def _end_producer(self, producer: int) -> None:
         """No receipt comes any more to what a producer has sent."""
         begin = True, f"send:{producer}/"
         for key in [each for each in islice(reversed(self.waiting), MOST_PENDING) if each[:2] == begin]:
             while self.claim(key) is not None:
                 pass
 
-    def _edge(self, key: Key) -> int | None:
+    def _find_doubt_edge(self, key: Key) -> int | None:
         """The first handle behind which nothing under a key is in doubt; None where there is no doubt at all."""
-        return self.doubts[key[0]][0] if key[0] in self.doubts and _in_order(key) else None
+        return self.doubts[key[0]][0] if key[0] in self.doubts and _is_answered_in_order(key) else None
 
     def _forget(self, key: Key, edge: int) -> None:
         """Questions before a handle wait no more under a key."""
         while self.claim(key, lambda each: each.handle < edge) is not None:
             pass
 
-    def _wear(self, handle: int) -> None:
+    def _expire_doubts(self, handle: int) -> None:
         """Counts on, and ends what has lasted long enough."""
         self.turn += 1
         while self.closed and next(iter(self.closed.values())) < self.turn:
             producer = next(iter(self.closed))
             del self.closed[producer]
-            self._over(producer)
+            self._end_producer(producer)
         for asker, (edge, last) in list(self.doubts.items()):
             edge = handle if edge is None else edge
             self.doubts[asker] = edge, last
             if last < self.turn:
                 del self.doubts[asker]
-                for key in [each for each in self.waiting if each[0] == asker and _in_order(each)]:
+                for key in [each for each in self.waiting if each[0] == asker and _is_answered_in_order(each)]:
                     self._forget(key, edge)
 
-    def _answered(self, seen: Sighting, command: Command, asker: bool) -> Waiting | None:
+    def _find_question(self, seen: FrameHeader, command: Command, asker: bool) -> Waiting | None:
         """The question that a message answers."""
-        numbered = key_of(seen, command)
+        numbered = make_key(seen, command)
         if numbered is None:
             return self.claim((asker, "connect", 0)) if command.name == "ERROR" else None
         key: Key = (asker, *numbered)
-        fits = partial(_fits, command.name)
+        fits = partial(_can_answer, command.name)
         if command.name == "PRODUCER_SUCCESS" and seen.wanted[1] == 0:
             return self.oldest(key, fits)
         if command.name == "SEND_RECEIPT" and self.sources:
@@ -187,20 +187,20 @@ class PulsarConversation(Unanswered, Conversation):
             sequence = self.sources.pop((producer, ledger, entry), None)
             if sequence is not None:
                 key = (asker, seen.header.scope, sequence)
-        edge = self._edge(key)
+        edge = self._find_doubt_edge(key)
         if edge is not None:
-            self._clear(key, edge)
+            self._drop_doubtful(key, edge)
         return self.claim(key, fits)
 
-    def _clear(self, key: Key, edge: int) -> None:
+    def _drop_doubtful(self, key: Key, edge: int) -> None:
         """Of several questions under one number that were in doubt nobody knows which is answered."""
         doubtful = [each for each in islice(self.waiting.get(key, ()), 2) if each.handle < edge]
         if len(doubtful) > 1:
             self._forget(key, edge)
 
-    def _note_source(self, seen: Sighting, prefix: bytes) -> None:
+    def _note_source(self, seen: FrameHeader, prefix: bytes) -> None:
         """Remembers by which position a replicator's message will be acknowledged."""
-        ledger, colon, entry = _source(prefix).partition(b":")
+        ledger, colon, entry = _read_source(prefix).partition(b":")
         if not colon or not _is_number(ledger) or not _is_number(entry):
             return
         producer, sequence = seen.wanted
@@ -209,7 +209,7 @@ class PulsarConversation(Unanswered, Conversation):
             self.sources.popitem(last=False)
 
 
-def key_of(seen: Sighting, command: Command) -> tuple[str | None, int] | None:
+def make_key(seen: FrameHeader, command: Command) -> tuple[str | None, int] | None:
     """What the number of a question or answer counts in, and the number; None where it is missing."""
     header, number = seen.header, seen.wanted[0] if seen.wanted else None
     if command.counts in NUMBERED:
@@ -219,27 +219,27 @@ def key_of(seen: Sighting, command: Command) -> tuple[str | None, int] | None:
     return None if number is None else (command.counts, number)
 
 
-def _in_order(key: Key) -> bool:
+def _is_answered_in_order(key: Key) -> bool:
     """Whether what waits under a key may share it with others, and is answered in order."""
     return key[1] is not None and (key[1] in IN_TURN or key[1].startswith("send:"))
 
 
-def _fits(name: str, request: Waiting) -> bool:
-    return may_answer(name, request.header.code)
+def _can_answer(name: str, request: Waiting) -> bool:
+    return can_answer(name, request.header.code)
 
 
-def may_answer(name: str, code: int | None) -> bool:
+def can_answer(name: str, code: int | None) -> bool:
     """Whether a command of that name answers a type: clients use an id again, and an answer may be lost."""
     asked = commands().get(code) if code is not None else None
     return name == "ERROR" or asked is None or not asked.answered_by or name in asked.answered_by
 
 
-def tells_source(prefix: bytes) -> bool:
+def has_source_position(prefix: bytes) -> bool:
     """Whether the metadata of a SEND has the property of a geo-replicator, as far as these bytes go."""
-    return _source_at(prefix) >= 0
+    return _find_source(prefix) >= 0
 
 
-def _source_at(prefix: bytes) -> int:
+def _find_source(prefix: bytes) -> int:
     begin = COMMAND_AT + int.from_bytes(prefix[4:COMMAND_AT])
     if prefix.startswith(CHECKSUM_MAGIC, begin):
         begin += CHECKSUM_SIZE
@@ -247,9 +247,9 @@ def _source_at(prefix: bytes) -> int:
     return prefix.find(SOURCE_POSITION, begin + 4, begin + 4 + size)
 
 
-def _source(prefix: bytes) -> bytes:
+def _read_source(prefix: bytes) -> bytes:
     """The value of that property, a KeyValue whose field 2 stands behind its name; empty where it does not."""
-    at = _source_at(prefix) + len(SOURCE_POSITION)
+    at = _find_source(prefix) + len(SOURCE_POSITION)
     if prefix[at : at + 1] != b"\x12" or len(prefix) < at + 2:
         return b""
     return prefix[at + 2 : at + 2 + prefix[at + 1]]

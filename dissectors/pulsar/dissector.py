@@ -13,27 +13,25 @@ from typing import Any
 
 from dissectors.api import Body, Context, Conversation, Dissector, LengthPrefixed, MessageHeader, Values, lazy
 from dissectors.field import Tree
-from dissectors.pulsar.commands import Command, commands
-from dissectors.pulsar.expert_info import of_values
-from dissectors.pulsar.frame import TYPE_AT, frame_values
-from dissectors.pulsar.header import MAXIMUM, PREFIX, command_of, sight
-from dissectors.pulsar.info import info_line, recalled
-from dissectors.pulsar.labels import error_of
-from dissectors.pulsar.probe import evidence, too_large
+from dissectors.pulsar.commands import Command, commands, make_error
+from dissectors.pulsar.expert_info import collect_findings
+from dissectors.pulsar.frame import TYPE_AT, decode_frame
+from dissectors.pulsar.header import MAXIMUM, PREFIX, describe_too_large, find_command, rate_evidence, read_header
+from dissectors.pulsar.summaries import format_info, list_request_fields
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import folded
 from dissectors.wire.sections import PlainSections, Sections, symbolic
 
 
-def body_of(values: dict[str, Any], sections: Sections, context: Context) -> Body:
+def make_body(values: dict[str, Any], sections: Sections, context: Context) -> Body:
     """The body of a frame; its values may be symbolic."""
     command = commands()[sections.data[sections.begin + TYPE_AT]]
-    return Body(values, _error(command, values), of_values(command, values, context, sections.size))
+    return Body(values, _find_error(command, values), collect_findings(command, values, context, sections.size))
 
 
-def _error(command: Command | None, values: Values) -> tuple[int, str] | None:
+def _find_error(command: Command | None, values: Values) -> tuple[int, str] | None:
     reported = None if command is None or command.error is None else values.get(command.error)
-    return error_of(reported) if isinstance(reported, int | str) else None
+    return make_error(reported) if isinstance(reported, int | str) else None
 
 
 class Pulsar(Dissector):
@@ -46,11 +44,11 @@ class Pulsar(Dissector):
     columns = ("role", "operation", "correlation", "client", "latency", "pulsar.topic", "pulsar.subscription")
     color = "bright_blue"
     fast_path = "dissectors.pulsar.fast_path"
-    refused = staticmethod(too_large)
-    projection = lazy("dissectors.pulsar.projection:picker")
-    template = staticmethod(partial(symbolic, frame_values, body_of))
-    fragments = lazy("dissectors.pulsar.chunks:FRAGMENTS")
-    request_fields = staticmethod(recalled)
+    refused = staticmethod(describe_too_large)
+    projection = lazy("dissectors.pulsar.projection:make_projection")
+    template = staticmethod(partial(symbolic, decode_frame, make_body))
+    fragments = lazy("dissectors.pulsar.reassembly:FRAGMENTS")
+    request_fields = staticmethod(list_request_fields)
     catalog = lazy("dissectors.pulsar.catalog:CATALOG")
     operations = lazy("dissectors.pulsar.commands:commands")
     guide = lazy("dissectors.pulsar.guide:GUIDE")
@@ -61,11 +59,11 @@ class Pulsar(Dissector):
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A frame of a known command leaves hardly a doubt."""
-        return evidence(prefix, from_client)
+        return rate_evidence(prefix, from_client)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """The command, and the number that it carries or repeats."""
-        return sight(prefix, from_client).header
+        return read_header(prefix, from_client).header
 
     def conversation(self) -> Conversation:
         """The questions without an answer, and the client's version."""
@@ -77,18 +75,20 @@ class Pulsar(Dissector):
         """The command's fields by the names of the proto, and the payload with its metadata."""
         sections = PlainSections(message)
         try:
-            return body_of(frame_values(sections), sections, context)
+            return make_body(decode_frame(sections), sections, context)
         except FAILURES:
             body = folded(self.tree(message, context))
-        return body._replace(error=_error(command_of(message)[0], body.values))
+        return body._replace(error=_find_error(find_command(message)[0], body.values))
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Sizes, command, metadata and payload with their places."""
-        from dissectors.pulsar.chunks import read_noticed  # values need neither, but for what is out of the ordinary
         from dissectors.pulsar.nested import open_tree
+        from dissectors.pulsar.reassembly import (
+            read_with_findings,  # values need neither, but for what is out of the ordinary
+        )
 
-        return open_tree(read_noticed(message, context))
+        return open_tree(read_with_findings(message, context))
 
     def info(self, body: Body, context: Context) -> str:
         """Topic, subscription, ids, sizes and errors, briefly."""
-        return info_line(body, context)
+        return format_info(body, context)

@@ -34,58 +34,64 @@ SIZE = 4
 """Bytes of that size, which does not count itself."""
 
 
-def of_values(command: Command | None, values: Values, context: Context, size: Any) -> tuple[Finding, ...]:
+def collect_findings(command: Command | None, values: Values, context: Context, size: Any) -> tuple[Finding, ...]:
     """What there is to say of a message; `size`: the number that its frame begins with. Values may be symbolic."""
-    found = _large(size) if size > LIMIT - SIZE else ()
-    speaks = None if command is None else _expert_info(command.code, context.role)
+    found = _report_oversized(size) if size > LIMIT - SIZE else ()
+    speaks = None if command is None else _compile_table(command.code, context.role)
     return found if speaks is None else (*found, *speaks(values))
 
 
-def of_tree(command: Command | None, tree: Tree, context: Context) -> tuple[Finding, ...]:
+def collect_tree_findings(command: Command | None, tree: Tree, context: Context) -> tuple[Finding, ...]:
     """The same of a tree, whose first nodes are the frame's size, the command's, and the command."""
     if not tree.fields or not isinstance(tree.fields[0].value, int):
         return ()
-    speaks = command is not None and _expert_info(command.code, context.role) is not None
-    return of_values(command, members(tree.fields[2:3]) if speaks else {}, context, tree.fields[0].value)
+    speaks = command is not None and _compile_table(command.code, context.role) is not None
+    return collect_findings(command, members(tree.fields[2:3]) if speaks else {}, context, tree.fields[0].value)
 
 
-def _large(size: int) -> tuple[Finding, ...]:
+def _report_oversized(size: int) -> tuple[Finding, ...]:
     text = table("expert_info")["large"].format(size=size + SIZE, limit=LIMIT)
     return (Finding(Severity.NOTE, "oversized-frame", text),)
 
 
 @lru_cache(maxsize=512)
-def _expert_info(code: int, role: Role) -> ExpertInfoTable | None:
+def _compile_table(code: int, role: Role) -> ExpertInfoTable | None:
     """What to look for in a command of one role; None where there is nothing."""
-    found = tuple(_rows(commands()[code], role))
+    found = tuple(_compile_rows(commands()[code], role))
     return ExpertInfoTable(found) if found else None
 
 
-def _rows(command: Command, role: Role) -> Iterator[ExpertInfo]:
+def _compile_rows(command: Command, role: Role) -> Iterator[ExpertInfo]:
     if command.error is not None:
-        yield ExpertInfo(f'{command.error} starts ""', partial(_refusal, command.error), sentence=True)
+        yield ExpertInfo(f'{command.error} starts ""', partial(_explain_refusal, command.error), sentence=True)
     rows = table("expert_info")["commands"]
     for row in (*rows.get(command.name, ()), *rows.get(f"{role.name} {command.name}", ())):
-        yield compile_first(_summaries(), row) if isinstance(row, list) else compile_expert_info(_summaries(), row)
+        yield (
+            compile_first(_make_summaries(), row)
+            if isinstance(row, list)
+            else compile_expert_info(_make_summaries(), row)
+        )
 
 
-def _refusal(field: str, values: Values) -> Iterable[Finding]:
-    found = _of_error(values[field])
+def _explain_refusal(field: str, values: Values) -> Iterable[Finding]:
+    found = _compile_error_info(values[field])
     return () if found is None else found(values)
 
 
 @lru_cache(maxsize=128)
-def _of_error(name: str) -> ExpertInfo | None:
+def _compile_error_info(name: str) -> ExpertInfo | None:
     """What there is to say of an error that has more to it than its name."""
     row = table("expert_info")["errors"].get(name)
-    return None if row is None else compile_expert_info(_summaries(), row)
+    return None if row is None else compile_expert_info(_make_summaries(), row)
 
 
 @cache
-def _summaries() -> Summaries:
-    return Summaries(formatters={**SUMMARIES.formatters, "why": _why}, phrases=table("expert_info")["phrases"])
+def _make_summaries() -> Summaries:
+    return Summaries(
+        formatters={**SUMMARIES.formatters, "why": _explain_error}, phrases=table("expert_info")["phrases"]
+    )
 
 
-def _why(error: Any, _: str) -> str:
+def _explain_error(error: Any, _: str) -> str:
     text: str = table("expert_info")["why"].get(error, f"error {error}")
     return text

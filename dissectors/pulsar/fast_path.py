@@ -26,11 +26,11 @@ from dissectors.pulsar.conversation import (
     IN_TURN,
     SOURCE_POSITION,
     PulsarConversation,
-    key_of,
-    may_answer,
-    tells_source,
+    can_answer,
+    has_source_position,
+    make_key,
 )
-from dissectors.pulsar.header import COMMAND_AT, NO_ID, PREFIX, sight
+from dissectors.pulsar.header import COMMAND_AT, NO_ID, PREFIX, read_header
 from dissectors.wire.fast_path import (
     NULL,
     NULL64,
@@ -73,7 +73,7 @@ AT_ONCE = 1 << 19
 """Bytes that are searched together: so few that they stay in the cache."""
 
 
-class Tables(NamedTuple):
+class CommandTables(NamedTuple):
     """What the commands say, by type (and, first, by direction: 1 is the client's).
 
     begin, mask: of the first four bytes of a command, little-endian; body: where the length of its body stands. role,
@@ -97,7 +97,7 @@ class Tables(NamedTuple):
 
 
 @cache
-def _kinds() -> tuple[list[str], dict[str, int]]:
+def _number_kinds() -> tuple[list[str], dict[str, int]]:
     """Names of what numbers count in, and the place of each count; SEND has the last, one for each producer."""
     names = sorted({command.counts for command in commands().values() if command.counts} - {"send"})
     places = {name: place for place, name in enumerate([*names, "send"])}
@@ -105,13 +105,13 @@ def _kinds() -> tuple[list[str], dict[str, int]]:
 
 
 @cache
-def _code(name: str) -> int:
+def _find_code(name: str) -> int:
     return next(code for code, command in commands().items() if command.name == name)
 
 
 @cache
-def _tables() -> Tables:
-    tables = Tables(
+def _make_tables() -> CommandTables:
+    tables = CommandTables(
         name=np.full(CODES, NULL, np.int32),
         begin=np.ones(CODES, np.uint32),
         mask=np.zeros(CODES, np.uint32),
@@ -127,11 +127,11 @@ def _tables() -> Tables:
     )
     for number, command in enumerate(commands().values()):
         if len(command.begin) <= 4 and all(tag < TAGS for tag in command.wanted):
-            _fill(tables, number, command)
+            _fill_row(tables, number, command)
     return tables
 
 
-def _fill(tables: Tables, number: int, command: Command) -> None:
+def _fill_row(tables: CommandTables, number: int, command: Command) -> None:
     code = command.code
     tables.name[code] = number
     tables.begin[code] = int.from_bytes(command.begin, "little")
@@ -141,9 +141,9 @@ def _fill(tables: Tables, number: int, command: Command) -> None:
     tables.uncounted[:, code] = command.roles if command.uncounted is None else command.uncounted
     tables.in_turn[code] = command.counts in IN_TURN
     tables.special[code] = _is_special(command)
-    tables.fits[list(commands()), code] = [may_answer(command.name, asked) for asked in commands()]
+    tables.fits[list(commands()), code] = [can_answer(command.name, asked) for asked in commands()]
     if command.counts is not None:
-        tables.kind[code] = _kinds()[1][command.counts]
+        tables.kind[code] = _number_kinds()[1][command.counts]
     if not tables.special[code]:
         tables.left[code] = len(command.wanted)
         for tag, place in command.wanted.items():
@@ -155,7 +155,7 @@ def _is_special(command: Command) -> bool:
     return command.answers or any(tag & 7 == BYTES for tag in command.wanted)
 
 
-class Ids(NamedTuple):
+class MessageIds(NamedTuple):
     """The wanted fields of n messages: value (uint64) and whether it is there, IDS x n; and what could not be told."""
 
     value: Column
@@ -171,28 +171,28 @@ class PulsarFastPath(FastPath):
 
     def headers(self, wire: Wire) -> HeaderColumns:
         """FastPath: Pulsar.header. A message whose ids are out of reach, or not where encoders put them, is unsure."""
-        tables = _tables()
+        tables = _make_tables()
         edge = np.minimum(wire.available, self.WIDTH)
         start = np.ascontiguousarray(wire.view[:, COMMAND_AT : COMMAND_AT + 4]).view("<u4").reshape(-1)
         code = (start >> 8 & 0xFF).astype(np.int64)
         unsure = (start & tables.mask[code] != tables.begin[code]) | (edge < tables.body[code])
-        ids = _ids(wire, code, np.flatnonzero(~unsure & (tables.left[code] > 0)))
+        ids = _read_ids(wire, code, np.flatnonzero(~unsure & (tables.left[code] > 0)))
         unsure |= ids.unsure
         kind = tables.kind[code]
-        of_request, of_send = (kind == _kinds()[1][count] for count in ("request", "send"))
+        of_request, of_send = (kind == _number_kinds()[1][count] for count in ("request", "send"))
         number = np.where(of_send, ids.value[1], ids.value[0])
         counted = np.where(of_send, ids.there[0] & ids.there[1], ids.there[0] & ~(of_request & (number == NO_ID)))
         printed = counted & (of_request | of_send)
         counted |= tables.in_turn[code]
         side = wire.from_client.astype(np.int64)
         role = np.where(counted, tables.role[side, code], tables.uncounted[side, code])
-        kinds = _with_producers(kind, np.flatnonzero(of_send & counted), ids.value[0])
+        kinds = _add_producers(kind, np.flatnonzero(of_send & counted), ids.value[0])
         key = np.where(counted, number.view(np.int64), NULL64)
         stepped = tables.special[code] | (counted & (key == NULL64)) | (~counted & (role == Role.RESPONSE))
-        stepped |= (code == _code("PRODUCER_SUCCESS")) & ids.there[1] & (ids.value[1] == 0)
-        stepped |= (code == _code("CLOSE_PRODUCER")) & ~wire.from_client
-        sends = np.flatnonzero((code == _code("SEND")) & ~unsure)
-        unsure[sends] |= _may_tell_source(wire, sends)
+        stepped |= (code == _find_code("PRODUCER_SUCCESS")) & ids.there[1] & (ids.value[1] == 0)
+        stepped |= (code == _find_code("CLOSE_PRODUCER")) & ~wire.from_client
+        sends = np.flatnonzero((code == _find_code("SEND")) & ~unsure)
+        unsure[sends] |= _may_have_source(wire, sends)
         return HeaderColumns(
             role=role,
             state=np.full(len(role), State.COMPLETE, np.int8),
@@ -210,16 +210,16 @@ class PulsarFastPath(FastPath):
 
     def look(self, prefix: bytes, from_client: bool) -> Look:
         """See FastPath.look."""
-        seen = sight(prefix, from_client)
+        seen = read_header(prefix, from_client)
         header, command, wanted = seen
         if command is None:
             return Look(header, stepped=header.role is Role.RAW)
-        kind, key = key_of(seen, command) or (None, None)
+        kind, key = make_key(seen, command) or (None, None)
         stepped = _is_special(command) or (key is None and header.role is Role.RESPONSE)
         stepped |= key is not None and key == 1 << 63
         stepped |= command.name == "PRODUCER_SUCCESS" and wanted[1] == 0
         stepped |= command.name == "CLOSE_PRODUCER" and not from_client
-        stepped |= command.name == "SEND" and tells_source(prefix)
+        stepped |= command.name == "SEND" and has_source_position(prefix)
         return Look(header, key, kind, stepped)
 
     def steady(self, conversation: Conversation) -> bool:
@@ -236,23 +236,23 @@ class PulsarFastPath(FastPath):
 
     def may_answer(self, asked: Column, answer: Column) -> Column | None:
         """FastPath: conversation.may_answer."""
-        found: Column = _tables().fits[asked, answer]
+        found: Column = _make_tables().fits[asked, answer]
         return found
 
 
 FAST_PATH = PulsarFastPath()
 
 
-def _with_producers(kind: Column, sends: Column, producer: Column) -> Named:
+def _add_producers(kind: Column, sends: Column, producer: Column) -> Named:
     """What numbers count in, for each row: SENDs and their receipts (rows `sends`) count for each producer."""
-    names, places = _kinds()
+    names, places = _number_kinds()
     number = np.where(kind == places["send"], NULL, kind)
-    producers, back = _distinct(producer[sends])
+    producers, back = _find_distinct(producer[sends])
     number[sends] = len(names) + back
     return Named(number, [*names, *(f"send:{each}/" for each in producers.tolist())])
 
 
-def _distinct(values: Column) -> tuple[Column, Column]:
+def _find_distinct(values: Column) -> tuple[Column, Column]:
     """As np.unique with return_inverse; without sorting where values are small, as nearly all producers' ids are."""
     if not len(values) or int(values.max()) >= CODES:
         found, back = np.unique(values, return_inverse=True)
@@ -264,15 +264,17 @@ def _distinct(values: Column) -> tuple[Column, Column]:
     return found, place[small]
 
 
-def _ids(wire: Wire, code: Column, rows: Column) -> Ids:
+def _read_ids(wire: Wire, code: Column, rows: Column) -> MessageIds:
     """Reads the wanted fields of some rows."""
     count, width = wire.view.shape
-    found = Ids(np.zeros((IDS, count), np.uint64), np.zeros((IDS, count), bool), np.zeros(count, bool))
-    cursor = _Cursor(found, code, np.minimum(wire.available, PREFIX), _tables().body[code], _tables().left[code])
+    found = MessageIds(np.zeros((IDS, count), np.uint64), np.zeros((IDS, count), bool), np.zeros(count, bool))
+    cursor = _Cursor(
+        found, code, np.minimum(wire.available, PREFIX), _make_tables().body[code], _make_tables().left[code]
+    )
     cursor.show(np.arange(count), np.ascontiguousarray(wire.view))
     rows = cursor.enter(rows)
     for _ in range(MOST_WINDOWS):
-        rows = cursor.read(rows)
+        rows = cursor.read_fields(rows)
         if not len(rows):
             return found
         cursor.show(rows, wire.gather(rows, cursor.at[rows], width))
@@ -286,7 +288,7 @@ class _Cursor:
     `flat` are the bytes at hand, in which the first byte of a message would be at `home`; they end where `reach` is.
     """
 
-    def __init__(self, found: Ids, code: Column, edge: Column, at: Column, left: Column) -> None:
+    def __init__(self, found: MessageIds, code: Column, edge: Column, at: Column, left: Column) -> None:
         self._found, self._code, self._edge, self.at, self._left = found, code, edge, at, left
         self._end, self._home, self._reach = np.zeros_like(at), np.zeros_like(at), np.zeros_like(at)
         self._flat = np.empty(0, np.uint8)
@@ -301,36 +303,36 @@ class _Cursor:
 
     def enter(self, rows: Column) -> Column:
         """Passes the length of each body; returns the messages that have something in theirs."""
-        size, width = _numbers(self._flat, self._home[rows] + self.at[rows])
+        size, width = _read_varints(self._flat, self._home[rows] + self.at[rows])
         self.at[rows] += width
         self._end[rows] = self.at[rows] + size.astype(np.int64)
         good = (width <= LONGEST_SIZE) & (self.at[rows] <= self._edge[rows])
         self._found.unsure[rows[~good]] = True
         return rows[good & (size > 0)]
 
-    def read(self, rows: Column) -> Column:
+    def read_fields(self, rows: Column) -> Column:
         """Reads field after field; returns the messages that need other bytes for that."""
         away = []
         for _ in range(MOST_FIELDS):
             reach = self._reach[rows]
             short = (self.at[rows] + LONGEST_FIELD > reach) & (reach < self._edge[rows])
             away.append(rows[short])
-            rows = self._step(rows[~short])
+            rows = self._read_field(rows[~short])
             if not len(rows):
                 break
         self._found.unsure[rows] = True
         return np.concatenate(away)
 
-    def _step(self, rows: Column) -> Column:
+    def _read_field(self, rows: Column) -> Column:
         """Reads a field of each; returns the messages where one is to be read behind it."""
         found, at, code = self._found, self.at[rows], self._code[rows]
         index = self._home[rows] + at
         tag = self._flat.take(index, mode="clip")
-        number, width = _numbers(self._flat, index + 1)
+        number, width = _read_varints(self._flat, index + 1)
         counts = tag & 7 == BYTES
         good = (tag < TAGS) & (counts & (width <= LONGEST_SIZE) | (tag & 7 == VARINT))
         good &= at + 1 + width <= self._edge[rows]
-        place = _tables().place[code, tag & TAGS - 1]
+        place = _make_tables().place[code, tag & TAGS - 1]
         good &= (place < IDS) | (self._left[rows] == 1)  # a third one in front of the ids: no encoder writes that
         hit = np.flatnonzero(good & (place >= 0) & (place < IDS))
         those, places = rows[hit], place[hit]
@@ -346,7 +348,7 @@ class _Cursor:
         return on
 
 
-def _numbers(flat: Column, index: Column) -> tuple[Column, Column]:
+def _read_varints(flat: Column, index: Column) -> tuple[Column, Column]:
     """Varints at these places, and how many bytes each takes; TOO_LONG where it does not end."""
     byte = flat.take(index, mode="clip")
     number, width = (byte & 0x7F).astype(np.uint64), np.ones(len(index), np.int64)
@@ -362,7 +364,7 @@ def _numbers(flat: Column, index: Column) -> tuple[Column, Column]:
     return number, width
 
 
-def _may_tell_source(wire: Wire, rows: Column) -> Column:
+def _may_have_source(wire: Wire, rows: Column) -> Column:
     """Which of these SENDs have a geo-replicator's property in their metadata, or metadata out of reach."""
     view, width = wire.view[rows], wire.view.shape[1]
     edge = np.minimum(wire.available[rows], PREFIX)

@@ -16,16 +16,15 @@ from functools import cache
 from struct import Struct
 from typing import Any
 
+from dissectors.fragment import Fragment
 from dissectors.pulsar.commands import MESSAGE, SEND, commands, library, markers
-from dissectors.pulsar.header import COMMAND_AT
+from dissectors.pulsar.header import COMMAND_AT, SIZES, find_command
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
+from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf_values import decode
 from dissectors.wire.sections import FIELD, Read, Sections
 from dissectors.wire.varint import Unfit, uvarint
-
-SIZES = Struct(">II")
-"""What a frame begins with: its size, and the command's."""
 
 CHECKSUM = 0x0E01
 BROKER_METADATA = 0x0E02
@@ -39,17 +38,17 @@ _UINT32 = Struct(">I")
 _HALF, _WORD = _MAGIC.size, _UINT32.size
 
 
-def frame_values(sections: Sections) -> dict[str, Any]:
+def decode_frame(sections: Sections) -> dict[str, Any]:
     """The values of a frame. Raises one of emit.FAILURES where it is out of the ordinary."""
-    found, end = command_values(sections)
+    found, end = decode_command(sections)
     if end < sections.end:
         if sections.data[sections.begin + TYPE_AT] not in (SEND, MESSAGE):
             raise Unfit
-        _payload_part(sections, end, found)
+        _decode_payload_part(sections, end, found)
     return found
 
 
-def command_values(sections: Sections) -> tuple[dict[str, Any], int]:
+def decode_command(sections: Sections) -> tuple[dict[str, Any], int]:
     """The values of its command, and where that ends. Raises the same."""
     begin = sections.begin + COMMAND_AT
     command = commands().get(sections.data[sections.begin + TYPE_AT])
@@ -63,7 +62,7 @@ def command_values(sections: Sections) -> tuple[dict[str, Any], int]:
     return sections.inner(begin, length_at, end, command.message), end
 
 
-def parts_at(d: bytes, p: int) -> tuple[tuple[int, int] | None, int | None, tuple[int, int]]:
+def find_parts(d: bytes, p: int) -> tuple[tuple[int, int] | None, int | None, tuple[int, int]]:
     """Where the broker's metadata, the checksum and the metadata are in what stands behind a command, at p.
 
     Of metadata the beginning behind its size, and the end, which may lie behind the frame's. Raises struct.error.
@@ -71,36 +70,36 @@ def parts_at(d: bytes, p: int) -> tuple[tuple[int, int] | None, int | None, tupl
     broker = checksum = None
     (magic,) = _MAGIC.unpack_from(d, p)
     if magic == BROKER_METADATA:
-        broker = _sized(d, p + _HALF)
+        broker = _read_size(d, p + _HALF)
         p = broker[1]
         (magic,) = _MAGIC.unpack_from(d, p)
     if magic == CHECKSUM:
         checksum = p + _HALF
         p = checksum + _WORD
-    return broker, checksum, _sized(d, p)
+    return broker, checksum, _read_size(d, p)
 
 
-def _sized(d: bytes, p: int) -> tuple[int, int]:
+def _read_size(d: bytes, p: int) -> tuple[int, int]:
     """Where what says its size at p begins, and where it ends."""
     size: int = _UINT32.unpack_from(d, p)[0]
     return p + _WORD, p + _WORD + size
 
 
-def _payload_part(sections: Sections, at: int, found: dict[str, Any]) -> None:
+def _decode_payload_part(sections: Sections, at: int, found: dict[str, Any]) -> None:
     """What stands behind the command, up to the end."""
-    broker, checksum, place = parts_at(sections.data, at)
+    broker, checksum, place = find_parts(sections.data, at)
     if broker is not None:
         found["broker_entry_metadata"] = sections.section(*broker, library().message("BrokerEntryMetadata"))
     if checksum is not None:
         found["checksum"] = sections.checksum(checksum)
     metadata = found["metadata"] = sections.section(*place, library().message("MessageMetadata"))
-    found.update(wrapping(metadata))
-    found["payload"] = payload(sections, place[1], metadata)
+    found.update(describe_wrapping(metadata))
+    found["payload"] = decode_payload(sections, place[1], metadata)
 
 
-def metadata_at(d: bytes) -> tuple[int, int]:
+def find_metadata(d: bytes) -> tuple[int, int]:
     """Where the metadata of a SEND or MESSAGE begins and ends, if all that is there. Raises struct.error."""
-    return parts_at(d, _sized(d, _WORD)[1])[2]
+    return find_parts(d, _read_size(d, _WORD)[1])[2]
 
 
 def is_opaque(metadata: dict[str, Any]) -> bool:
@@ -108,7 +107,7 @@ def is_opaque(metadata: dict[str, Any]) -> bool:
     return "encryption_keys" in metadata or "chunk_id" in metadata
 
 
-def wrapping(metadata: dict[str, Any]) -> dict[str, Any]:
+def describe_wrapping(metadata: dict[str, Any]) -> dict[str, Any]:
     """What the metadata says of a payload that can't be read by itself."""
     found: dict[str, Any] = {}
     if "encryption_keys" in metadata:
@@ -119,7 +118,7 @@ def wrapping(metadata: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def payload(sections: Sections, at: int, metadata: dict[str, Any]) -> Any:
+def decode_payload(sections: Sections, at: int, metadata: dict[str, Any]) -> Any:
     """A payload from a place to the end, decompressed if it can be: bytes, a batch, or what a marker says."""
     if is_opaque(metadata):
         return sections.rest(at)
@@ -131,29 +130,29 @@ def payload(sections: Sections, at: int, metadata: dict[str, Any]) -> Any:
         raise Unfit
     sizes = () if codec == "NONE" else (metadata.get("uncompressed_size", 0),)
     if count is None:
-        return sections.content(at, _decompressing(codec), sizes)
-    return {"messages": sections.content(at, _unpacking(codec), (*sizes, count))}
+        return sections.content(at, _make_decompressor(codec), sizes)
+    return {"messages": sections.content(at, _make_batch_decoder(codec), (*sizes, count))}
 
 
 @cache
-def _decompressing(codec: str) -> Read:
-    def read(content: bytes, asked: tuple[int, ...], budget: Budget) -> bytes:
+def _make_decompressor(codec: str) -> Read:
+    def decompress_content(content: bytes, asked: tuple[int, ...], budget: Budget) -> bytes:
         return decompress(CODECS[codec], content, budget, "payload", 0, asked[0])
 
-    return read
+    return decompress_content
 
 
 @cache
-def _unpacking(codec: str) -> Read:
-    def read(content: bytes, asked: tuple[int, ...], budget: Budget) -> list[dict[str, Any]]:
+def _make_batch_decoder(codec: str) -> Read:
+    def decode_content(content: bytes, asked: tuple[int, ...], budget: Budget) -> list[dict[str, Any]]:
         if codec != "NONE":
-            content = _decompressing(codec)(content, asked, budget)
-        return _batch(content, asked[-1], budget)
+            content = _make_decompressor(codec)(content, asked, budget)
+        return _decode_batch(content, asked[-1], budget)
 
-    return read
+    return decode_content
 
 
-def _batch(d: bytes, count: int, budget: Budget) -> list[dict[str, Any]]:
+def _decode_batch(d: bytes, count: int, budget: Budget) -> list[dict[str, Any]]:
     """The messages of a batch. Raises one of emit.FAILURES."""
     p, end = 0, len(d)
     if not 0 <= count <= budget.items:
@@ -175,3 +174,38 @@ def _batch(d: bytes, count: int, budget: Budget) -> list[dict[str, Any]]:
     if p != end:
         raise Unfit
     return found
+
+
+FRAGMENTED = frozenset((SEND, MESSAGE))
+
+_CHUNK_ID = (b"\xe8\x01", b"\xe8\x81")
+"""What the field begins with that only chunks have; the second is a longer way to write the same."""
+
+_COUNTED = {SEND: "producer_id", MESSAGE: "consumer_id"}
+
+
+def is_cut(prefix: bytes) -> bool:
+    """Whether the metadata, which would say that a frame carries a chunk, goes on behind the prefix."""
+    try:
+        return find_metadata(prefix)[1] > len(prefix)
+    except FAILURES:
+        return True
+
+
+def find_fragment(prefix: bytes) -> Fragment | None:
+    """See Fragments.portion; nothing of metadata that goes on behind the prefix."""
+    try:
+        at, stop = find_metadata(prefix)
+        if not any(prefix.find(mark, at, stop) >= 0 for mark in _CHUNK_ID):
+            return None
+        metadata = decode(prefix, at, stop, library().message("MessageMetadata"))
+        command, begin, end = find_command(prefix)
+        if stop > len(prefix) or command is None:
+            return None
+        number = decode(prefix, begin, end, command.message)[_COUNTED[command.code]]
+    except (*FAILURES, KeyError):
+        return None
+    place, uuid = metadata.get("chunk_id", -1), metadata.get("uuid")
+    if uuid is None or place < 0:
+        return None
+    return Fragment((number, uuid), place, metadata.get("num_chunks_from_msg", 0))

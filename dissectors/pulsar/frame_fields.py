@@ -12,9 +12,9 @@ from typing import Any
 from dissectors.errors import DecodeError, Malformed, Truncated
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, frame_of, library, markers
-from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM, CODECS, SIZES, is_opaque, wrapping
-from dissectors.pulsar.header import command_of
+from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, make_base_command, markers
+from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM, CODECS, describe_wrapping, is_opaque
+from dissectors.pulsar.header import SIZES, find_command
 from dissectors.wire.codecs import decompress
 from dissectors.wire.embedded import Holder
 from dissectors.wire.hiding import hide_rest, hide_unread
@@ -56,14 +56,14 @@ NO_BITS = 0
 """The mask of what is said of a value as a whole, by something else."""
 
 
-def read(message: bytes) -> Tree:
+def read_frame(message: bytes) -> Tree:
     """The annotated tree of a frame."""
-    command, code, _ = command_of(message)
+    command, code, _ = find_command(message)
     doubts = []
     if command is None and code >= 0:
         doubts.append(Finding(Severity.NOTE, "unknown-operation", f"command type {code} is not in the tables"))
-    tree = framed(message, UINT32, partial(_content, command=command), doubts)
-    if command is None or command.secret or _names_secret(tree):
+    tree = framed(message, UINT32, partial(_read_content, command=command), doubts)
+    if command is None or command.secret or _has_secret_type(tree):
         if command is not None:
             _hide_broken(tree, command, message)
         hide_unread(tree.fields)
@@ -71,15 +71,15 @@ def read(message: bytes) -> Tree:
     return tree
 
 
-def _content(reader: Reader, command: Command | None) -> None:
+def _read_content(reader: Reader, command: Command | None) -> None:
     """All behind the first size."""
     size = reader.take(_COMMAND_SIZE, UINT32)
-    _part(reader, _COMMAND, frame_of(None if command is None else command.code), (), size)
+    _read_part(reader, _COMMAND, make_base_command(None if command is None else command.code), (), size)
     if reader.at < reader.end and command is not None and command.code in (SEND, MESSAGE):
-        _payload_part(reader)
+        _read_payload_part(reader)
 
 
-def _names_secret(tree: Tree) -> bool:
+def _has_secret_type(tree: Tree) -> bool:
     """Whether a command says a type twice, and one of them is of commands with secrets."""
     types = [node.value for part in tree.fields if part.spec is _COMMAND for node in part.children]
     return len(types) > _PARTS and any(command.secret for command in commands().values() if command.name in types)
@@ -99,7 +99,9 @@ def _hide_broken(tree: Tree, command: Command, message: bytes) -> None:
         node.children = [Field(_HIDDEN, Secret(content), node.offset, node.length)]
 
 
-def _part(reader: Reader, spec: FieldSpec, message: MessageType, head: tuple[FieldSpec, ...], size: int = -1) -> bool:
+def _read_part(
+    reader: Reader, spec: FieldSpec, message: MessageType, head: tuple[FieldSpec, ...], size: int = -1
+) -> bool:
     """A part of the frame that holds a message, behind magic and size if these are its `head`; True if it is sound."""
     reader.enter(spec)
     for each in head:
@@ -112,29 +114,31 @@ def _part(reader: Reader, spec: FieldSpec, message: MessageType, head: tuple[Fie
     return sound
 
 
-def _payload_part(reader: Reader) -> None:
+def _read_payload_part(reader: Reader) -> None:
     """What stands behind the command of a SEND or MESSAGE."""
     whole = reader.tree.fields[0].value <= len(reader.data) - UINT32.size
-    if _magic(reader) == BROKER_METADATA:
-        sound = _part(reader, _BROKER_METADATA, library().message("BrokerEntryMetadata"), (_MAGIC, _SIZE))
+    if _peek_magic(reader) == BROKER_METADATA:
+        sound = _read_part(reader, _BROKER_METADATA, library().message("BrokerEntryMetadata"), (_MAGIC, _SIZE))
         if not sound and reader.at == reader.end:
             return
-    if _magic(reader) == CHECKSUM:
-        _checksum(reader, whole)
-    if _magic(reader) >> 8 == MAGIC:
-        raise Malformed(reader.path("magic"), reader.at, f"is {_magic(reader):#06x}, which is none that may stand here")
-    sound = _part(reader, _METADATA, library().message("MessageMetadata"), (_SIZE,))
+    if _peek_magic(reader) == CHECKSUM:
+        _read_checksum(reader, whole)
+    if _peek_magic(reader) >> 8 == MAGIC:
+        raise Malformed(
+            reader.path("magic"), reader.at, f"is {_peek_magic(reader):#06x}, which is none that may stand here"
+        )
+    sound = _read_part(reader, _METADATA, library().message("MessageMetadata"), (_SIZE,))
     if not whole and reader.at == reader.end:
         return
     metadata = members(reader.into[-1].children) if sound else {}
     if not sound or is_opaque(metadata) or (not whole and metadata.get("compression", "NONE") != "NONE"):
         reader.leaf(_PAYLOAD, reader.data[reader.at : reader.end], reader.end)
-        _say_wrapping(reader, wrapping(metadata))
+        _add_wrapping(reader, describe_wrapping(metadata))
     else:
         read_payload(reader, metadata)
 
 
-def _say_wrapping(reader: Reader, said: dict[str, Any]) -> None:
+def _add_wrapping(reader: Reader, said: dict[str, Any]) -> None:
     """What the metadata says of the payload that was added last."""
     if "encrypted" in said:
         reader.bits(_ENCRYPTED, True, NO_BITS)
@@ -146,11 +150,11 @@ def _say_wrapping(reader: Reader, said: dict[str, Any]) -> None:
             chunk.children.append(part)
 
 
-def _magic(reader: Reader) -> int:
+def _peek_magic(reader: Reader) -> int:
     return int.from_bytes(reader.data[reader.at : min(reader.at + 2, reader.end)])
 
 
-def _checksum(reader: Reader, whole: bool) -> None:
+def _read_checksum(reader: Reader, whole: bool) -> None:
     """The checksum, held against all bytes behind it if they are there."""
     reader.enter(_CHECKSUM)
     reader.take(_MAGIC, UINT16)
@@ -168,7 +172,7 @@ def _checksum(reader: Reader, whole: bool) -> None:
 
 def read_payload(reader: Reader, metadata: dict[str, Any]) -> None:
     """A payload that is neither encrypted nor a chunk, up to the end."""
-    spec, inside = _kind(metadata)
+    spec, inside = _classify_payload(metadata)
     compression = metadata.get("compression", "NONE")
     data = reader.data[reader.at : reader.end]
     if compression == "NONE":
@@ -181,39 +185,39 @@ def read_payload(reader: Reader, metadata: dict[str, Any]) -> None:
         reader.leave()
     else:
         try:
-            data = _decompressed(reader, compression, data, metadata.get("uncompressed_size", 0))
+            data = _decompress_payload(reader, compression, data, metadata.get("uncompressed_size", 0))
         except DecodeError as error:
             reader.find(error)
             reader.leaf(_PAYLOAD, data, reader.end)
             return
         node = reader.leaf(spec, None, reader.end)
         inner = reader.below(node, f"payload, {compression}", data)
-        inner.guard(inside or _plain, len(data))
+        inner.guard(inside or _read_plain, len(data))
     if spec is not _STRUCTURE:
         node.value = data
 
 
-def _decompressed(reader: Reader, compression: str | int, data: bytes, size: int) -> bytes:
+def _decompress_payload(reader: Reader, compression: str | int, data: bytes, size: int) -> bytes:
     if not isinstance(compression, str):
         raise Malformed(reader.path("payload"), reader.at, f"has compression {compression}, which is none")
     return decompress(CODECS[compression], data, reader.budget, reader.path("payload"), reader.at, size)
 
 
-def _kind(metadata: dict[str, Any]) -> tuple[FieldSpec, Read | None]:
+def _classify_payload(metadata: dict[str, Any]) -> tuple[FieldSpec, Read | None]:
     """What a payload is, and what reads it; None where it is nothing but bytes."""
     if "num_messages_in_batch" in metadata:
-        return _STRUCTURE, partial(_batch, count=metadata["num_messages_in_batch"])
+        return _STRUCTURE, partial(_read_batch, count=metadata["num_messages_in_batch"])
     marker = markers().get(metadata.get("marker_type", 0))
     if marker is None:
         return _PAYLOAD, None
     return Holder("payload", "bytes", holds=marker.name), partial(read_fields, message=marker, whole=True)
 
 
-def _plain(reader: Reader) -> None:
+def _read_plain(reader: Reader) -> None:
     reader.leaf(_CONTENT, reader.data, reader.end)
 
 
-def _batch(reader: Reader, count: int) -> None:
+def _read_batch(reader: Reader, count: int) -> None:
     """Messages, each behind its metadata, whose size stands in front."""
     if count < 0:
         raise Malformed(reader.path("messages"), reader.at, f"are {count}")

@@ -9,10 +9,12 @@ body come in any order: Java writes a request's id behind its schema and metadat
 from __future__ import annotations
 
 from collections.abc import Mapping
+from struct import Struct
 from typing import Any, NamedTuple
 
 from dissectors.api import HEADLESS, MessageHeader, Role, State
-from dissectors.pulsar.commands import CLIENT, Command, commands
+from dissectors.pulsar.commands import CLIENT, MESSAGE, SEND, Command, commands
+from dissectors.pulsar.tables import table
 from dissectors.wire.protobuf import BYTES, VARINT
 from dissectors.wire.protobuf_values import unknown_span
 from dissectors.wire.varint import Unfit, uvarint, uvarlong
@@ -23,12 +25,15 @@ MAXIMUM = 128 * 1024 * 1024
 PREFIX = 32 * 1024
 """Bytes of a frame in which a request's id is looked for: behind a schema, or a thousand message ids of an ACK."""
 
+SIZES = Struct(">II")
+"""The layout of what a frame begins with: its size, and the command's."""
+
 COMMAND_AT = 8
 _MOST_CODE = 0x7FFF_FFFF
 NO_ID = 0xFFFF_FFFF_FFFF_FFFF
 
 
-class Sighting(NamedTuple):
+class FrameHeader(NamedTuple):
     """What the first bytes of a frame tell: its command (None: not in the tables), and the fields that it wants."""
 
     header: MessageHeader
@@ -36,18 +41,18 @@ class Sighting(NamedTuple):
     wanted: list[Any]
 
 
-UNSEEN = Sighting(HEADLESS, None, [])
+NO_HEADER = FrameHeader(HEADLESS, None, [])
 
 
-def sight(prefix: bytes, from_client: bool, client: str | None = None) -> Sighting:
+def read_header(prefix: bytes, from_client: bool, client: str | None = None) -> FrameHeader:
     """Reads a frame's header. `client`: how the connection's client has called itself."""
-    command, begin, end = command_of(prefix)
+    command, begin, end = find_command(prefix)
     if command is None:
         if len(prefix) < COMMAND_AT + 2:
-            return UNSEEN
+            return NO_HEADER
         role, code = Role.REQUEST if from_client else Role.PUSH, begin if 0 <= begin <= _MOST_CODE else None
-        return Sighting(MessageHeader(role, code=code, client=client, state=State.UNDECODED), None, [])
-    wanted = _pick(prefix, begin, end, command.wanted)
+        return FrameHeader(MessageHeader(role, code=code, client=client, state=State.UNDECODED), None, [])
+    wanted = _read_wanted(prefix, begin, end, command.wanted)
     role, scope, number = command.roles[from_client], None, None
     if command.counts == "request":
         number = wanted[0]
@@ -60,16 +65,16 @@ def sight(prefix: bytes, from_client: bool, client: str | None = None) -> Sighti
     elif command.name == "CONNECT" or (client is None and command.name == "AUTH_RESPONSE"):
         client = wanted[0] if wanted[0] is None or wanted[0].isprintable() else None
     header = MessageHeader(role, command.name, command.code, None, number, client, State.COMPLETE, scope)
-    return Sighting(header, command, wanted)
+    return FrameHeader(header, command, wanted)
 
 
-def command_of(prefix: bytes) -> tuple[Command | None, int, int]:
+def find_command(prefix: bytes) -> tuple[Command | None, int, int]:
     """The command, and where its body begins and ends. Without a command of the tables: its type, or -1; and 0."""
     if len(prefix) < COMMAND_AT + 2:
         return None, -1, 0
     command = commands().get(prefix[9]) if prefix[8] == 8 else None
     if command is None or not prefix.startswith(command.begin, COMMAND_AT):
-        return _searched(prefix)
+        return _search_command(prefix)
     at = COMMAND_AT + len(command.begin)
     try:
         size, at = uvarint(prefix, at)
@@ -78,7 +83,7 @@ def command_of(prefix: bytes) -> tuple[Command | None, int, int]:
     return command, at, at + size
 
 
-def _searched(prefix: bytes) -> tuple[Command | None, int, int]:
+def _search_command(prefix: bytes) -> tuple[Command | None, int, int]:
     """The same of a command whose fields come in another order, or whose type is not in the tables."""
     at, end = COMMAND_AT, min(COMMAND_AT + int.from_bytes(prefix[4:8]), len(prefix))
     code, bodies = -1, {}
@@ -98,7 +103,7 @@ def _searched(prefix: bytes) -> tuple[Command | None, int, int]:
     return command, *bodies.get(code << 3 | BYTES, (end, end))
 
 
-def _pick(d: bytes, p: int, end: int, wanted: Mapping[int, int]) -> list[Any]:
+def _read_wanted(d: bytes, p: int, end: int, wanted: Mapping[int, int]) -> list[Any]:
     """The values of the wanted fields (numbers, or texts) by their places, None where these bytes do not hold them."""
     found: list[Any] = [None] * len(wanted)
     left = len(wanted)
@@ -133,6 +138,59 @@ def _pick(d: bytes, p: int, end: int, wanted: Mapping[int, int]) -> list[Any]:
     return found
 
 
-def sent_by(command: Command, from_client: bool) -> bool:
+def can_send(command: Command, from_client: bool) -> bool:
     """Whether this side sends such commands."""
     return command.sender == "both" or (command.sender == CLIENT) is from_client
+
+
+FRAME = 97
+REORDERED = 40
+"""A frame that is sound, but whose command's type is not in front."""
+
+SHORT = 15
+
+
+def rate_evidence(prefix: bytes, from_client: bool | None) -> int:
+    """How sure the first bytes of a frame make us that it is one that this side sends."""
+    if len(prefix) < COMMAND_AT + 2:
+        return 0
+    total, size = SIZES.unpack_from(prefix)
+    if not 2 <= size <= total - 4 <= MAXIMUM - 4:
+        return 0
+    command = commands().get(prefix[9]) if prefix[8] == 8 else None
+    if command is None:
+        return _rate_unusual(prefix, total, size, from_client)
+    if from_client is not None and not can_send(command, from_client):
+        return 0
+    if size < total - 4 and command.code not in (SEND, MESSAGE):
+        return 0
+    begin = command.begin
+    if not prefix.startswith(begin, COMMAND_AT):
+        return SHORT if begin.startswith(prefix[COMMAND_AT:]) or size == 2 else 0
+    try:
+        length, at = uvarint(prefix, COMMAND_AT + len(begin))
+    except (IndexError, Unfit):
+        return SHORT
+    return FRAME if at + length == COMMAND_AT + size else 0
+
+
+def describe_too_large(prefix: bytes, from_client: bool) -> str | None:
+    """What a frame is that says of itself that it is larger than any that is believed; None for anything else."""
+    if len(prefix) < COMMAND_AT + 2:
+        return None
+    total, size = SIZES.unpack_from(prefix)
+    command, _, _ = find_command(prefix)
+    if not (total > MAXIMUM and 2 <= size <= total - 4) or command is None or not can_send(command, from_client):
+        return None
+    text: str = table("expert_info")["beyond"]
+    return text.format(name=command.name, most=MAXIMUM >> 20)
+
+
+def _rate_unusual(prefix: bytes, total: int, size: int, from_client: bool | None) -> int:
+    """A command whose type is not in front, or in no table."""
+    if size != total - 4 or len(prefix) < COMMAND_AT + size:
+        return 0
+    command, code, _ = find_command(prefix[: COMMAND_AT + size])
+    if command is None:
+        return SHORT if code >= 0 else 0
+    return REORDERED if from_client is None or can_send(command, from_client) else 0

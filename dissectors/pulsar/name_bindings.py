@@ -16,7 +16,7 @@ from dissectors.name_binding import BindingSource, BoundName, NameBinding, Names
 from dissectors.pulsar.commands import commands
 
 
-class _Maker(NamedTuple):
+class _BindingCommand(NamedTuple):
     """A command that makes something with a number. tells: fields that name what it belongs to, by kind."""
 
     command: str
@@ -26,30 +26,30 @@ class _Maker(NamedTuple):
 
 _CONSUMER = (("topic", "topic"), ("subscription", "subscription"))
 _MAKERS = (
-    _Maker("PRODUCER", "producer", (("topic", "topic"),)),
-    _Maker("SUBSCRIBE", "consumer", _CONSUMER),
-    _Maker("SCALABLE_TOPIC_SUBSCRIBE", "consumer", _CONSUMER),
+    _BindingCommand("PRODUCER", "producer", (("topic", "topic"),)),
+    _BindingCommand("SUBSCRIBE", "consumer", _CONSUMER),
+    _BindingCommand("SCALABLE_TOPIC_SUBSCRIBE", "consumer", _CONSUMER),
 )
 _NUMBERED = {"producer_id": ("producer", ("topic",)), "consumer_id": ("consumer", ("topic", "subscription"))}
 """By the field with a number: what is numbered, and the kinds of names that it has."""
 
 
 @cache
-def _makers() -> dict[int, _Maker]:
+def _find_makers() -> dict[int, _BindingCommand]:
     codes = {command.name: code for code, command in commands().items()}
     return {codes[maker.command]: maker for maker in _MAKERS}
 
 
-def binding_sources() -> Iterator[BindingSource]:
+def list_binding_sources() -> Iterator[BindingSource]:
     """See Names.binding_sources. The same number may be told again on another connection, so no two are alike."""
-    told = ((kind, code) for code, maker in _makers().items() for kind, _ in maker.tells)
+    told = ((kind, code) for code, maker in _find_makers().items() for kind, _ in maker.tells)
     return (BindingSource(kind, code, Role.REQUEST, scoped=True) for kind, code in told)
 
 
-def name_bindings(taught: BoundName) -> Iterator[NameBinding]:
+def list_name_bindings(taught: BoundName) -> Iterator[NameBinding]:
     """See Names.name_bindings."""
     code = taught.context.code
-    maker = None if code is None else _makers().get(code)
+    maker = None if code is None else _find_makers().get(code)
     if maker is None:
         return
     number = taught.values.get(f"{maker.scope}_id")
@@ -60,10 +60,10 @@ def name_bindings(taught: BoundName) -> Iterator[NameBinding]:
 
 
 @lru_cache(maxsize=128)
-def references(code: int) -> tuple[Reference, ...]:
+def find_references(code: int) -> tuple[Reference, ...]:
     """See Names.references; none for an unknown command, nor for one that says the names itself."""
     command = commands().get(code)
-    if command is None or code in _makers():
+    if command is None or code in _find_makers():
         return ()
     named = (
         (field.name, _NUMBERED[field.name]) for field in command.message.fields.values() if field.name in _NUMBERED
@@ -71,9 +71,9 @@ def references(code: int) -> tuple[Reference, ...]:
     return tuple(Reference(kind, (name,), scope) for name, (scope, kinds) in named for kind in kinds)
 
 
-def _references(context: Context) -> tuple[Reference, ...]:
+def _list_references(context: Context) -> tuple[Reference, ...]:
     """Numbers of producers and consumers."""
-    return () if context.code is None else references(context.code)
+    return () if context.code is None else find_references(context.code)
 
 
-NAMES = Names(_references, binding_sources, name_bindings)
+NAMES = Names(_list_references, list_binding_sources, list_name_bindings)

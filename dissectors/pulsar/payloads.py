@@ -22,12 +22,12 @@ from dissectors.wire.inner import content
 _UNKNOWN = "unknown"
 
 
-def carriers() -> Carriers:
+def list_carriers() -> Carriers:
     """See Payloads.carriers; no other command has a payload behind it."""
     return frozenset((code, role) for code in (SEND, MESSAGE, None) for role in Role)
 
 
-def payloads(values: Values, asked: Asked) -> Iterator[Payload]:
+def list_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
     """Of a decoded frame."""
     payload = values.get("payload")
     if isinstance(payload, dict):
@@ -35,22 +35,22 @@ def payloads(values: Values, asked: Asked) -> Iterator[Payload]:
         for index, each in enumerate(messages if isinstance(messages, list) else ()):
             data = content(each.get("payload")) if isinstance(each, dict) else None
             if data is not None:
-                place, record = ("payload", "messages", index, "payload"), _record(values, each.get("metadata"))
-                yield Payload(place, "payload", data, (*_name(values), str(index)), record)
+                place, record = ("payload", "messages", index, "payload"), _make_record(values, each.get("metadata"))
+                yield Payload(place, "payload", data, (*_make_name(values), str(index)), record)
     elif (data := content(payload)) is not None:
-        yield Payload(("payload",), "payload", data, _name(values), _record(values, values.get("metadata")))
+        yield Payload(("payload",), "payload", data, _make_name(values), _make_record(values, values.get("metadata")))
 
 
-def _record(values: Values, own: object) -> Record:
+def _make_record(values: Values, own: object) -> Record:
     """Offsets are a ledger and an entry here, which are no number. own: the metadata of the one message."""
     entry, metadata = values.get("message_id"), values.get("metadata")
     partition = number(entry.get("partition")) if isinstance(entry, dict) else None
     time = number(metadata.get("publish_time")) if isinstance(metadata, dict) else None
-    key = _key(own) if isinstance(own, dict) else None
+    key = _find_key(own) if isinstance(own, dict) else None
     return Record(None, None if partition == -1 else partition, None, time, key)
 
 
-def _key(metadata: dict[str, Any]) -> object:
+def _find_key(metadata: dict[str, Any]) -> object:
     key = metadata.get("partition_key")
     if metadata.get("partition_key_b64_encoded") is True and isinstance(key, str):
         with suppress(ValueError):
@@ -58,19 +58,19 @@ def _key(metadata: dict[str, Any]) -> object:
     return key
 
 
-def _name(values: Values) -> tuple[str, ...]:
+def _make_name(values: Values) -> tuple[str, ...]:
     entry = values.get("message_id")
     if isinstance(entry, dict):
-        return "ledger", _text(entry, "ledgerId"), _text(entry, "entryId")
+        return "ledger", _read_text(entry, "ledgerId"), _read_text(entry, "entryId")
     metadata = values.get("metadata")
     producer = metadata.get("producer_name") if isinstance(metadata, dict) else None
     chunk = values.get("chunk")
-    part = (f"chunk{_text(chunk, 'id')}",) if isinstance(chunk, dict) else ()
-    return str(producer or f"producer{_text(values, 'producer_id')}"), _text(values, "sequence_id"), *part
+    part = (f"chunk{_read_text(chunk, 'id')}",) if isinstance(chunk, dict) else ()
+    return str(producer or f"producer{_read_text(values, 'producer_id')}"), _read_text(values, "sequence_id"), *part
 
 
-def _text(values: Values | dict[str, Any], name: str) -> str:
+def _read_text(values: Values | dict[str, Any], name: str) -> str:
     return str(values.get(name, _UNKNOWN))
 
 
-PAYLOADS = Payloads(payloads, carriers)
+PAYLOADS = Payloads(list_payloads, list_carriers)

@@ -14,7 +14,7 @@ from typing import Any
 from dissectors.api import Context, Pick
 from dissectors.message import Path
 from dissectors.pulsar.commands import MESSAGE, SEND, commands, library
-from dissectors.pulsar.frame import command_values, metadata_at, wrapping
+from dissectors.pulsar.frame import decode_command, describe_wrapping, find_metadata
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.sections import PlainSections
 
@@ -28,7 +28,7 @@ _METADATA = frozenset({"metadata", "encrypted", "chunk"})
 """What the metadata says."""
 
 
-def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
+def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
     """See Dissector.projection."""
     command = None if context.code is None else commands().get(context.code)
     if command is None or command.code not in (SEND, MESSAGE):
@@ -37,14 +37,14 @@ def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
     behind = {path for path in paths if path[0] not in names}
     markers = {path for path in behind if path[:2] == _MARKER}
     asked = {path[0] for path in behind - markers}
-    return partial(_picked, bool(asked), bool(markers)) if asked <= _METADATA else None
+    return partial(_project, bool(asked), bool(markers)) if asked <= _METADATA else None
 
 
-def _picked(metadata: bool, markers: bool, message: bytes) -> dict[str, Any] | None:
+def _project(metadata: bool, markers: bool, message: bytes) -> dict[str, Any] | None:
     """What is asked for: the command, `metadata` too, and what markers say, which is for others."""
     try:
         sections = PlainSections(message)
-        found, end = command_values(sections)
+        found, end = decode_command(sections)
         if markers and any(message.find(begin, end) >= 0 for begin in _MARKER_TYPE):
             return None
         if metadata and not _add_metadata(sections, found):
@@ -56,9 +56,9 @@ def _picked(metadata: bool, markers: bool, message: bytes) -> dict[str, Any] | N
 
 def _add_metadata(sections: PlainSections, found: dict[str, Any]) -> bool:
     """What the metadata says; False where it is not all there. Raises one of FAILURES."""
-    begin, end = metadata_at(sections.data)
+    begin, end = find_metadata(sections.data)
     if not begin < end <= sections.end:
         return False
     found["metadata"] = sections.section(begin, end, library().message("MessageMetadata"))
-    found.update(wrapping(found["metadata"]))
+    found.update(describe_wrapping(found["metadata"]))
     return True

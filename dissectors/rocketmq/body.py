@@ -1,30 +1,111 @@
-"""A command's body: which kind it is, to values the fast way and to nodes.
+"""What a broker registers with a name server, when it compresses it.
 
-Facts. The operation and the direction say how a body is written: as JSON, as stored messages, as a batch, as text
-(Java properties), or as what an application sends, which the header's sysFlag may call compressed. What no table
-knows, and what is not as its operation says, stays bytes.
+Facts. Before version 5 the body of REGISTER_BROKER is zlib by default, whether or not the header says so. Inside, each
+part stands behind an int32 length: a DataVersion as JSON; behind a count a topic each, as words between spaces; a list
+of filter servers as JSON; and in version 5, behind another count, the queue mappings as JSON. It is sent every thirty
+seconds, so there is one way to read it, and values are folded out of its nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from dissectors.errors import DecodeError, Malformed
-from dissectors.field import Field, FieldSpec
+from dissectors.field import Field, FieldSpec, Label
 from dissectors.rocketmq.codes import operations
-from dissectors.rocketmq.json_values import json_body
-from dissectors.rocketmq.labels import COMPRESSED
-from dissectors.rocketmq.registration import ZLIB, read_registration
+from dissectors.rocketmq.command import decode_json_body
+from dissectors.rocketmq.labels import COMPRESSED, format_permission
 from dissectors.rocketmq.secrets import HINT, SECRETS, is_sensitive
-from dissectors.rocketmq.stored import BATCH, MESSAGES, can_be_item, can_be_stored, inflated, uncompressed
+from dissectors.rocketmq.stored import BATCH, MESSAGES, add_uncompressed, can_be_item, can_be_stored, decompress_body
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_json, space
+from dissectors.wire.primitive import Length
 from dissectors.wire.reader import Read, Reader
 from dissectors.wire.secret import Secret
+from dissectors.wire.specs import Layout, Many
 from dissectors.wire.varint import Unfit
+
+ZLIB = b"\x78"
+"""The first byte of a zlib stream with a window of 32 KiB, as Java writes it; no JSON begins with it."""
+
+_LENGTH = Length("int32", "i")
+_SIZE = Layout("length", "int32")
+_COUNT = Layout("count", "int32")
+_WRAPPER = FieldSpec("topicConfigSerializeWrapper", "struct")
+_TOPICS = FieldSpec("topicConfigTable", "map")
+_MAPPINGS = Many("topicQueueMappingInfos", "array")
+_NUMBERS: Mapping[str, Label | None] = {"readQueueNums": None, "writeQueueNums": None, "perm": format_permission}
+
+
+def read_registration(reader: Reader) -> None:
+    """Reads the uncompressed body into the node that is open."""
+    reader.enter(_WRAPPER)
+    _read_sized(reader, "dataVersion", partial(read_json, name="dataVersion", secrets=SECRETS))
+    reader.enter(_TOPICS)
+    for _ in range(_read_count(reader, "topicConfigTable")):
+        _read_sized(reader, "topic", _read_topic)
+    reader.leave()
+    reader.leave()
+    _read_sized(reader, "filterServerList", partial(read_json, name="filterServerList", secrets=SECRETS))
+    if reader.at < reader.end:
+        reader.enter(_MAPPINGS)
+        for index in range(_read_count(reader, _MAPPINGS.name)):
+            _read_sized(reader, f"[{index}]", partial(read_json, name=f"[{index}]", secrets=SECRETS))
+        reader.leave()
+    if reader.at < reader.end:
+        raise Malformed(reader.path("body"), reader.at, f"has {reader.end - reader.at} bytes more than its parts")
+
+
+def _read_count(reader: Reader, name: str) -> int:
+    count, at = reader.number(_LENGTH, reader.at, name)
+    reader.need(max(count, 0) * _LENGTH.size, at, f"{name} ({count} elements)")
+    reader.leaf(_COUNT, count, at)
+    return count
+
+
+def _read_sized(reader: Reader, name: str, read: Callable[[Reader], None]) -> None:
+    size, at = reader.number(_LENGTH, reader.at, name)
+    if size < 0:
+        raise Malformed(reader.path(name), reader.at, f"has length {size}")
+    reader.need(size, at, name)
+    reader.leaf(_SIZE, size, at)
+    before, reader.end = reader.end, at + size
+    read(reader)
+    if reader.at != reader.end:
+        raise Malformed(reader.path(name), at, f"takes {reader.at - at} of its {size} bytes")
+    reader.end = before
+
+
+def _read_topic(reader: Reader) -> None:
+    """Name, numbers of queues, permission, filter type, and from version 5 on attributes as JSON."""
+    name, _, rest = reader.data[reader.at : reader.end].partition(b" ")
+    words = rest.split(b" ", len(_NUMBERS) + 1)
+    if len(words) <= len(_NUMBERS) or not all(word.isdigit() for word in words[: len(_NUMBERS)]):
+        raise Malformed(reader.path("topic"), reader.at, "is no topic")
+    reader.enter(FieldSpec(name.decode("utf-8", "backslashreplace"), "struct"))
+    _add_word(reader, FieldSpec("topicName", "string"), _decode_lenient(name), len(name))
+    for (field, label), word in zip(_NUMBERS.items(), words, strict=False):
+        _add_word(reader, FieldSpec(field, "int", label), int(word), len(word))
+    _add_word(
+        reader, FieldSpec("topicFilterType", "string"), _decode_lenient(words[len(_NUMBERS)]), len(words[len(_NUMBERS)])
+    )
+    if reader.at < reader.end:
+        read_json(reader, "attributes", SECRETS)
+    reader.leave()
+
+
+def _add_word(reader: Reader, spec: FieldSpec, value: object, length: int) -> None:
+    """A word and the space behind it."""
+    reader.leaf(spec, value, min(reader.at + length + 1, reader.end))
+
+
+def _decode_lenient(raw: bytes) -> str:
+    return raw.decode("utf-8", "backslashreplace")
+
 
 _NAME = "body"
 _BYTES = FieldSpec(_NAME, "bytes")
@@ -41,7 +122,7 @@ UNDECLARED = "undeclared"
 """That of an answer whose operation declares no body: JSON, where it is some, else bytes."""
 
 
-def body_kind(code: int | None, response: bool) -> str | None:
+def find_body_kind(code: int | None, response: bool) -> str | None:
     """How the body of an operation's request or answer is written; None for bytes."""
     operation = operations().get(code) if code is not None else None
     if operation is None:
@@ -49,7 +130,7 @@ def body_kind(code: int | None, response: bool) -> str | None:
     return (operation.response_body or UNDECLARED) if response else operation.request_body
 
 
-def as_sent(kind: str | None, header: Mapping[str, object], body: bytes) -> str | None:
+def resolve_body_kind(kind: str | None, header: Mapping[str, object], body: bytes) -> str | None:
     """The kind of a body behind its header: what calls itself a batch is one, whatever code sends it.
 
     Brokers ask the header alone (SendMessageProcessor.processRequest). What is undeclared tells itself.
@@ -62,7 +143,7 @@ def as_sent(kind: str | None, header: Mapping[str, object], body: bytes) -> str 
 # ---- values
 
 
-def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, object]) -> dict[str, Any]:
+def decode_body(message: bytes, at: int, kind: str | None, header: Mapping[str, object]) -> dict[str, Any]:
     """`body`, and what stands beside it, of the bytes from `at` on. Raises one of emit.FAILURES.
 
     header: by the header class, for its sysFlag.
@@ -70,20 +151,20 @@ def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, 
     if at == len(message):
         return {"body": None}
     data = message[at:]
-    kind = as_sent(kind, header, data)
+    kind = resolve_body_kind(kind, header, data)
     if kind == "messages":
         return {"body": {"messages": MESSAGES.decode(message, at, Budget())}}
     if kind == "batch":
         return {"body": {"messages": BATCH.decode(message, at, Budget())}}
     if kind == "json" or (kind == "registration" and data[:1] != ZLIB):
-        return {"body": json_body(data)}
+        return {"body": decode_json_body(data)}
     if kind == "text":
         text = data.decode()
         return {"body": Secret(text) if is_sensitive(text) else text}
     if kind == "payload":
         flag = header.get("sysFlag")
         if type(flag) is int and flag & COMPRESSED:
-            return {"body": data, "bodyUncompressed": inflated(flag, data, Budget(), at)}
+            return {"body": data, "bodyUncompressed": decompress_body(flag, data, Budget(), at)}
     elif kind is not None and kind != CHECKPOINT:
         raise Unfit
     elif HINT.search(data):
@@ -96,7 +177,7 @@ def body_values(message: bytes, at: int, kind: str | None, header: Mapping[str, 
 
 def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, object]) -> None:
     """Reads the body up to the reader's end; it goes to `stop`, should fewer bytes have been captured."""
-    kind = as_sent(kind, header, reader.data[reader.at : reader.end])
+    kind = resolve_body_kind(kind, header, reader.data[reader.at : reader.end])
     if kind == "payload":
         _read_payload(reader, header)
     elif kind == "text":
@@ -112,22 +193,22 @@ def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, 
     elif HINT.search(reader.data, reader.at, reader.end):
         reader.leaf(_SECRET_BYTES, Secret(reader.data[reader.at : reader.end]), reader.end)
     else:
-        _leaf(reader)
+        _add_leaf(reader)
 
 
-def _leaf(reader: Reader) -> Field:
+def _add_leaf(reader: Reader) -> Field:
     return reader.leaf(_BYTES, reader.data[reader.at : reader.end], reader.end)
 
 
-def _refused(reader: Reader, why: str) -> None:
+def _refuse_body(reader: Reader, why: str) -> None:
     at = reader.at
-    _leaf(reader)
+    _add_leaf(reader)
     reader.find(Malformed(_NAME, at, why))
 
 
 def _read_items(reader: Reader, fits: bool, read: Read, what: str) -> None:
     if not fits:
-        _refused(reader, f"is no {what}")
+        _refuse_body(reader, f"is no {what}")
         return
     reader.enter(_STRUCT)
     read(reader)
@@ -135,17 +216,17 @@ def _read_items(reader: Reader, fits: bool, read: Read, what: str) -> None:
 
 
 def _read_payload(reader: Reader, header: Mapping[str, object]) -> None:
-    _leaf(reader)
+    _add_leaf(reader)
     flag = header.get("sysFlag")
     if type(flag) is int and flag & COMPRESSED:
-        uncompressed(reader, flag)
+        add_uncompressed(reader, flag)
 
 
 def _read_text(reader: Reader) -> None:
     try:
         text = reader.data[reader.at : reader.end].decode()
     except UnicodeDecodeError:
-        _leaf(reader)
+        _add_leaf(reader)
         return
     if is_sensitive(text):
         reader.leaf(_SECRET_TEXT, Secret(text), reader.end)
@@ -158,7 +239,7 @@ def _read_json(reader: Reader) -> None:
     if reader.data[at : min(at + 1, reader.end)] in _JSON_BEGINS:
         read_json(reader, _NAME, SECRETS)
     else:
-        _refused(reader, "is no JSON")
+        _refuse_body(reader, "is no JSON")
 
 
 def _read_registration(reader: Reader) -> None:
@@ -166,7 +247,7 @@ def _read_registration(reader: Reader) -> None:
     try:
         plain = decompress("zlib", reader.data[at : reader.end], reader.budget, _NAME, at)
     except DecodeError as error:
-        _leaf(reader)
+        _add_leaf(reader)
         reader.find(error)
         return
     inner = reader.below(reader.leaf(_ZLIB, None, reader.end), f"{_NAME}, zlib", plain)

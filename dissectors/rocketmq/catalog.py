@@ -11,11 +11,10 @@ from functools import cache, partial
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member
 from dissectors.field import FieldSpec
-from dissectors.rocketmq.body import CHECKPOINT, UNDECLARED, body_kind
-from dissectors.rocketmq.codes import operations, response_names
-from dissectors.rocketmq.extfields import header_class
+from dissectors.rocketmq.body import CHECKPOINT, UNDECLARED, find_body_kind
+from dissectors.rocketmq.codes import find_header_class, list_response_names, operations
 from dissectors.rocketmq.message import KEYS
-from dissectors.rocketmq.stored import CRC_VALID, ITEM, QUEUE_OFFSET, UNCOMPRESSED, message_plan
+from dissectors.rocketmq.stored import CRC_VALID, ITEM, QUEUE_OFFSET, UNCOMPRESSED, make_message_plan
 from dissectors.rocketmq.tables import table
 from dissectors.wire.field_aliases import aliases_of, load_field_aliases
 from dissectors.wire.plan import Leaf, Plan
@@ -30,11 +29,11 @@ class RocketMQCatalog(Catalog):
 
     def layouts(self) -> Sequence[Layout]:
         """By request code."""
-        return _layouts()
+        return _make_layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:
         """Topics, groups, queues, and what information lines say beside."""
-        return _field_aliases()
+        return _load_field_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
         """What the list's columns tell."""
@@ -42,54 +41,55 @@ class RocketMQCatalog(Catalog):
 
     def errors(self) -> Collection[str]:
         """The names of response codes, in every release."""
-        return response_names()
+        return list_response_names()
 
 
 @cache
-def _layouts() -> tuple[Layout, ...]:
+def _make_layouts() -> tuple[Layout, ...]:
     return tuple(
-        Layout(each.name, role, partial(_members, code, role is Role.RESPONSE))
+        Layout(each.name, role, partial(_list_members, code, role is Role.RESPONSE))
         for code, each in operations().items()
         for role in (Role.REQUEST, Role.RESPONSE)
     )
 
 
-def _members(code: int, response: bool) -> list[Member]:
+def _list_members(code: int, response: bool) -> list[Member]:
     *plain, ext = KEYS
-    fields = header_class(code, response)
+    fields = find_header_class(code, response)
     found = [Member(name, _TYPES.get(name, "string")) for name in plain]
     known = () if fields is None else tuple(Member(name, "string") for name in fields)
     found.append(Member(ext, "map", members=lambda: known, open=True, about="as on the wire, text under text"))
     if fields is not None:
         typed = {field.name: field.spec for field in fields.values()}
-        found.append(Member("header", "struct", members=partial(_of_specs, list(typed.values()))))
-    return [*found, *_BODIES[body_kind(code, response)], _REST]
+        found.append(Member("header", "struct", members=partial(_make_members, list(typed.values()))))
+    return [*found, *_BODIES[find_body_kind(code, response)], _REST]
 
 
-def _of_specs(specs: Sequence[FieldSpec]) -> list[Member]:
+def _make_members(specs: Sequence[FieldSpec]) -> list[Member]:
     return [Member(spec.name, spec.type, label=spec.label) for spec in specs]
 
 
-def _of_plan(plan: Plan) -> list[Member]:
+def _list_plan_members(plan: Plan) -> list[Member]:
     """What the values of a plan have: not what is there for the layout, and properties under their names."""
     leaves = (step.spec for step in plan.steps if isinstance(step, Leaf) and not isinstance(step.spec, Hidden))
     return [
-        each._replace(type="map", open=True) if each.name == "properties" else each for each in _of_specs(list(leaves))
+        each._replace(type="map", open=True) if each.name == "properties" else each
+        for each in _make_members(list(leaves))
     ]
 
 
-def _items() -> list[Member]:
-    return _of_plan(ITEM)
+def _list_item_members() -> list[Member]:
+    return _list_plan_members(ITEM)
 
 
-def stored() -> list[Member]:
+def list_stored_members() -> list[Member]:
     """Of a stored message."""
-    numbered = [*_of_specs([QUEUE_OFFSET]), *_items()]
+    numbered = [*_make_members([QUEUE_OFFSET]), *_list_item_members()]
     inner = Member("messages", "struct", True, members=lambda: numbered, about="of an inner batch")
-    return [*_of_plan(message_plan(True, 0)), *_of_specs([CRC_VALID, UNCOMPRESSED]), inner]
+    return [*_list_plan_members(make_message_plan(True, 0)), *_make_members([CRC_VALID, UNCOMPRESSED]), inner]
 
 
-def _messages(members: Callable[[], Sequence[Member]]) -> tuple[Member, ...]:
+def _make_messages_member(members: Callable[[], Sequence[Member]]) -> tuple[Member, ...]:
     inside = (Member("messages", "struct", True, members=members),)
     return (Member("body", "struct", members=lambda: inside, open=True),)
 
@@ -98,24 +98,24 @@ _BODIES: Mapping[str | None, tuple[Member, ...]] = {
     None: (Member("body", "bytes"),),
     UNDECLARED: (Member("body", "bytes", open=True),),
     CHECKPOINT: (Member("body", "bytes"),),
-    "payload": (Member("body", "bytes"), *_of_specs([UNCOMPRESSED])),
+    "payload": (Member("body", "bytes"), *_make_members([UNCOMPRESSED])),
     "text": (Member("body", "string"),),
     "json": (Member("body", "json_object", open=True),),
     "registration": (Member("body", "json_object", open=True),),
-    "messages": _messages(stored),
-    "batch": _messages(_items),
+    "messages": _make_messages_member(list_stored_members),
+    "batch": _make_messages_member(_list_item_members),
 }
 """By kind of body, as in body.py; one that is not as its operation says is bytes."""
 
 
 @cache
-def _field_aliases() -> tuple[FieldAlias, ...]:
-    return load_field_aliases(table("field_aliases")["rows"], _asked)
+def _load_field_aliases() -> tuple[FieldAlias, ...]:
+    return load_field_aliases(table("field_aliases")["rows"], _find_members)
 
 
-def _asked(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
+def _find_members(role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
     known = operations().get(code) if code is not None else None
-    return (None, ()) if known is None else (known.name, _members(known.code, role is Role.RESPONSE))
+    return (None, ()) if known is None else (known.name, _list_members(known.code, role is Role.RESPONSE))
 
 
 CATALOG = RocketMQCatalog()

@@ -8,15 +8,20 @@ only the table tells which operation was meant.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from typing import NamedTuple
 
+from dissectors.rocketmq.labels import BY_NAME
 from dissectors.rocketmq.tables import table
+from dissectors.wire.specs import Wrapping
+from dissectors.wire.varint import Unfit
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class RequestCode:
     """One request code.
 
     request, response: the classes of the headers; request_body, response_body: how bodies are written, None for plain
@@ -35,10 +40,10 @@ class Operation:
 
 
 @cache
-def operations() -> Mapping[int, Operation]:
+def operations() -> Mapping[int, RequestCode]:
     """All request codes of all releases."""
     return {
-        int(code): Operation(
+        int(code): RequestCode(
             int(code),
             row["name"],
             row.get("request"),
@@ -53,51 +58,132 @@ def operations() -> Mapping[int, Operation]:
 
 
 @cache
-def wrapped_codes() -> Mapping[int, int]:
+def map_binary_codes() -> Mapping[int, int]:
     """Request codes that do not fit into an int16, by the one that a binary header has of them."""
     return {row["binary"]: int(code) for code, row in table("requests")["requests"].items() if "binary" in row}
 
 
-def unwrapped(code: int) -> int:
+def decode_binary_code(code: int) -> int:
     """The request code that a binary header means by an int16."""
-    return wrapped_codes().get(code, code)
+    return map_binary_codes().get(code, code)
 
 
-def operation_name(code: int) -> str | None:
+def find_operation_name(code: int) -> str | None:
     """The name of a request code."""
     operation = operations().get(code)
     return None if operation is None else operation.name
 
 
 @cache
-def _names(which: str) -> Mapping[int, str]:
+def _read_names(which: str) -> Mapping[int, str]:
     return {int(number): name for number, name in table("names")[which].items()}
 
 
 @cache
-def _versions() -> tuple[tuple[str, ...], int]:
+def _read_versions() -> tuple[tuple[str, ...], int]:
     names = tuple(table("names")["versions"])
     return names, names.index("V5_0_0_SNAPSHOT")
 
 
-def response_name(code: int, version: int | None = None) -> str | None:
+def find_response_name(code: int, version: int | None = None) -> str | None:
     """The name of a response code, as it was in the answerer's version."""
-    if version is not None and version < _versions()[1] and code in _names("responsesBefore5"):
-        return _names("responsesBefore5")[code]
-    return _names("responses").get(code)
+    if version is not None and version < _read_versions()[1] and code in _read_names("responsesBefore5"):
+        return _read_names("responsesBefore5")[code]
+    return _read_names("responses").get(code)
 
 
-def response_names() -> Collection[str]:
+def list_response_names() -> Collection[str]:
     """The names of all response codes, those before 5.0 among them."""
-    return {*_names("responses").values(), *_names("responsesBefore5").values()}
+    return {*_read_names("responses").values(), *_read_names("responsesBefore5").values()}
 
 
-def language(number: int) -> str | int:
+def find_language(number: int) -> str | int:
     """The name of a client's language by its number in a binary header; a number that is none of them stays."""
-    return _names("languages").get(number, number)
+    return _read_names("languages").get(number, number)
 
 
-def version_name(number: int) -> str | None:
+def find_version_name(number: int) -> str | None:
     """`V5_5_0`; the last name there is for all newer ones, as RocketMQ itself says it."""
-    names, _ = _versions()
+    names, _ = _read_versions()
     return names[min(number, len(names) - 1)] if number >= 0 else None
+
+
+_NUMBER = re.compile(r"[-+]?[0-9]{1,40}")
+_PULLS = frozenset({"PullMessageRequestHeader"})
+
+
+class HeaderField(NamedTuple):
+    """One field of a header class: its name, and how its text becomes a value (None: it is text). May raise Unfit.
+
+    is_told: whether that is more than what stands on the wire, so that a tree shows it.
+    """
+
+    name: str
+    convert: Callable[[str], object] | None
+    spec: Wrapping
+    is_told: bool
+
+
+def _make_integer_parser(bits: int) -> Callable[[str], int]:
+    low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+
+    def convert(text: str) -> int:
+        if not _NUMBER.fullmatch(text):
+            raise Unfit
+        value = int(text)
+        if not low <= value <= high:
+            raise Unfit
+        return value
+
+    return convert
+
+
+def _parse_boolean(text: str) -> bool:
+    """As Java's Boolean.parseBoolean: whatever is not true is false."""
+    return text == "true" or text.lower() == "true"
+
+
+_CONVERT: Mapping[str, Callable[[str], object] | None] = {
+    "string": None,
+    "int": _make_integer_parser(32),
+    "long": _make_integer_parser(64),
+    "bool": _parse_boolean,
+}
+
+
+@cache
+def _load_class(name: str) -> Mapping[str, HeaderField]:
+    row = table("headers")["headers"][name]
+    fields = dict(_load_class(row["extends"])) if "extends" in row else {}
+    names = row.get("names", {})
+    for wire, kind in row["fields"].items():
+        plain = names.get(wire, wire)
+        label = BY_NAME.get("pullSysFlag" if plain == "sysFlag" and name in _PULLS else plain)
+        is_told = plain != wire or kind != "string"
+        fields[wire] = HeaderField(plain, _CONVERT[kind], Wrapping(plain, kind, label), is_told)
+    return fields
+
+
+@cache
+def _collect_required(name: str) -> frozenset[str]:
+    row = table("headers")["headers"][name]
+    own = frozenset(row.get("required", ()))
+    return own | _collect_required(row["extends"]) if "extends" in row else own
+
+
+@lru_cache(maxsize=1024)
+def find_required(code: int | None, response: bool) -> frozenset[str]:
+    """The names on the wire without which Java refuses the class of header_class()."""
+    operation = operations().get(code) if code is not None else None
+    name = None if operation is None else operation.response if response else operation.request
+    return frozenset() if name is None else _collect_required(name)
+
+
+@lru_cache(maxsize=1024)
+def find_header_class(code: int | None, response: bool) -> Mapping[str, HeaderField] | None:
+    """The fields of the class for a request code and direction, by their names on the wire; None without one."""
+    operation = operations().get(code) if code is not None else None
+    if operation is None:
+        return None
+    name = operation.response if response else operation.request
+    return None if name is None else _load_class(name)

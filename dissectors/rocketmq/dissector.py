@@ -11,8 +11,7 @@ from __future__ import annotations
 from dissectors.api import Body, Context, Dissector, LengthPrefixed, MessageHeader, Role, lazy
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
-from dissectors.rocketmq.header import MAXIMUM, PREFIX, message_header
-from dissectors.rocketmq.probe import evidence, probe, too_large
+from dissectors.rocketmq.header import MAXIMUM, PREFIX, describe_too_large, rate_evidence, rate_side, read_header
 
 _PLAUSIBLE = 50
 
@@ -35,11 +34,11 @@ class RocketMQ(Dissector):
     )
     color = "bright_cyan"
     fast_path = "dissectors.rocketmq.fast_path"
-    refused = staticmethod(too_large)
+    refused = staticmethod(describe_too_large)
     raw = lazy("dissectors.rocketmq.raw:RAW")
-    projection = lazy("dissectors.rocketmq.projection:picker")
-    template = lazy("dissectors.rocketmq.template:template")
-    request_fields = lazy("dissectors.rocketmq.info:recalled")
+    projection = lazy("dissectors.rocketmq.message:make_projection")
+    template = lazy("dissectors.rocketmq.template:make_template")
+    request_fields = lazy("dissectors.rocketmq.summaries:list_request_fields")
     catalog = lazy("dissectors.rocketmq.catalog:CATALOG")
     operations = lazy("dissectors.rocketmq.codes:operations")
     guide = lazy("dissectors.rocketmq.guide:GUIDE")
@@ -50,32 +49,32 @@ class RocketMQ(Dissector):
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """Nearly proof, where a header is there to be checked."""
-        return probe(prefix, from_client)
+        return rate_side(prefix, from_client)
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
         """Whether a header begins here; either side may ask and answer."""
-        return evidence(prefix).score > _PLAUSIBLE
+        return rate_evidence(prefix).score > _PLAUSIBLE
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """Role, operation, opaque and client."""
-        return message_header(prefix, from_client)
+        return read_header(prefix, from_client)
 
     def values(self, message: bytes, context: Context) -> Body:
         """The header's members, what its class makes of extFields, and the body."""
-        from dissectors.rocketmq.message import decode  # finding out who asked what needs no bodies
+        from dissectors.rocketmq.message import decode_values  # finding out who asked what needs no bodies
 
-        return decode(message, context)
+        return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """Length, header and body with their places."""
-        from dissectors.rocketmq.body import body_kind
-        from dissectors.rocketmq.message import read
+        from dissectors.rocketmq.body import find_body_kind
+        from dissectors.rocketmq.message import decode_tree
         from dissectors.rocketmq.nested import open_tree  # values need it as little as lines do
 
-        return open_tree(read(message, context), body_kind(context.code, context.role is Role.RESPONSE))
+        return open_tree(decode_tree(message, context), find_body_kind(context.code, context.role is Role.RESPONSE))
 
     def info(self, body: Body, context: Context) -> str:
         """Topics, groups, counts and errors, briefly."""
-        from dissectors.rocketmq.info import info_line
+        from dissectors.rocketmq.summaries import format_info
 
-        return info_line(body, context)
+        return format_info(body, context)

@@ -16,8 +16,7 @@ from typing import Any
 
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
-from dissectors.rocketmq.codes import operations, wrapped_codes
-from dissectors.rocketmq.extfields import required
+from dissectors.rocketmq.codes import find_required, map_binary_codes, operations
 from dissectors.rocketmq.tables import table
 from dissectors.wire.expert_info import ExpertInfo, ExpertInfoTable, compile_expert_info, compile_first
 from dissectors.wire.summary import Summaries, of_plain
@@ -31,41 +30,45 @@ _SUMMARIES = Summaries(formatters={"group": of_plain(str, lambda topic: topic.re
 @lru_cache(maxsize=1024)
 def find_expert_info(role: Role, code: int | None, error: str | None) -> ExpertInfoTable:
     """What to look for in the commands of an operation; error: the name of what an answer reports (Body.error)."""
-    return ExpertInfoTable(tuple(_of_answer(code, error) if role is Role.RESPONSE else _of_request(code)))
+    return ExpertInfoTable(
+        tuple(_list_answer_infos(code, error) if role is Role.RESPONSE else _list_request_infos(code))
+    )
 
 
-def _of_answer(code: int | None, error: str | None) -> Iterator[ExpertInfo]:
+def _list_answer_infos(code: int | None, error: str | None) -> Iterator[ExpertInfo]:
     """Of one that reports an error nothing is missing: such have no header class."""
     if error is None:
-        yield _missing(code, True)
+        yield _make_missing_field_info(code, True)
     else:
         yield compile_first(_SUMMARIES, table("expert_info")["answers"].get(error, ()))
 
 
-def _of_request(code: int | None) -> Iterator[ExpertInfo]:
+def _list_request_infos(code: int | None) -> Iterator[ExpertInfo]:
     content = table("expert_info")
-    if code in _wide():
+    if code in _map_wide_codes():
         row = content["wrapped"]
-        yield compile_expert_info(_SUMMARIES, row | {"text": row["text"].format(code=code, binary=_wide()[code])})
-    yield _missing(code, False)
+        yield compile_expert_info(
+            _SUMMARIES, row | {"text": row["text"].format(code=code, binary=_map_wide_codes()[code])}
+        )
+    yield _make_missing_field_info(code, False)
     operation = None if code is None else operations().get(code)
     for row in content["requests"].get(operation.name, ()) if operation is not None else ():
         yield compile_expert_info(_SUMMARIES, row)
 
 
 @cache
-def _wide() -> Mapping[int | None, int]:
-    return {code: binary for binary, code in wrapped_codes().items()}
+def _map_wide_codes() -> Mapping[int | None, int]:
+    return {code: binary for binary, code in map_binary_codes().items()}
 
 
-def _missing(code: int | None, response: bool) -> ExpertInfo:
-    wanted = required(code, response)
+def _make_missing_field_info(code: int | None, response: bool) -> ExpertInfo:
+    wanted = find_required(code, response)
 
-    def found(values: Mapping[str, Any]) -> Iterator[Finding]:
+    def find_missing(values: Mapping[str, Any]) -> Iterator[Finding]:
         missing = wanted - values["extFields"].keys()
         if missing:
             owner = "the answer" if response else "the request"
             text = table("expert_info")["missing"].format(names=" and ".join(sorted(missing)), owner=owner)
             yield Finding(Severity.WARNING, "missing-field", text)
 
-    return ExpertInfo("", found, sentence=True)
+    return ExpertInfo("", find_missing, sentence=True)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissectors.api import Context, Role, State
-from dissectors.rocketmq.codes import language, operations, unwrapped
+from dissectors.rocketmq.codes import decode_binary_code, find_language, operations
 from dissectors.rocketmq.command import BINARY, CODE, FIXED, HEAD, JSON, OPAQUE
-from dissectors.rocketmq.header import client_name, message_header
+from dissectors.rocketmq.header import format_client, read_header
 from dissectors.rocketmq.labels import ONEWAY, RESPONSE
 from dissectors.wire.fast_path import (
     NULL,
@@ -71,9 +71,9 @@ class RocketMQFastPath(FastPath):
         count = len(wire.view)
         kind = wire.view[:, 4]
         size = be(wire.view, 4, "i4").astype(np.int64) & 0xFF_FFFF
-        found = Members.none(count)
+        found = HeaderMembers.make_empty(count)
         binary = np.flatnonzero((kind == BINARY) & (size >= LEAST) & (wire.available >= self.WIDTH))
-        found.put(binary, _binary(wire.view[binary]))
+        found.put(binary, _read_binary(wire.view[binary]))
         json = np.flatnonzero((kind == JSON) & (size <= LONGEST) & (wire.available >= HEAD + size) & (size > 0))
         json = json[np.argsort(size[json], kind="stable")]
         begin = 0
@@ -81,9 +81,9 @@ class RocketMQFastPath(FastPath):
             width = int(size[json[begin]]) + 64
             end = min(begin + max(AT_ONCE // width, 1), int(np.searchsorted(size[json], width)))
             rows = json[begin:end]
-            found.put(rows, _json(wire.gather(rows, np.full(len(rows), HEAD), width + SPARE), size[rows]))
+            found.put(rows, _read_json(wire.gather(rows, np.full(len(rows), HEAD), width + SPARE), size[rows]))
             begin = end
-        return _headers(found)
+        return _make_columns(found)
 
     def reporting(self, context: Context) -> Reporting | None:
         """Only answers report errors, by their own code."""
@@ -98,11 +98,11 @@ class RocketMQFastPath(FastPath):
 
     def look(self, prefix: bytes, from_client: bool) -> Look:
         """What header() says."""
-        return keyed(message_header(prefix, from_client))
+        return keyed(read_header(prefix, from_client))
 
 
 @dataclass(slots=True)
-class Members:
+class HeaderMembers:
     """n rows: the numbers of NUMBERS (int32, 4 x n), the language (a place in `languages`), whether all are there."""
 
     numbers: Column
@@ -111,18 +111,18 @@ class Members:
     sure: Column
 
     @classmethod
-    def none(cls, count: int) -> Members:
+    def make_empty(cls, count: int) -> HeaderMembers:
         """Nothing is known yet."""
         return cls(np.zeros((len(NUMBERS), count), np.int32), np.zeros(count, np.int32), [], np.zeros(count, bool))
 
-    def put(self, rows: Column, part: Members) -> None:
+    def put(self, rows: Column, part: HeaderMembers) -> None:
         """Fills in some rows."""
         self.numbers[:, rows], self.sure[rows] = part.numbers, part.sure
         self.languages += [each for each in part.languages if each not in self.languages]
         self.language[rows] = np.array([self.languages.index(each) for each in part.languages], np.int32)[part.language]
 
 
-def _headers(found: Members) -> HeaderColumns:
+def _make_columns(found: HeaderMembers) -> HeaderColumns:
     """Role, operation and client of what was read."""
     code, flag, opaque, version = found.numbers
     answers = flag & RESPONSE != 0
@@ -137,51 +137,51 @@ def _headers(found: Members) -> HeaderColumns:
         code=np.where(answers, NULL, code).astype(np.int32),
         version=none,
         correlation=opaque.astype(np.int64),
-        client=_clients(found, version, answers),
+        client=_name_clients(found, version, answers),
         unsure=~found.sure,
         stepped=np.zeros(len(code), bool),
     )
 
 
-def _clients(found: Members, version: Column, answers: Column) -> Named:
+def _name_clients(found: HeaderMembers, version: Column, answers: Column) -> Named:
     """Languages and versions as clients; an answer takes its request's."""
     versions, place = distinct(version)
     both, place = distinct(found.language * np.int64(len(versions)) + place)
     pairs = zip((both // len(versions)).tolist(), versions[both % len(versions)].tolist(), strict=True)
-    names = [client_name(found.languages[number], version) if found.languages else None for number, version in pairs]
+    names = [format_client(found.languages[number], version) if found.languages else None for number, version in pairs]
     unnamed = answers | np.array([name is None for name in names], bool)[place]
     return Named(np.where(unnamed, NULL, place), [name or "" for name in names])
 
 
-def _binary(view: Column) -> Members:
+def _read_binary(view: Column) -> HeaderMembers:
     """The members of binary headers, at their fixed places."""
     code, spoken, version = be(view, HEAD, "i2"), be(view, HEAD + 2, "i1"), be(view, HEAD + 3, "i2")
     codes, place = distinct(code)
-    meant = np.array([unwrapped(each) for each in codes.tolist()], np.int32)
+    meant = np.array([decode_binary_code(each) for each in codes.tolist()], np.int32)
     languages, number = distinct(spoken)
     numbers = (meant[place], be(view, HEAD + 9, "i4"), be(view, HEAD + 5, "i4"), version)
-    names = [language(each) for each in languages.tolist()]
-    return Members(np.array(numbers, np.int32), number, names, np.ones(len(view), bool))
+    names = [find_language(each) for each in languages.tolist()]
+    return HeaderMembers(np.array(numbers, np.int32), number, names, np.ones(len(view), bool))
 
 
-def _json(text: Column, size: Column) -> Members:
+def _read_json(text: Column, size: Column) -> HeaderMembers:
     """The members of JSON headers, uint8, a row each: `size` bytes, rising, and at least SPARE that are not theirs."""
     least = int(size[0])
     places = np.arange(least, text.shape[1], dtype=np.int16)
     np.copyto(text[:, least:], ord(" "), where=places >= size.astype(np.int16)[:, None])
-    strings = _Strings.of(text, size)
+    strings = _Strings.read_strings(text, size)
     rows = len(text)
     sure = strings.sound
     top = np.flatnonzero(~strings.values & (strings.depth == 0))
     words, length = strings.words(top), strings.length[top]
     numbers = np.zeros((len(NUMBERS), rows), np.int32)
     for place, name in enumerate(NUMBERS):
-        own = top[_named(words, length, name)]
+        own = top[_match_names(words, length, name)]
         row = strings.row[own]
         numbers[place, row] = strings.number[own]
         sure &= np.bincount(row, minlength=rows) == 1
         sure[row[~strings.counted[own]]] = False
-    own = top[_named(words, length, LANGUAGE)]
+    own = top[_match_names(words, length, LANGUAGE)]
     sure &= np.bincount(strings.row[own], minlength=rows) == 1
     found = np.zeros(rows, np.uint64)
     spoken = np.minimum(own + 1, len(strings.row) - 1)
@@ -191,10 +191,10 @@ def _json(text: Column, size: Column) -> Members:
     names: list[str | int] = [
         int(each).to_bytes(8, "little").rstrip(b"\0").decode("ascii", "replace") for each in kinds
     ]
-    return Members(numbers, number, names, sure)
+    return HeaderMembers(numbers, number, names, sure)
 
 
-def _named(words: Column, length: Column, name: str) -> Column:
+def _match_names(words: Column, length: Column, name: str) -> Column:
     """Which strings are a name of at most eight letters, by their first eight bytes."""
     letters = np.uint64(int.from_bytes(name.encode(), "little"))
     found: Column = (length == len(name)) & (words & _MASKS[len(name)] == letters)
@@ -222,7 +222,7 @@ class _Strings:
     sound: Column
 
     @classmethod
-    def of(cls, text: Column, size: Column) -> _Strings:
+    def read_strings(cls, text: Column, size: Column) -> _Strings:
         """Checks the grammar of every row."""
         rows, width = text.shape
         flat = text.reshape(-1)
@@ -242,7 +242,7 @@ class _Strings:
         stop = np.empty(len(row), np.int64)
         stop[:-1] = begin[1:] - 1
         stop[last] = some * width + size[some]
-        values, depth, counted, number, wrong = _grammar(flat, end + 1, stop, first, last)
+        values, depth, counted, number, wrong = _check_grammar(flat, end + 1, stop, first, last)
         wrong[first] |= (begin[first] != some * width + 2) | (flat[some * width] != ord("{"))
         escaped = np.zeros(len(row), bool)
         slashes = np.flatnonzero(flat == ord("\\"))
@@ -250,17 +250,17 @@ class _Strings:
         if len(slashes) and len(row):
             holder = np.maximum(np.searchsorted(begin, slashes, "right") - 1, 0)
             escaped[holder] = True
-            wrong[holder[~values[holder] | ~_escapes(flat, slashes)]] = True
+            wrong[holder[~values[holder] | ~_find_escapes(flat, slashes)]] = True
             sound[(slashes // width)[slashes >= end[holder]]] = False
         sound[row[wrong]] = False
         return cls(flat, row, begin, end - begin, values, depth, counted, number, escaped, sound)
 
     def words(self, chosen: Column) -> Column:
         """The first eight bytes of strings and what follows them, the first one lowest."""
-        return _words(self.text, self.begin[chosen])
+        return _gather_words(self.text, self.begin[chosen])
 
 
-def _grammar(flat: Column, at: Column, stop: Column, first: Column, last: Column) -> tuple[Column, ...]:
+def _check_grammar(flat: Column, at: Column, stop: Column, first: Column, last: Column) -> tuple[Column, ...]:
     """What stands between strings, from `at` to `stop`; first, last: places of each header's first and last one.
 
     Behind a key comes a colon and its value: a string (:), a number (:12,) or an object (:{ or :{},); behind a value
@@ -284,7 +284,7 @@ def _grammar(flat: Column, at: Column, stop: Column, first: Column, last: Column
     found = np.flatnonzero(colon & (size > 2) & ends)
     number = odd[found]
     counted, value = np.zeros(len(at), bool), np.zeros(len(at), np.int32)
-    value[number], counted[number] = _numbers(flat, at[number] + 1, size[found] - 2)
+    value[number], counted[number] = _parse_numbers(flat, at[number] + 1, size[found] - 2)
     bare = odd[found[size[found] == len(":{},")]]
     empty = np.zeros(len(at), bool)
     empty[bare] = (flat[at[bare] + 1] == ord("{")) & (flat[at[bare] + 2] == ord("}"))
@@ -301,21 +301,21 @@ def _grammar(flat: Column, at: Column, stop: Column, first: Column, last: Column
     return values, depth, counted, value, wrong
 
 
-def _numbers(flat: Column, at: Column, size: Column) -> tuple[Column, Column]:
+def _parse_numbers(flat: Column, at: Column, size: Column) -> tuple[Column, Column]:
     """Integers as JSON has them, that fit in 32 bits, and which texts are one."""
     minus = flat[at] == ord("-")
     at, size = at + minus, size - minus
-    value, right = _digits(_words(flat, at), np.minimum(size, 8))
+    value, right = _parse_digits(_gather_words(flat, at), np.minimum(size, 8))
     right &= (size >= 1) & (size <= DIGITS) & ((flat[at] != ord("0")) | (size == 1))
     long = np.flatnonzero(right & (size > 8))
-    rest, right[long] = _digits(_words(flat, at[long] + 8), size[long] - 8)
+    rest, right[long] = _parse_digits(_gather_words(flat, at[long] + 8), size[long] - 8)
     value[long] = value[long] * 10 ** (size[long] - 8) + rest
     value = np.where(minus, -value, value)
     right &= (value == value.astype(np.int32)) & (value != NULL)
     return value.astype(np.int32), right
 
 
-def _digits(words: Column, size: Column) -> tuple[Column, Column]:
+def _parse_digits(words: Column, size: Column) -> tuple[Column, Column]:
     """Numbers of up to eight digits, the first one lowest in a word, and which have digits alone.
 
     The eight bytes of a word are added up together: neighbours to tens, tens to hundreds, and those to the number.
@@ -328,21 +328,21 @@ def _digits(words: Column, size: Column) -> tuple[Column, Column]:
     return digits.astype(np.int64), right
 
 
-def _words(flat: Column, at: Column) -> Column:
+def _gather_words(flat: Column, at: Column) -> Column:
     """The eight bytes at many places, the first one lowest."""
     found: Column = np.ndarray(len(flat) - 7, "<u8", flat, strides=(1,))[at]
     return found
 
 
-def _escapes(flat: Column, at: Column) -> Column:
+def _find_escapes(flat: Column, at: Column) -> Column:
     """Which backslashes begin an escape, other than of a quote or a backslash."""
     kind = flat[at + 1]
-    hexed = _HEX[_bytes(flat, at + 2, 4)].all(axis=1)
+    hexed = _HEX[_gather_bytes(flat, at + 2, 4)].all(axis=1)
     found: Column = _ESCAPED[kind] & ((kind != ord("u")) | hexed)
     return found
 
 
-def _bytes(flat: Column, at: Column, width: int) -> Column:
+def _gather_bytes(flat: Column, at: Column, width: int) -> Column:
     """`width` bytes at many places."""
     windows = np.lib.stride_tricks.sliding_window_view(flat, width)
     return np.ascontiguousarray(windows[at])

@@ -10,14 +10,15 @@ to 32,767 characters in it, come before flag and opaque: PREFIX is as much as su
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
 from dissectors.api import HEADLESS, MessageHeader, Role, State
-from dissectors.rocketmq.codes import language, operations, unwrapped, version_name
-from dissectors.rocketmq.command import BINARY, CODE, FIXED, HEAD, JSON, MARK, OPAQUE
-from dissectors.rocketmq.json_values import json_value
+from dissectors.finding import Finding, Severity
+from dissectors.rocketmq.codes import decode_binary_code, find_language, find_version_name, operations
+from dissectors.rocketmq.command import BINARY, CODE, FIXED, HEAD, JSON, MARK, OPAQUE, decode_json
 from dissectors.rocketmq.labels import ONEWAY, RESPONSE
 from dissectors.wire.varint import Unfit
 
@@ -31,7 +32,7 @@ _WORD = 32
 """Characters that a language's name may have."""
 
 
-class Beginning(NamedTuple):
+class HeaderBeginning(NamedTuple):
     """What a header says of itself, as far as it could be read; None for what could not."""
 
     code: int | None
@@ -42,7 +43,7 @@ class Beginning(NamedTuple):
     binary: bool
 
 
-def beginning(prefix: bytes) -> Beginning | None:
+def read_beginning(prefix: bytes) -> HeaderBeginning | None:
     """The members of a header that is whole in these bytes, or begins there; None where there is none."""
     if len(prefix) < HEAD:
         return None
@@ -52,37 +53,37 @@ def beginning(prefix: bytes) -> Beginning | None:
         if min(len(prefix), stop) < HEAD + FIXED.size - 4:
             return None
         code, number, version, opaque, flag = _BINARY.unpack_from(prefix, HEAD)
-        return Beginning(code, opaque, flag, language(number), version, True)
+        return HeaderBeginning(code, opaque, flag, find_language(number), version, True)
     if kind != JSON:
         return None
     try:
         if stop > len(prefix):
             raise Unfit
-        found = json_value(prefix[HEAD:stop])
+        found = decode_json(prefix[HEAD:stop])
     except Unfit:
-        return _lenient(prefix, min(stop, len(prefix)))
+        return _read_leniently(prefix, min(stop, len(prefix)))
     if type(found) is not dict:
         return None
     get = found.get
-    return _checked(get(CODE), get(OPAQUE), get("flag"), get("language"), get("version"))
+    return _make_beginning(get(CODE), get(OPAQUE), get("flag"), get("language"), get("version"))
 
 
-def _checked(code: object, opaque: object, flag: object, language: object, version: object) -> Beginning:
-    return Beginning(
-        _int32(code),
-        _int32(opaque),
-        _int32(flag),
+def _make_beginning(code: object, opaque: object, flag: object, language: object, version: object) -> HeaderBeginning:
+    return HeaderBeginning(
+        _check_int32(code),
+        _check_int32(opaque),
+        _check_int32(flag),
         language if type(language) is str and len(language) <= _WORD and language.isascii() else None,
-        _int32(version),
+        _check_int32(version),
         False,
     )
 
 
-def _int32(value: object) -> int | None:
+def _check_int32(value: object) -> int | None:
     return value if type(value) is int and _LOWEST <= value <= _HIGHEST else None
 
 
-def _lenient(prefix: bytes, stop: int) -> Beginning | None:
+def _read_leniently(prefix: bytes, stop: int) -> HeaderBeginning | None:
     """The same of JSON that is no strict one, or not all there: by the reader that knows what that may be."""
     from dissectors.rocketmq.command_fields import read_header, read_mark  # hardly any header needs it
     from dissectors.wire.budget import Budget
@@ -97,26 +98,26 @@ def _lenient(prefix: bytes, stop: int) -> Beginning | None:
     found = {node.spec.name: node.value for node in reader.tree.fields}
     if CODE not in found:
         return None
-    return _checked(found[CODE], *(found.get(name) for name in (OPAQUE, "flag", "language", "version")))
+    return _make_beginning(found[CODE], *(found.get(name) for name in (OPAQUE, "flag", "language", "version")))
 
 
-def message_header(prefix: bytes, from_client: bool) -> MessageHeader:
+def read_header(prefix: bytes, from_client: bool) -> MessageHeader:
     """Role, operation, opaque and client; of bytes without a readable header nothing but whose they are.
 
     A header that ends before its flag is taken for a request of a client or an answer of a server: a guess.
     """
     if len(prefix) < HEAD:
         return HEADLESS
-    found = beginning(prefix)
+    found = read_beginning(prefix)
     if found is None:
         return MessageHeader(Role.REQUEST if from_client else Role.RESPONSE, state=State.UNDECODED)
     flag = found.flag if found.flag is not None else 0 if from_client else RESPONSE
     if flag & RESPONSE:
         return MessageHeader(Role.RESPONSE, correlation=found.opaque)
     role = Role.ONEWAY if flag & ONEWAY else Role.REQUEST
-    code = unwrapped(found.code) if found.binary and found.code is not None else found.code
+    code = decode_binary_code(found.code) if found.binary and found.code is not None else found.code
     operation = operations().get(code) if code is not None else None
-    client = client_name(found.language, found.version)
+    client = format_client(found.language, found.version)
     if operation is None:
         return MessageHeader(role, None, code, None, found.opaque, client, State.UNDECODED)
     state = State.GUESSED if found.flag is None else State.COMPLETE
@@ -124,7 +125,132 @@ def message_header(prefix: bytes, from_client: bool) -> MessageHeader:
 
 
 @lru_cache(maxsize=256)
-def client_name(language: str | int | None, version: int | None) -> str | None:
+def format_client(language: str | int | None, version: int | None) -> str | None:
     """`JAVA V5_5_0`; None where it does not say both."""
-    name = None if version is None else version_name(version)
+    name = None if version is None else find_version_name(version)
     return None if language is None or name is None else f"{language} {name}"
+
+
+CERTAIN = 95
+UNDECIDED = 60
+WRONG_SIDE = 25
+SHORT = 10
+
+_MINIMUM = 4
+_NAMES = (b"code", b"extFields", b"flag", b"language", b"opaque", b"remark", b"serializeTypeCurrentRPC", b"version")
+_FIRST = re.compile(rb"""\{\s{0,8}["']?([A-Za-z]{0,23})["']?\s{0,8}(:)?""")
+_JUDGED = 16
+"""Bytes that must do to tell whether a message can begin so (analyzer.messages.framing asks no later)."""
+
+_SIZE = Struct(">i")
+_LANGUAGE = Struct(">bh")
+_FLAGS = 3
+_LANGUAGES = 32
+
+
+TAKEN = 16 * 1024 * 1024
+"""Bytes of a frame, its length among them, that Java takes by default (NettyDecoder, frameMaxLength)."""
+
+
+class ProbeEvidence(NamedTuple):
+    """How sure the bytes are, and whether they are an answer, or what only a server asks; None: they do not say."""
+
+    score: int
+    from_server: bool | None = None
+
+
+NOTHING = ProbeEvidence(0)
+
+
+def rate_evidence(prefix: bytes) -> ProbeEvidence:
+    """What the first bytes of a frame say."""
+    if len(prefix) < HEAD:
+        return NOTHING
+    size, mark = MARK.unpack_from(prefix)
+    kind, length = mark >> 24, mark & 0xFF_FFFF
+    if not _MINIMUM + length <= size <= MAXIMUM:
+        return NOTHING
+    if kind == JSON and length >= len(b'{"code":0}'):
+        return _rate_json(prefix, HEAD + length)
+    if kind == BINARY and length >= FIXED.size + _SIZE.size:
+        return _rate_binary(prefix, HEAD + length)
+    return NOTHING
+
+
+def _rate_json(prefix: bytes, stop: int) -> ProbeEvidence:
+    """The first name must be one of the header's, as far as it has come."""
+    first = _FIRST.match(prefix, HEAD)
+    if first is None:
+        return ProbeEvidence(SHORT) if len(prefix) == HEAD else NOTHING
+    named = first[1] in _NAMES if first[2] else first.end() == len(prefix) and _is_begun(first[1])
+    if not named:
+        return NOTHING
+    if len(prefix) < _JUDGED:
+        return ProbeEvidence(SHORT)
+    found = read_beginning(prefix)
+    if len(prefix) >= stop and (found is None or found.code is None or found.opaque is None):
+        return ProbeEvidence(SHORT)
+    if found is None or found.flag is None:
+        return ProbeEvidence(UNDECIDED)
+    return ProbeEvidence(CERTAIN, _is_from_server(found))
+
+
+def _is_begun(word: bytes) -> bool:
+    return any(name.startswith(word) for name in _NAMES)
+
+
+def _rate_binary(prefix: bytes, stop: int) -> ProbeEvidence:
+    """The lengths of remark and extFields must fill the header; flags and languages are small numbers."""
+    if len(prefix) < _JUDGED:
+        return ProbeEvidence(SHORT)
+    language, version = _LANGUAGE.unpack_from(prefix, HEAD + 2)
+    if not 0 <= language < _LANGUAGES or version < 0:
+        return NOTHING
+    found = read_beginning(prefix)
+    if found is None or len(prefix) < HEAD + FIXED.size:
+        return ProbeEvidence(UNDECIDED)
+    flag, size = found.flag, _SIZE.unpack_from(prefix, HEAD + FIXED.size - _SIZE.size)[0]
+    at = HEAD + FIXED.size + size
+    if flag is None or flag & ~_FLAGS or size < 0 or at + _SIZE.size > stop:
+        return NOTHING
+    if len(prefix) >= at + _SIZE.size and at + _SIZE.size + _SIZE.unpack_from(prefix, at)[0] != stop:
+        return NOTHING
+    return ProbeEvidence(CERTAIN, _is_from_server(found))
+
+
+def _is_from_server(found: HeaderBeginning) -> bool:
+    """Whether a server sends this: an answer, or what only servers ask."""
+    if found.flag is not None and found.flag & RESPONSE:
+        return True
+    code = decode_binary_code(found.code) if found.binary and found.code is not None else found.code
+    operation = operations().get(code) if code is not None else None
+    return operation is not None and operation.from_server
+
+
+def rate_side(prefix: bytes, from_client: bool | None) -> int:
+    """The evidence for bytes of one side, on the scale of Dissector.probe."""
+    score, from_server = rate_evidence(prefix)
+    if from_client is None or from_server is None or from_server is not from_client:
+        return score
+    return min(score, WRONG_SIDE)
+
+
+def describe_too_large(prefix: bytes, from_client: bool) -> str | None:
+    """What a frame is that says of itself that it is larger than any that is believed; None for anything else."""
+    if len(prefix) <= HEAD or int.from_bytes(prefix[:_MINIMUM]) <= MAXIMUM:
+        return None
+    if rate_evidence(MAXIMUM.to_bytes(_MINIMUM) + prefix[_MINIMUM:]).score < UNDECIDED:
+        return None
+    return f"a frame of more than {MAXIMUM >> 20} MiB"
+
+
+def report_oversized(size: int) -> tuple[Finding, ...]:
+    """What there is to say of a frame whose length is `size`."""
+    whole = size + _MINIMUM
+    if whole <= TAKEN:
+        return ()
+    text = (
+        f"the frame has {whole:,} bytes; more than {TAKEN:,} are refused, and the connection closed, unless both sides "
+        "set com.rocketmq.remoting.frameMaxLength"
+    )
+    return (Finding(Severity.NOTE, "oversized-frame", text),)

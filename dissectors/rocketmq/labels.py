@@ -34,53 +34,53 @@ _FORBIDDEN = {1: "the group may not", 2: "the topic may not be read", 3: "no bro
 _ORDERLY = 999
 
 
-def codec(sys_flag: int) -> str | None:
+def find_codec(sys_flag: int) -> str | None:
     """How the body of a message is compressed whose sysFlag says COMPRESSED; None for a number that is no codec."""
     number = sys_flag >> 8 & 7
     return CODECS[number] if number < len(CODECS) else None
 
 
-def command_flag(value: int) -> str:
+def format_command_flag(value: int) -> str:
     """What a command is."""
     return "response" if value & RESPONSE else "oneway" if value & ONEWAY else "request"
 
 
-def sys_flag(value: int) -> str | None:
+def format_sys_flag(value: int) -> str | None:
     """What is special about a message."""
     said = [name for bit, name in _SYS_FLAG if value & bit]
     if value & COMPRESSED:
-        said.insert(1, codec(value) or f"codec {value >> 8 & 7}")
+        said.insert(1, find_codec(value) or f"codec {value >> 8 & 7}")
     said.append(_TRANSACTION[value >> 2 & 3])
     return ", ".join(filter(None, said)) or None
 
 
-def pull_flag(value: int) -> str | None:
+def format_pull_flag(value: int) -> str | None:
     """What a pull wants besides messages."""
     return ", ".join(name for bit, name in _PULL if value & bit) or None
 
 
-def permission(value: int) -> str | None:
+def format_permission(value: int) -> str | None:
     """What may be done with a topic."""
     return ", ".join(name for bit, name in _PERMISSIONS if value & bit) or None
 
 
-def delay(level: int) -> str | None:
+def format_delay(level: int) -> str | None:
     """How long a delay level lasts where a broker's messageDelayLevel is as it comes; too large a one is the last."""
     delays: list[int] = table("meanings")["delays"]
     return duration_text(delays[min(level, len(delays)) - 1]) if level > 0 else None
 
 
-def retry_level(value: int) -> str | None:
+def format_retry_level(value: int) -> str | None:
     """When a message comes again that a consumer gives back (SendMessageProcessor.consumerSendMsgBack)."""
-    return "to the dead letters" if value < 0 else "by number of retries" if value == 0 else delay(value)
+    return "to the dead letters" if value < 0 else "by number of retries" if value == 0 else format_delay(value)
 
 
-def topic_flag(value: int) -> str | None:
+def format_topic_flag(value: int) -> str | None:
     """What TopicSysFlag says."""
     return ", ".join(name for bit, name in _UNITS if value & bit) or None
 
 
-def checksum_text(value: int) -> str:
+def format_checksum(value: int) -> str:
     """As CRCs are written."""
     return f"{value & 0xFFFF_FFFF:#010x}"
 
@@ -88,13 +88,13 @@ def checksum_text(value: int) -> str:
 _MASTER = {0: "master"}.get
 
 _LABELS: Mapping[str, Label] = {
-    "sysFlag": sys_flag,
-    "pullSysFlag": pull_flag,
-    "perm": permission,
-    "topicSysFlag": topic_flag,
-    "groupSysFlag": topic_flag,
-    "bodyCrc32": checksum_text,
-    "delayLevel": retry_level,
+    "sysFlag": format_sys_flag,
+    "pullSysFlag": format_pull_flag,
+    "perm": format_permission,
+    "topicSysFlag": format_topic_flag,
+    "groupSysFlag": format_topic_flag,
+    "bodyCrc32": format_checksum,
+    "delayLevel": format_retry_level,
     "commitOrRollback": {0: "unknown", 8: "commit", 12: "rollback"}.get,
     "initMode": {0: "from the first", 1: "from the last"}.get,
     "requestSource": {-1: "SDK", 0: "proxy, in order", 1: "proxy, broadcast", 2: "proxy, stream"}.get,
@@ -110,9 +110,9 @@ _LABELS: Mapping[str, Label] = {
 }
 
 
-def _of_numbers(label: Label) -> Label:
+def _label_numbers(label: Label) -> Label:
     return lambda value: label(value) if type(value) is int else None
 
 
-BY_NAME: Mapping[str, Label] = {name: _of_numbers(label) for name, label in _LABELS.items()}
+BY_NAME: Mapping[str, Label] = {name: _label_numbers(label) for name, label in _LABELS.items()}
 """The label of a header's field by its name; none where a peer has sent a text instead of a number."""

@@ -10,17 +10,18 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from dissectors.api import Body, Context, Role
+from dissectors.api import Body, Context, Pick, Role
 from dissectors.errors import Malformed
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.rocketmq.body import body_kind, body_values, read_body
-from dissectors.rocketmq.codes import operations, response_name
-from dissectors.rocketmq.command import CODE, EXT, HEAD, MARK, SERIALIZE, Command, read_command
+from dissectors.message import Path
+from dissectors.report import REPORTED
+from dissectors.rocketmq.body import decode_body, find_body_kind, read_body
+from dissectors.rocketmq.codes import find_header_class, find_response_name, operations
+from dissectors.rocketmq.command import CODE, EXT, HEAD, MARK, SERIALIZE, CommandHeader, decode_command
 from dissectors.rocketmq.command_fields import HEADER, HeaderClass, read_header, read_mark
 from dissectors.rocketmq.expert_info import find_expert_info
-from dissectors.rocketmq.extfields import header_class
-from dissectors.rocketmq.probe import oversized
+from dissectors.rocketmq.header import report_oversized
 from dissectors.rocketmq.secrets import SECRETS, hide_broken
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.expert_info import ExpertInfoTable
@@ -34,25 +35,27 @@ from dissectors.wire.varint import Unfit
 KEYS = ("flag", "language", "version", "serialize", "remark", EXT)
 
 
-def decode(message: bytes, context: Context) -> Body:
+def decode_values(message: bytes, context: Context) -> Body:
     """The values of a frame, its error, and what there is to say."""
     try:
-        found = _decoded(message, context)
+        found = _decode_fast(message, context)
     except FAILURES:
-        return folded(read(message, context), context)
-    large = oversized(len(message) - INT32.size)
+        return fold_tree(decode_tree(message, context), context)
+    large = report_oversized(len(message) - INT32.size)
     return found._replace(findings=(*large, *found.findings)) if large else found
 
 
-def _decoded(message: bytes, context: Context) -> Body:
+def _decode_fast(message: bytes, context: Context) -> Body:
     response = context.role is Role.RESPONSE
-    fields = header_class(context.code, response)
-    command, header = head_values(message, fields or {})
-    body = body_values(message, command.stop, body_kind(context.code, response), header)
-    return assembled(command, header if fields is not None else None, body, context)
+    fields = find_header_class(context.code, response)
+    command, header = decode_header(message, fields or {})
+    body = decode_body(message, command.stop, find_body_kind(context.code, response), header)
+    return assemble_body(command, header if fields is not None else None, body, context)
 
 
-def assembled(command: Command, header: dict[str, Any] | None, body: dict[str, Any], context: Context) -> Body:
+def assemble_body(
+    command: CommandHeader, header: dict[str, Any] | None, body: dict[str, Any], context: Context
+) -> Body:
     """What a command's parts are together; they may have holes. header: None for a command without a header class."""
     ext: dict[str, Any] = command.ext
     for name in SECRETS.intersection(ext):
@@ -68,15 +71,15 @@ def assembled(command: Command, header: dict[str, Any] | None, body: dict[str, A
     if header is not None:
         values["header"] = header
     values.update(body)
-    error = reported(command.code, command.version, context)
-    return Body(values, error, (*_doubts(context), *_expert_info(error, context)(values)))
+    error = find_error(command.code, command.version, context)
+    return Body(values, error, (*_find_doubts(context), *_find_table(error, context)(values)))
 
 
-def head_values(message: bytes, fields: HeaderClass) -> tuple[Command, dict[str, object]]:
+def decode_header(message: bytes, fields: HeaderClass) -> tuple[CommandHeader, dict[str, object]]:
     """The header of a frame, and what its class makes of extFields. Raises one of emit.FAILURES."""
     if MARK.unpack_from(message)[0] != len(message) - INT32.size:
         raise Unfit
-    command = read_command(message)
+    command = decode_command(message)
     header: dict[str, object] = {}
     for name, text in command.ext.items():
         field = fields.get(name)
@@ -88,69 +91,69 @@ def head_values(message: bytes, fields: HeaderClass) -> tuple[Command, dict[str,
     return command, header
 
 
-def reported(code: int, version: int | None, context: Context) -> tuple[int, str] | None:
+def find_error(code: int, version: int | None, context: Context) -> tuple[int, str] | None:
     """The error that a command of this code reports, as Body.error."""
     if context.role is not Role.RESPONSE or code == 0:
         return None
     operation = operations().get(context.code) if context.code is not None else None
     if operation is not None and code == operation.success:
         return None
-    return code, response_name(code, version) or f"UNKNOWN_{code}"
+    return code, find_response_name(code, version) or f"UNKNOWN_{code}"
 
 
-def _expert_info(error: tuple[int, str] | None, context: Context) -> ExpertInfoTable:
+def _find_table(error: tuple[int, str] | None, context: Context) -> ExpertInfoTable:
     return find_expert_info(context.role, context.code, None if error is None else error[1])
 
 
-def _doubts(context: Context) -> Iterator[Finding]:
+def _find_doubts(context: Context) -> Iterator[Finding]:
     """What is to be said of a frame before it is read."""
     if context.code is not None and context.code not in operations():
         yield Finding(Severity.NOTE, "unknown-operation", f"request code {context.code} is not in the tables")
 
 
-def read(message: bytes, context: Context) -> Tree:
+def decode_tree(message: bytes, context: Context) -> Tree:
     """The annotated tree of a frame: `length`, `headerMark`, `header`, `body`."""
-    known = (*oversized(int.from_bytes(message[: INT32.size])), *_doubts(context))
-    tree = framed(message, INT32, partial(_content, context=context), known)
+    known = (*report_oversized(int.from_bytes(message[: INT32.size])), *_find_doubts(context))
+    tree = framed(message, INT32, partial(_read_content, context=context), known)
     return hide_broken(tree, message, context.code)
 
 
-def _content(reader: Reader, context: Context) -> None:
+def _read_content(reader: Reader, context: Context) -> None:
     kind, stop = read_mark(reader)
     end = INT32.size + reader.tree.fields[0].value
     if stop > end:
         raise Malformed("headerLength", HEAD // 2, f"is {stop - HEAD}, the frame has {end - HEAD} bytes more")
     response = context.role is Role.RESPONSE
-    fields = header_class(context.code, response) or {}
+    fields = find_header_class(context.code, response) or {}
     reader.enter(HEADER)
     whole = reader.guard(partial(read_header, kind=kind, response=response, fields=fields), min(stop, reader.end))
     reader.leave()
     node = reader.tree.fields[-1]
-    header = _typed(node, fields)
+    header = _collect_typed(node, fields)
     if whole:
-        error, values = _said(node, kind, header, context)
-        reader.tree.findings += _expert_info(error, context)(values)
+        error, values = _summarise_header(node, kind, header, context)
+        reader.tree.findings += _find_table(error, context)(values)
     if reader.at == stop and reader.at < reader.end:
-        read_body(reader, body_kind(context.code, response), end, header)
+        read_body(reader, find_body_kind(context.code, response), end, header)
 
 
-def _said(
+def _summarise_header(
     node: Field, kind: int, header: dict[str, object], context: Context
 ) -> tuple[tuple[int, str] | None, dict[str, Any]]:
     """The error of a header's node, and what expert info are made of; null is as if it were not there."""
     values = members([node])
     ext = {name: value for name, value in (values.get(EXT) or {}).items() if value is not None}
-    return _error(node, values, context), values | {EXT: ext, "serialize": SERIALIZE[kind], "header": header}
+    return _find_node_error(node, values, context), values | {EXT: ext, "serialize": SERIALIZE[kind], "header": header}
 
 
-def _error(node: Field, values: Mapping[str, Any], context: Context) -> tuple[int, str] | None:
+def _find_node_error(node: Field, values: Mapping[str, Any], context: Context) -> tuple[int, str] | None:
     """What a header's node reports; of several codes the last one counts."""
     code = next((child.value for child in reversed(node.children) if child.spec.name == CODE), None)
     version = values.get("version")
-    return reported(code, version if type(version) is int else None, context) if type(code) is int else None
+    return find_error(code, version if type(version) is int else None, context) if type(code) is int else None
 
 
-def _typed(header: Field, fields: HeaderClass) -> dict[str, object]:
+def _collect_typed(header: Field, fields: HeaderClass) -> dict[str, object]:
     """What the header class made of extFields; of several objects the last one counts."""
     found: dict[str, object] = {}
     for pair in next((node.children for node in reversed(header.children) if node.spec.name == EXT), ()):
@@ -160,7 +163,7 @@ def _typed(header: Field, fields: HeaderClass) -> dict[str, object]:
     return found
 
 
-def folded(tree: Tree, context: Context) -> Body:
+def fold_tree(tree: Tree, context: Context) -> Body:
     """The values that a tree holds, its error, and what its Findings say."""
     values, findings = members(tree.fields), tuple(tree.findings)
     header = next((node for node in tree.fields if node.spec is HEADER), None)
@@ -168,8 +171,32 @@ def folded(tree: Tree, context: Context) -> Body:
         return Body(values, None, findings)
     found: dict[str, Any] = {key: values.pop(key, None) for key in KEYS}
     found[EXT] = found[EXT] or {}
-    fields = header_class(context.code, context.role is Role.RESPONSE)
+    fields = find_header_class(context.code, context.role is Role.RESPONSE)
     if fields is not None:
-        found["header"] = _typed(header, fields)
+        found["header"] = _collect_typed(header, fields)
     found["body"] = values.pop("body", None)
-    return Body(found | values, _error(header, found, context), findings)
+    return Body(found | values, _find_node_error(header, found, context), findings)
+
+
+_HEADER_VALUES = "header"
+_TOLD = (_HEADER_VALUES, REPORTED[0])
+
+
+def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
+    """See Dissector.projection."""
+    fields = find_header_class(context.code, context.role is Role.RESPONSE)
+    if not all(path[0] in _TOLD for path in paths) or (fields is None and paths != {REPORTED}):
+        return None
+    known: HeaderClass = {} if fields is None else fields
+    reports = REPORTED in paths
+
+    def project(message: bytes) -> dict[str, Any] | None:
+        try:
+            command, header = decode_header(message, known)
+        except FAILURES:
+            return None
+        if not reports:
+            return {_HEADER_VALUES: header}
+        return {_HEADER_VALUES: header, REPORTED[0]: find_error(command.code, command.version, context)}
+
+    return project

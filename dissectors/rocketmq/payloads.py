@@ -14,10 +14,9 @@ from typing import Any
 from dissectors.api import Role
 from dissectors.message import Values
 from dissectors.payload import Asked, Carriers, Payload, Payloads, Place, Record, number
-from dissectors.rocketmq.body import body_kind
-from dissectors.rocketmq.codes import operations
-from dissectors.rocketmq.extfields import header_class
-from dissectors.rocketmq.stored import properties_in
+from dissectors.rocketmq.body import find_body_kind
+from dissectors.rocketmq.codes import find_header_class, operations
+from dissectors.rocketmq.stored import parse_properties
 from dissectors.wire.inner import content
 
 _UNKNOWN = "unknown"
@@ -27,57 +26,57 @@ _ITEMS, _BODY, _PLAIN = "messages", "body", "bodyUncompressed"
 
 
 @cache
-def carriers() -> Carriers:
+def list_carriers() -> Carriers:
     """See Payloads.carriers: what names a topic, and what may be a list of messages."""
     found = ((code, role) for code in (*operations(), None) for role in Role)
-    return frozenset(each for each in found if _carries(each[0], each[1] is Role.RESPONSE))
+    return frozenset(each for each in found if _can_carry(each[0], each[1] is Role.RESPONSE))
 
 
-def _carries(code: int | None, response: bool) -> bool:
-    fields = header_class(code, response) or {}
-    return body_kind(code, response) in _STRUCTURED or any(each.name == "topic" for each in fields.values())
+def _can_carry(code: int | None, response: bool) -> bool:
+    fields = find_header_class(code, response) or {}
+    return find_body_kind(code, response) in _STRUCTURED or any(each.name == "topic" for each in fields.values())
 
 
-def payloads(values: Values, asked: Asked) -> Iterator[Payload]:
+def list_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
     """Of a decoded command."""
     header = values.get("header")
     header = header if isinstance(header, dict) else {}
-    record, body = _told(header, Record(None, None, None, None)), values.get(_BODY)
+    record, body = _make_record(header, Record(None, None, None, None)), values.get(_BODY)
     if isinstance(body, dict) and isinstance(body.get(_ITEMS), list):
-        yield from _items(body[_ITEMS], (_BODY, _ITEMS), record)
+        yield from _iterate_items(body[_ITEMS], (_BODY, _ITEMS), record)
     elif "topic" in header:
-        yield from _body(values, (), record, None)
+        yield from _make_payload(values, (), record, None)
 
 
-def _items(items: list[Any], place: Place, around: Record) -> Iterator[Payload]:
+def _iterate_items(items: list[Any], place: Place, around: Record) -> Iterator[Payload]:
     """Stored messages, of which each says where it lies, or those of a batch, which are counted."""
     for index, item in enumerate(items):
         if isinstance(item, dict):
-            record, inner = _told(item, around), item.get(_ITEMS)
+            record, inner = _make_record(item, around), item.get(_ITEMS)
             if isinstance(inner, list):
-                yield from _items(inner, (*place, index, _ITEMS), record)
+                yield from _iterate_items(inner, (*place, index, _ITEMS), record)
             else:
-                yield from _body(item, (*place, index), record, index)
+                yield from _make_payload(item, (*place, index), record, index)
 
 
-def _told(values: dict[str, Any], around: Record) -> Record:
+def _make_record(values: dict[str, Any], around: Record) -> Record:
     """What a header or a message says of itself; else what is said around it."""
     topic, queue = values.get("topic", around.topic), values.get("queueId", around.partition)
     offset, born = number(values.get("queueOffset")), number(values.get("bornTimestamp"))
     named, time = topic if isinstance(topic, str) else None, around.time if born is None else born
-    return Record(named, number(queue), offset, time, _key(values.get("properties")))
+    return Record(named, number(queue), offset, time, _find_key(values.get("properties")))
 
 
-def _key(properties: object) -> str | None:
+def _find_key(properties: object) -> str | None:
     """The key in a message's properties, which a header has as text."""
     if isinstance(properties, str):
-        properties = properties_in(properties)
+        properties = parse_properties(properties)
     if not isinstance(properties, dict):
         return None
     return next((value for name in _KEYS if isinstance(value := properties.get(name), str)), None)
 
 
-def _body(values: Values, place: Place, record: Record, index: int | None) -> Iterator[Payload]:
+def _make_payload(values: Values, place: Place, record: Record, index: int | None) -> Iterator[Payload]:
     for key in (_PLAIN, _BODY):
         data = content(values.get(key)) if isinstance(values.get(key), bytes) or key == _BODY else None
         if data is not None:
@@ -87,13 +86,13 @@ def _body(values: Values, place: Place, record: Record, index: int | None) -> It
             return
 
 
-PAYLOADS = Payloads(payloads, carriers)
+PAYLOADS = Payloads(list_payloads, list_carriers)
 
 
-def _of_blocks(values: Values, asked: Asked) -> Iterator[Payload]:
+def _list_block_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
     """Bodies of the messages in a block of a log."""
     as_a_body = {"body": {"messages": values.get("messages")}}
-    return (each._replace(place=each.place[1:]) for each in payloads(as_a_body, asked))
+    return (each._replace(place=each.place[1:]) for each in list_payloads(as_a_body, asked))
 
 
-HA = Payloads(_of_blocks)
+HA = Payloads(_list_block_payloads)

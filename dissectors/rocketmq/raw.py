@@ -27,7 +27,7 @@ class RocketMQRaw:
     def line(self, run: Run) -> str | None:
         """What reports and log say, or what a port is for."""
         other = foreign(run.data)
-        if other is None and (found := ha.line(run)) is not None:
+        if other is None and (found := ha.describe_raw(run)) is not None:
             return found
         if other is not None and other.name != _HTTP2:
             return None
@@ -36,7 +36,7 @@ class RocketMQRaw:
 
     def tree(self, run: Run) -> Tree | None:
         """Frames of an HA connection."""
-        return ha.tree(run) if foreign(run.data) is None else None
+        return ha.decode_raw(run) if foreign(run.data) is None else None
 
 
 RAW = RocketMQRaw()

@@ -58,21 +58,21 @@ class SecretNames(Set[str]):
 
     def intersection(self, names: Iterable[str]) -> list[str]:
         """Those of `names` that are secret; mostly a look at all of them at once."""
-        return [name for name in names if name in self] if mentions("\n".join(names).encode()) else []
+        return [name for name in names if name in self] if mentions_secret("\n".join(names).encode()) else []
 
 
 SECRETS = SecretNames()
 
 
-def mentions(data: bytes) -> bool:
+def mentions_secret(data: bytes) -> bool:
     """Whether bytes speak of secrets in any case."""
     lower = data.lower()
     return any(word in lower for word in _WORDS)
 
 
-def may_hide(data: bytes) -> bool:
+def may_hide_secret(data: bytes) -> bool:
     """The same of JSON, whose names may be spelt with escapes."""
-    return mentions(data) or any(each in data for each in _ESCAPES)
+    return mentions_secret(data) or any(each in data for each in _ESCAPES)
 
 
 def is_sensitive(text: str) -> bool:
@@ -93,7 +93,7 @@ def hide_broken(tree: Tree, message: bytes, code: int | None) -> Tree:
     """Hides what may be a secret in the tree of a frame that could not be read to its end. Returns the tree."""
     if not tree.findings or not (_is_broken(tree.fields) or _is_refused(tree)):
         return tree
-    if code not in _OF_USERS and not may_hide(message):
+    if code not in _OF_USERS and not may_hide_secret(message):
         return tree
     for node in tree.fields:
         if node.spec.name == _BODY:

@@ -18,7 +18,7 @@ from typing import Any
 
 from dissectors.errors import DecodeError, Malformed
 from dissectors.field import FieldSpec, Label
-from dissectors.rocketmq.labels import BORN_V6, COMPRESSED, INNER_BATCH, STORE_V6, codec, sys_flag
+from dissectors.rocketmq.labels import BORN_V6, COMPRESSED, INNER_BATCH, STORE_V6, find_codec, format_sys_flag
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 from dissectors.wire.derived import Crc32, Pairs
@@ -49,24 +49,24 @@ CRC_VALID = FieldSpec("crcValid", "bool")
 UNCOMPRESSED = FieldSpec("bodyUncompressed", "bytes")
 
 
-def properties(raw: bytes) -> dict[str, str]:
+def decode_properties(raw: bytes) -> dict[str, str]:
     """The properties of a message. Raises UnicodeDecodeError."""
-    return properties_in(raw.decode())
+    return parse_properties(raw.decode())
 
 
-def properties_in(text: str) -> dict[str, str]:
+def parse_properties(text: str) -> dict[str, str]:
     """The same of a text, as headers have them."""
     return {name: value for item in text.split(PROPERTY) if item for name, _, value in [item.partition(NAME_VALUE)]}
 
 
 @lru_cache(maxsize=4096)
-def _host(raw: bytes) -> str:
+def _format_host(raw: bytes) -> str:
     """An address and a port: `127.0.0.1:10911`, `[::1]:10911`."""
     address, port = ip_address(raw[:-4]), int.from_bytes(raw[-4:], signed=True)
     return f"{address}:{port}" if address.version == 4 else f"[{address}]:{port}"
 
 
-class _Content(Derived):
+class _BodyContent(Derived):
     """What is in a body beside itself, as sysFlag says: what was compressed, a source of its own; an inner batch."""
 
     __slots__ = ()
@@ -75,7 +75,7 @@ class _Content(Derived):
         """`bodyUncompressed` and `messages`."""
         body, flag = values["body"], values["sysFlag"]
         if flag & COMPRESSED and body:
-            body = values[UNCOMPRESSED.name] = inflated(flag, body, budget, 0)
+            body = values[UNCOMPRESSED.name] = decompress_body(flag, body, budget, 0)
         if flag & INNER_BATCH:
             values[BATCH.spec.name] = BATCH.decode(body, 0, budget, values["queueOffset"])
 
@@ -86,7 +86,7 @@ class _Content(Derived):
             return
         first, inner = reader.node("queueOffset").value, reader
         if flag & COMPRESSED:
-            below = uncompressed(reader, flag)
+            below = add_uncompressed(reader, flag)
             if below is None:
                 return
             node, inner = below.into[-1], below
@@ -97,22 +97,22 @@ class _Content(Derived):
             inner.guard(partial(BATCH.read, first=first), inner.end)
 
 
-def _leaf(name: str, primitive: Primitive, label: Label | None = None, *derived: Derived) -> Leaf:
+def _make_leaf(name: str, primitive: Primitive, label: Label | None = None, *derived: Derived) -> Leaf:
     return Leaf(FieldSpec(name, primitive.type, label), primitive, derived=derived)
 
 
-def _hidden(name: str, primitive: Primitive) -> Leaf:
+def _make_hidden_leaf(name: str, primitive: Primitive) -> Leaf:
     return Leaf(Layout(name, primitive.type), primitive)
 
 
-_HOST = (Fixed("ipv4_port", "8s", _host), Fixed("ipv6_port", "20s", _host))
+_HOST = (Fixed("ipv4_port", "8s", _format_host), Fixed("ipv6_port", "20s", _format_host))
 _TOPIC = tuple(
     Sized("string", Length(kind, code), convert=bytes.decode) for kind, code in (("int8", "b"), ("int16", "h"))
 )
 _BODY = Sized("bytes", Length("int32", "i"))
-_PROPERTIES = _leaf(
+_PROPERTIES = _make_leaf(
     "properties",
-    Sized("properties", Length("int16", "h"), convert=properties),
+    Sized("properties", Length("int16", "h"), convert=decode_properties),
     None,
     Pairs("property", NAME_VALUE.encode(), PROPERTY.encode()),
 )
@@ -121,11 +121,11 @@ ITEM = Plan(
     "BatchItem",
     0,
     (
-        _hidden("totalSize", INT32),
-        _hidden("magicCode", INT32),
-        _hidden("bodyCRC", INT32),
-        _leaf("flag", INT32),
-        _leaf("body", _BODY),
+        _make_hidden_leaf("totalSize", INT32),
+        _make_hidden_leaf("magicCode", INT32),
+        _make_hidden_leaf("bodyCRC", INT32),
+        _make_leaf("flag", INT32),
+        _make_leaf("body", _BODY),
         _PROPERTIES,
     ),
 )
@@ -133,26 +133,26 @@ ITEM = Plan(
 
 
 @lru_cache(maxsize=32)
-def message_plan(two_bytes: bool, flag: int) -> Plan:
+def make_message_plan(two_bytes: bool, flag: int) -> Plan:
     """The layout of a stored message in one of its forms, by those bits of its sysFlag that tell them."""
-    holds = (_Content(),) if flag & (COMPRESSED | INNER_BATCH) else ()
+    holds = (_BodyContent(),) if flag & (COMPRESSED | INNER_BATCH) else ()
     steps = (
-        _hidden("totalSize", INT32),
-        _hidden("magicCode", UINT32),
-        _leaf("bodyCRC", INT32),
-        _leaf("queueId", INT32),
-        _leaf("flag", INT32),
-        _leaf("queueOffset", INT64),
-        _leaf("commitLogOffset", INT64),
-        _leaf("sysFlag", INT32, sys_flag),
-        _leaf("bornTimestamp", INT64, timestamp),
-        _leaf("bornHost", _HOST[flag & BORN_V6 != 0]),
-        _leaf("storeTimestamp", INT64, timestamp),
-        _leaf("storeHost", _HOST[flag & STORE_V6 != 0]),
-        _leaf("reconsumeTimes", INT32),
-        _leaf("preparedTransactionOffset", INT64),
-        _leaf("body", _BODY, None, Crc32(CRC_VALID, "bodyCRC", "body", 0x7FFF_FFFF), *holds),
-        _leaf("topic", _TOPIC[two_bytes]),
+        _make_hidden_leaf("totalSize", INT32),
+        _make_hidden_leaf("magicCode", UINT32),
+        _make_leaf("bodyCRC", INT32),
+        _make_leaf("queueId", INT32),
+        _make_leaf("flag", INT32),
+        _make_leaf("queueOffset", INT64),
+        _make_leaf("commitLogOffset", INT64),
+        _make_leaf("sysFlag", INT32, format_sys_flag),
+        _make_leaf("bornTimestamp", INT64, timestamp),
+        _make_leaf("bornHost", _HOST[flag & BORN_V6 != 0]),
+        _make_leaf("storeTimestamp", INT64, timestamp),
+        _make_leaf("storeHost", _HOST[flag & STORE_V6 != 0]),
+        _make_leaf("reconsumeTimes", INT32),
+        _make_leaf("preparedTransactionOffset", INT64),
+        _make_leaf("body", _BODY, None, Crc32(CRC_VALID, "bodyCRC", "body", 0x7FFF_FFFF), *holds),
+        _make_leaf("topic", _TOPIC[two_bytes]),
         _PROPERTIES,
     )
     return Plan("StoredMessage", 0, steps)
@@ -161,16 +161,16 @@ def message_plan(two_bytes: bool, flag: int) -> Plan:
 _FORM = COMPRESSED | BORN_V6 | STORE_V6 | INNER_BATCH
 
 
-def message_at(data: bytes, at: int, path: Callable[[str], str]) -> Plan:
+def find_message_plan(data: bytes, at: int, path: Callable[[str], str]) -> Plan:
     """The layout of the stored message that begins there; a sysFlag that is cut off matters no more."""
     magic, flag = _HEAD.unpack_from(data.ljust(at + MINIMUM, b"\0"), at)
     if magic not in MAGICS:
         raise Malformed(path("magicCode"), at + 4, f"is {magic:#x}, which is none")
-    return message_plan(MAGICS[magic], flag & _FORM)
+    return make_message_plan(MAGICS[magic], flag & _FORM)
 
 
 _ITEMS = Many("messages", "array")
-MESSAGES = Items(_ITEMS, message_at, _ITEM_HEAD.size, _ITEM_MINIMUM, QUEUE_OFFSET)
+MESSAGES = Items(_ITEMS, find_message_plan, _ITEM_HEAD.size, _ITEM_MINIMUM, QUEUE_OFFSET)
 BATCH = Items(_ITEMS, lambda data, at, path: ITEM, _ITEM_HEAD.size, _ITEM_MINIMUM, QUEUE_OFFSET)
 
 
@@ -187,22 +187,22 @@ def can_be_item(reader: Reader, stop: int) -> bool:
     return _ITEM_MINIMUM <= int.from_bytes(head, signed=True) <= stop - reader.at
 
 
-def inflated(flag: int, body: bytes, budget: Budget, at: int) -> bytes:
+def decompress_body(flag: int, body: bytes, budget: Budget, at: int) -> bytes:
     """The content of a body that the message's sysFlag calls compressed. Raises DecodeError."""
-    name = codec(flag)
+    name = find_codec(flag)
     if name is None:
         raise Malformed("body", at, f"has compression {flag >> 8 & 7}, which is none")
     return decompress(name, body, budget, "body", at)
 
 
-def uncompressed(reader: Reader, flag: int) -> Reader | None:
+def add_uncompressed(reader: Reader, flag: int) -> Reader | None:
     """Adds what the body added last holds, as a source of its own; None where it can't be decompressed."""
     node = reader.into[-1]
     try:
-        plain = inflated(flag, node.value, reader.budget, node.offset + node.head)
+        plain = decompress_body(flag, node.value, reader.budget, node.offset + node.head)
     except DecodeError as error:
         reader.find(error)
         return None
-    inner = reader.below(node, f"{reader.path(node.spec.name)}, {codec(flag)}", plain)
+    inner = reader.below(node, f"{reader.path(node.spec.name)}, {find_codec(flag)}", plain)
     inner.leaf(UNCOMPRESSED, plain, len(plain))
     return inner

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
-from dissectors.rocketmq.labels import CODECS, COMPRESSED, codec, delay
+from dissectors.api import Body, Context, Role
+from dissectors.message import Path
+from dissectors.rocketmq.codes import find_header_class, operations
+from dissectors.rocketmq.labels import CODECS, COMPRESSED, find_codec, format_delay
+from dissectors.rocketmq.stored import NAME_VALUE, PROPERTY
 from dissectors.rocketmq.structures import FORMATTERS as OF_STRUCTURES
-from dissectors.rocketmq.structures import few
+from dissectors.rocketmq.structures import format_few, format_queue
 from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.info_line import Line, line_by_field
 from dissectors.wire.secret import Secret
-from dissectors.wire.summary import SHOWN, Formatter, Summaries, of_plain
+from dissectors.wire.summary import SHOWN, Formatter, Summaries, of_plain, pairs_in
 from dissectors.wire.times import timestamp
 
 _ENDS = {0: "unknown", 8: "commit", 12: "rollback"}
@@ -35,16 +39,22 @@ _LINK = re.compile(r"\s*+(?:See|For more information)\b[^\n]*https?://.*", re.DO
 # ---- numbers
 
 
-def _again(level: int) -> str:
+def _format_retry(level: int) -> str:
     """When a message comes back that a consumer could not take."""
-    return f"again in {delay(level)}" if level > 0 else "again later each time" if level == 0 else "to the dead letters"
+    return (
+        f"again in {format_delay(level)}"
+        if level > 0
+        else "again later each time"
+        if level == 0
+        else "to the dead letters"
+    )
 
 
-def _codec(flag: int) -> str | None:
-    return (codec(flag) or f"codec {flag >> 8 & len(CODECS)}") if flag & COMPRESSED else None
+def _format_codec(flag: int) -> str | None:
+    return (find_codec(flag) or f"codec {flag >> 8 & len(CODECS)}") if flag & COMPRESSED else None
 
 
-def _raft(code: int) -> str | None:
+def _name_raft_code(code: int) -> str | None:
     name: str | None = table("summaries")["raft"].get(f"{code}")
     return name
 
@@ -52,31 +62,31 @@ def _raft(code: int) -> str | None:
 # ---- texts
 
 
-def _length(value: Any, _: str) -> str | None:
+def _format_length(value: Any, _: str) -> str | None:
     return length_text(value) if isinstance(value, (bytes, Secret)) else None
 
 
-def _unless(value: Any, usual: str) -> str | None:
+def _format_unless(value: Any, usual: str) -> str | None:
     return f"{value}" if isinstance(value, str) and value != usual else None
 
 
-def _settings(text: str) -> str | None:
+def _format_settings(text: str) -> str | None:
     """Of Java properties their names, for a value may be a secret; a line that is none has not many words."""
     names = [line.partition("=")[0].strip() for line in text.splitlines() if line.strip()]
-    return few(names) if 0 < len(names) <= SHOWN else count_text(len(names), "setting")
+    return format_few(names) if 0 < len(names) <= SHOWN else count_text(len(names), "setting")
 
 
-def _first(ids: str) -> str | None:
+def _format_first_id(ids: str) -> str | None:
     """The first of a batch's ids."""
     first, *more = ids.split(",")
     return f"{first}, {len(more)} more" if more else first or None
 
 
-def _peers(text: str) -> str:
+def _format_peers(text: str) -> str:
     return count_text(sum(1 for each in text.split(";") if each), "peer")
 
 
-def _number(say: Callable[[int], str | None]) -> Formatter:
+def _make_number_formatter(say: Callable[[int], str | None]) -> Formatter:
     """A verb about a text that is a number as Java writes one; more digits than a long has are none, and so is 0."""
 
     def verb(text: str) -> str | None:
@@ -86,17 +96,17 @@ def _number(say: Callable[[int], str | None]) -> Formatter:
     return of_plain(str, verb)
 
 
-def _moment(value: int) -> str:
+def _format_moment(value: int) -> str:
     return timestamp(value) or f"{value}"
 
 
-def _because(remark: str) -> str | None:
+def _format_cause(remark: str) -> str | None:
     """Why something else happened than what was asked for, if the remark says more than that."""
     known = table("summaries")["reasons"].get(remark)
     return f" ({known})" if known else None
 
 
-def _reason(remark: str) -> str | None:
+def _format_reason(remark: str) -> str | None:
     """Why an answer is no success: the remark, without what surrounds its one sentence."""
     lines, words = table("summaries"), remark.strip()
     if words in lines["usual"]:
@@ -110,38 +120,38 @@ def _reason(remark: str) -> str | None:
 
 
 @cache
-def _of_properties() -> Line:
+def _compile_properties() -> Line:
     return line_by_field(SUMMARIES, table("summaries")["properties"])
 
 
-def _properties(pairs: dict[str, Any]) -> str | None:
+def _format_properties(pairs: dict[str, Any]) -> str | None:
     """What is told of a message besides its content."""
-    return ", ".join(_of_properties()(pairs, [])) or None
+    return ", ".join(_compile_properties()(pairs, [])) or None
 
 
-def _topics(messages: list[Any]) -> str | None:
+def _format_topics(messages: list[Any]) -> str | None:
     structs = [each for each in messages if isinstance(each, dict)]
-    return few(dict.fromkeys(each["topic"] for each in structs if isinstance(each.get("topic"), str)))
+    return format_few(dict.fromkeys(each["topic"] for each in structs if isinstance(each.get("topic"), str)))
 
 
-def _first_offset(messages: list[Any]) -> int:
-    return min(_offsets(messages), default=0) if len(messages) > 1 else -1
+def _find_first_offset(messages: list[Any]) -> int:
+    return min(_list_offsets(messages), default=0) if len(messages) > 1 else -1
 
 
-def _last_offset(messages: list[Any]) -> int:
-    return max(_offsets(messages), default=0) if len(messages) > 1 else -1
+def _find_last_offset(messages: list[Any]) -> int:
+    return max(_list_offsets(messages), default=0) if len(messages) > 1 else -1
 
 
-def _only_offset(messages: list[Any]) -> int:
-    return min(_offsets(messages), default=0) if len(messages) == 1 else -1
+def _find_only_offset(messages: list[Any]) -> int:
+    return min(_list_offsets(messages), default=0) if len(messages) == 1 else -1
 
 
-def _offsets(messages: list[Any]) -> list[int]:
+def _list_offsets(messages: list[Any]) -> list[int]:
     found = [each.get("queueOffset") for each in messages if isinstance(each, dict)]
     return [offset for offset in found if isinstance(offset, int)]
 
 
-def _size(messages: list[Any]) -> int:
+def _sum_body_sizes(messages: list[Any]) -> int:
     """Bytes of bodies as they are on the wire."""
     bodies = [each.get("body") for each in messages if isinstance(each, dict)]
     return sum([len(body) for body in bodies if isinstance(body, bytes)])
@@ -149,33 +159,162 @@ def _size(messages: list[Any]) -> int:
 
 FORMATTERS: Mapping[str, Formatter] = {
     **OF_STRUCTURES,
-    "because": of_plain(str, _because),
-    "codec": of_plain(int, _codec),
-    "due": _number(_moment),
-    "first": of_plain(str, _first),
-    "length": _length,
-    "level": _number(delay),
-    "milliseconds": _number(duration_text),
-    "peers": of_plain(str, _peers),
-    "properties": of_plain(dict, _properties),
-    "raft": of_plain(int, _raft),
-    "reason": of_plain(str, _reason),
-    "seconds": _number(lambda number: duration_text(1000 * number)),
-    "settings": of_plain(str, _settings),
-    "topics": of_plain(list, _topics),
-    "unless": _unless,
+    "because": of_plain(str, _format_cause),
+    "codec": of_plain(int, _format_codec),
+    "due": _make_number_formatter(_format_moment),
+    "first": of_plain(str, _format_first_id),
+    "length": _format_length,
+    "level": _make_number_formatter(format_delay),
+    "milliseconds": _make_number_formatter(duration_text),
+    "peers": of_plain(str, _format_peers),
+    "properties": of_plain(dict, _format_properties),
+    "raft": of_plain(int, _name_raft_code),
+    "reason": of_plain(str, _format_reason),
+    "seconds": _make_number_formatter(lambda number: duration_text(1000 * number)),
+    "settings": of_plain(str, _format_settings),
+    "topics": of_plain(list, _format_topics),
+    "unless": _format_unless,
 }
 
 NUMBERS: Mapping[str, Callable[[int], str]] = {
-    "again": _again,
+    "again": _format_retry,
     "bytes": size_text,
     "ending": lambda number: _ENDS.get(number, f"{number}"),
-    "moment": _moment,
+    "moment": _format_moment,
     "number": lambda number: f"number {number}" if number else "master",
 }
 
 SUMMARIES = Summaries(
     formatters=FORMATTERS,
     numbers=NUMBERS,
-    counts={"count": len, "first": _first_offset, "last": _last_offset, "only": _only_offset, "size": _size},
+    counts={
+        "count": len,
+        "first": _find_first_offset,
+        "last": _find_last_offset,
+        "only": _find_only_offset,
+        "size": _sum_body_sizes,
+    },
 )
+
+
+_HEADER, _BODY, _EXT = "header", "body", "extFields"
+_PLACE = "place"
+_SENDS = "SEND_"
+_REMARK = SUMMARIES.phrase("{remark%reason}")
+
+Values = Mapping[str, Any]
+
+
+class _LineKind(NamedTuple):
+    """What is the same in all lines about one operation and role.
+
+    recalled, bodies: names of fields of the request's header and body. called: other names for fields. outcomes: words
+    for response codes. stores: which codes of an answer do not mean that a message is lost.
+    """
+
+    recalled: tuple[str, ...]
+    bodies: tuple[str, ...]
+    called: Mapping[str, str]
+    outcomes: Mapping[int, str]
+    stores: frozenset[int]
+    answers: bool
+
+
+@lru_cache(maxsize=1024)
+def _make_line_kind(role: Role, code: int | None) -> _LineKind:
+    known, lines, answers = operations().get(-1 if code is None else code), table("summaries"), role is Role.RESPONSE
+    name = "" if known is None else known.name
+    asked = find_header_class(code, False) if answers else None
+    there = {field.name for field in (asked or {}).values()}
+    wanted = lines["brief"].get(name, lines["recalls"])
+    return _LineKind(
+        tuple(each for each in wanted if each in there),
+        tuple(lines["bodies"].get(name, ())) if answers else (),
+        lines["called"].get(name, {}),
+        {int(number): words for number, words in lines["outcomes"].get(name, {}).items()},
+        frozenset(lines["stored"]) if name.startswith(_SENDS) else frozenset(),
+        answers,
+    )
+
+
+@cache
+def _compile_line() -> Line:
+    return line_by_field(SUMMARIES, table("summaries")["line"])
+
+
+def list_request_fields(context: Context) -> frozenset[Path]:
+    """The fields of a request that the line of its answer is made of."""
+    kind = _make_line_kind(context.role, context.code)
+    return frozenset([*((_HEADER, name) for name in kind.recalled), *((_BODY, name) for name in kind.bodies)])
+
+
+def format_info(body: Body, context: Context) -> str:
+    """The line for a decoded command; empty for one that says nothing but its name."""
+    kind, values = _make_line_kind(context.role, context.code), body.values
+    struct = _make_struct(body, kind)
+    head: list[str] = []
+    if body.error is not None:
+        code, name = body.error
+        if code in kind.outcomes:
+            struct |= {"outcome": kind.outcomes[code], "remark": values.get("remark")}
+        else:
+            head = [name]
+        if code in kind.stores:
+            struct["stored"] = True
+    parts = _compile_line()(struct, [])
+    if "outcome" not in struct and (head or not parts):
+        parts += filter(None, [_REMARK(values, [])])
+    return ", ".join([" ".join([*head, *parts[:1]]), *parts[1:]] if head and _PLACE in struct else head + parts)
+
+
+def _make_struct(body: Body, kind: _LineKind) -> dict[str, Any]:
+    """All that a line may be made of, under names that mean one thing."""
+    values = body.values
+    content = values.get(_BODY)
+    struct: dict[str, Any] = {}
+    if body.request is not None:
+        struct |= _collect_request_fields(body.request, kind)
+    if isinstance(content, dict):
+        struct |= content
+    elif content is not None:
+        struct[_BODY] = content
+    struct |= values.get(_HEADER) or values.get(_EXT) or {}
+    if "bodyUncompressed" in values:
+        struct["bodyUncompressed"] = values["bodyUncompressed"]
+    for name, meant in kind.called.items():
+        if name in struct:
+            struct[meant] = struct.pop(name)
+    if "properties" in struct:
+        struct["properties"] = pairs_in(struct["properties"], NAME_VALUE, PROPERTY)
+    if "messages" in struct and "topic" not in struct:
+        struct |= _collect_single_message(struct["messages"])
+    if "topic" in struct or "queueId" in struct:
+        struct[_PLACE] = True
+    if "asked mqSet" in struct:
+        struct["refused"] = _list_refused_queues(struct)
+    struct["answers"] = kind.answers
+    return struct
+
+
+def _collect_request_fields(request: Values, kind: _LineKind) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for part, names in ((_HEADER, kind.recalled), (_BODY, kind.bodies)):
+        asked = request.get(part)
+        if isinstance(asked, dict):
+            found |= {name if part == _HEADER else f"asked {name}": asked[name] for name in names if name in asked}
+    return found
+
+
+def _collect_single_message(messages: Any) -> dict[str, Any]:
+    """A single stored message and its properties: nothing else says what the command is about."""
+    only = [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+    if len(only) != 1 or not isinstance(only[0].get("topic"), str):
+        return {}
+    return {"single": only[0], "properties": only[0].get("properties")}
+
+
+def _list_refused_queues(struct: Values) -> list[str]:
+    """The queues that a client wanted to lock and has not got."""
+    asked, got = struct["asked mqSet"], struct.get("lockOKMQSet")
+    locked = [format_queue(each) for each in got] if isinstance(got, list) else []
+    return [name for name in map(format_queue, asked) if name not in locked] if isinstance(asked, list) else []

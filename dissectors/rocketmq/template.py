@@ -16,15 +16,14 @@ from functools import cache, partial
 from typing import Any
 
 from dissectors.api import Body, Context, Role
-from dissectors.rocketmq.body import as_sent, body_kind
-from dissectors.rocketmq.codes import language
-from dissectors.rocketmq.command import BINARY, EXT, FIXED, HEAD, JSON, MARK, SERIALIZE, Command
+from dissectors.rocketmq.body import find_body_kind, resolve_body_kind
+from dissectors.rocketmq.codes import HeaderField, find_header_class, find_language
+from dissectors.rocketmq.command import BINARY, EXT, FIXED, HEAD, JSON, MARK, SERIALIZE, CommandHeader
 from dissectors.rocketmq.command_fields import HEADER, HeaderClass
-from dissectors.rocketmq.extfields import HeaderField, header_class
 from dissectors.rocketmq.labels import COMPRESSED
-from dissectors.rocketmq.message import KEYS, assembled, decode
+from dissectors.rocketmq.message import KEYS, assemble_body, decode_values
 from dissectors.rocketmq.secrets import SECRETS
-from dissectors.rocketmq.stored import BATCH, MESSAGES, NAME_VALUE, inflated
+from dissectors.rocketmq.stored import BATCH, MESSAGES, NAME_VALUE, decompress_body
 from dissectors.wire.frame_template import Frame, Read, build_template
 from dissectors.wire.secret import Veiled
 from dissectors.wire.varint import Unfit
@@ -54,11 +53,11 @@ class _FrameReader:
 
     def __init__(self, frame: Frame, context: Context) -> None:
         self._frame, self._context = frame, context
-        self._fields: HeaderClass = header_class(context.code, context.role is Role.RESPONSE) or {}
+        self._fields: HeaderClass = find_header_class(context.code, context.role is Role.RESPONSE) or {}
         self._header: dict[str, Any] = {}
         self._secrets: dict[str, Veiled] = {}
 
-    def body(self) -> Body:
+    def read_frame(self) -> Body:
         """All of it."""
         frame, begin = self._frame, self._frame.begin
         total, mark = MARK.unpack_from(frame.data, begin)
@@ -68,18 +67,18 @@ class _FrameReader:
             raise Unfit
         frame.size(begin, begin + _SIZE, frame.end)
         frame.size(begin + _MARK_AT, at, stop, bias=kind << 24)
-        command = (self._json if kind == JSON else self._binary)(at, stop)
+        command = (self._read_json if kind == JSON else self._read_binary)(at, stop)
         header = self._header
         if "sysFlag" in header:  # decides how the body is to be read
             header["sysFlag"] = frame.pinned(header["sysFlag"])
-        has_class = header_class(self._context.code, self._context.role is Role.RESPONSE) is not None
-        found = assembled(command, header if has_class else None, self._body(stop), self._context)
+        has_class = find_header_class(self._context.code, self._context.role is Role.RESPONSE) is not None
+        found = assemble_body(command, header if has_class else None, self._read_body(stop), self._context)
         found.values[EXT].update(self._secrets)
         return found
 
     # ---- the header
 
-    def _json(self, at: int, stop: int) -> Command:
+    def _read_json(self, at: int, stop: int) -> CommandHeader:
         frame = self._frame
         reader = frame.json(stop, names_end=NAME_VALUE)
         found: dict[str, Any] = {}
@@ -93,7 +92,7 @@ class _FrameReader:
 
         def pair(name: str, begin: int) -> int:
             text, end = reader.text(begin)
-            found[EXT][name] = self._meant(name, text, begin + 1, end - 1)
+            found[EXT][name] = self._read_ext_value(name, text, begin + 1, end - 1)
             return end
 
         if reader.members(at, member) != stop or not found.keys() >= _MEMBERS:
@@ -110,9 +109,9 @@ class _FrameReader:
             or isinstance(ext, list)
         ):
             raise Unfit
-        return Command(code, name, version, _ANY, flag, remark, ext or {}, SERIALIZE[JSON], stop)
+        return CommandHeader(code, name, version, _ANY, flag, remark, ext or {}, SERIALIZE[JSON], stop)
 
-    def _binary(self, at: int, stop: int) -> Command:
+    def _read_binary(self, at: int, stop: int) -> CommandHeader:
         frame = self._frame
         code, number, version, opaque, flag, size = FIXED.unpack_from(frame.data, at)
         frame.free(at + _OPAQUE_AT)
@@ -132,10 +131,10 @@ class _FrameReader:
             if not value_at <= at <= stop or name in ext:
                 raise Unfit
             text = frame.text(value_at, at, NAME_VALUE, as_run=name in SECRETS)
-            ext[name] = self._meant(name, text, value_at, at)
-        return Command(code, language(number), version, opaque, flag, remark, ext, SERIALIZE[BINARY], stop)
+            ext[name] = self._read_ext_value(name, text, value_at, at)
+        return CommandHeader(code, find_language(number), version, opaque, flag, remark, ext, SERIALIZE[BINARY], stop)
 
-    def _meant(self, wire: str, text: Any, begin: int, end: int) -> Any:
+    def _read_ext_value(self, wire: str, text: Any, begin: int, end: int) -> Any:
         """A value of extFields between two places, of which the header class makes its own; of a secret its length."""
         field = self._fields.get(wire)
         if wire in SECRETS:
@@ -144,10 +143,10 @@ class _FrameReader:
                 self._header[field.name] = veiled
             return ""
         if field is not None:
-            self._header[field.name] = self._converted(field, text, begin, end)
+            self._header[field.name] = self._convert_value(field, text, begin, end)
         return text
 
-    def _converted(self, field: HeaderField, text: Any, begin: int, end: int) -> object:
+    def _convert_value(self, field: HeaderField, text: Any, begin: int, end: int) -> object:
         if field.convert is None:
             return text
         bounds = _BOUNDS.get(field.spec.type)
@@ -156,32 +155,38 @@ class _FrameReader:
 
     # ---- the body
 
-    def _body(self, at: int) -> dict[str, Any]:
+    def _read_body(self, at: int) -> dict[str, Any]:
         """`body`, and what stands beside it."""
         frame, context = self._frame, self._context
         if at == frame.end:
             return {"body": None}
-        kind = as_sent(body_kind(context.code, context.role is Role.RESPONSE), self._header, frame.data[at : frame.end])
+        kind = resolve_body_kind(
+            find_body_kind(context.code, context.role is Role.RESPONSE), self._header, frame.data[at : frame.end]
+        )
         if kind == "payload":
             flag = self._header.get("sysFlag", 0)
             found = {"body": frame.rest(at)}
-            return found | {"bodyUncompressed": frame.content(at, _inflating(flag))} if flag & COMPRESSED else found
+            return (
+                found | {"bodyUncompressed": frame.content(at, _make_decompressor(flag))}
+                if flag & COMPRESSED
+                else found
+            )
         if kind in _READ:
             return {"body": {"messages": frame.content(at, _READ[kind])}}
         if kind == "json" and context.code in _OFTEN and (body := frame.json_rest(at, SECRETS)) is not None:
             return {"body": body}
         if frame.end - at > LARGE:
             raise Unfit
-        body = decode(frame.data[frame.begin : frame.end], context)
+        body = decode_values(frame.data[frame.begin : frame.end], context)
         if body.findings:
             raise Unfit
         return {name: value for name, value in body.values.items() if name not in (*KEYS, HEADER.name)}
 
 
 @cache
-def _inflating(flag: int) -> Read:
+def _make_decompressor(flag: int) -> Read:
     """What decompresses bodies as a sysFlag says."""
-    return lambda content, budget: inflated(flag, content, budget, 0)
+    return lambda content, budget: decompress_body(flag, content, budget, 0)
 
 
 _READ: Mapping[str | None, Read] = {
@@ -189,5 +194,5 @@ _READ: Mapping[str | None, Read] = {
     "batch": lambda content, budget: BATCH.decode(content, 0, budget),
 }
 
-template = partial(build_template, lambda frame, context: _FrameReader(frame, context).body())
+make_template = partial(build_template, lambda frame, context: _FrameReader(frame, context).read_frame())
 """See Dissector.template."""

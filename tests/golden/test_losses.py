@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from analyzer.capture.packets import PacketReader
-from analyzer.capture.records import RecordBlock, concatenate_blocks
+from analyzer.capture.records import RecordBlock
 from analyzer.session import Session
 from tests.analyzer.capture.writers import Frame
 from tests.analyzer.wire import rows_of, write
@@ -57,7 +57,7 @@ def packets_of(path: Path) -> tuple[list[Frame], list[int]]:
     records: list[RecordBlock] = []
     with PacketReader([path], watch=records.append) as packets:
         filled = [number - 1 for block in packets.blocks() for number in block.number[block.length > 0].tolist()]
-        every = concatenate_blocks(records)
+        every = RecordBlock.concatenate(records)
         columns = (every.time.tolist(), every.at.tolist(), every.captured.tolist())
         return [
             Frame(packets.store.read_bytes(at, size), time) for time, at, size in zip(*columns, strict=True)

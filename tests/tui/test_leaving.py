@@ -78,8 +78,8 @@ def rows_of_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
         rows = eviction._engine.rows
         return rows.first if limit is None or held(eviction) <= limit else len(rows) - STAY
 
-    monkeypatch.setattr(Eviction, "held", property(held))
-    monkeypatch.setattr(Eviction, "due", due)
+    monkeypatch.setattr(Eviction, "memory_bytes", property(held))
+    monkeypatch.setattr(Eviction, "find_due_row", due)
 
 
 Test = Callable[[Drive, Feed], Coroutine[Any, Any, None]]

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from tui.screens.main import MainScreen
 
 LONGEST = 74_994
-"""Bytes that terminals take: with base64 and the escape around it, 100,000."""
+"""The bytes of a text that terminals accept: with base64 and the escape sequence, 100,000."""
 
 LARGEST = 1 << 26
-"""Bytes of the file; what is longer is not copied but exported."""
+"""The bytes of the file at most; a longer text must be saved instead."""
 
 COPY_FILE = "copied.txt"
-"""The file."""
+"""The name of the file."""
 
 LAST_KEY = "copied"
 """The key of the format that was used last."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tui.screens.main import MainScreen
 
 NONE = "none"
-"""The protocol of what is to be left undecoded."""
+"""The name in place of a protocol, for streams that are not decoded."""
 
 
 def choose_protocol(main: MainScreen) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 200
-"""Characters of a filter that a line of the menu shows."""
+"""The characters of a filter that the menu shows."""
 
 FOR_ROWS = (
     "pages.open_conversation",
@@ -49,7 +49,7 @@ FOR_ROWS = (
     "columns.choose_columns",
     "pages.open_reports",
 )
-"""Commands that have to do with the selected message."""
+"""Commands for the selected message."""
 
 
 class FilterOffer(NamedTuple):

@@ -125,7 +125,7 @@ def list_rows(scope: PageScope) -> Ints:
 
 
 BUG = "bug"
-"""The code of such a finding."""
+"""The code of findings about defects of a dissector."""
 
 
 def show_bug(main: MainScreen) -> None:

@@ -24,10 +24,10 @@ from analyzer.session import Session
 from dissectors.registry import dissectors
 
 KEPT_MATCHES = 4096
-"""Rows of which the rule is kept."""
+"""The number of rows whose match is cached."""
 
 SIGNS = {"error": "!", "gap": "%", "guessed": "?", "slow": "~", "retransmitted": "r", "raw": "·"}
-"""Of built-in rules; others have what their dissector says, or the first letter of their name."""
+"""The signs of built-in rules. Others have their dissector's sign, or the first letter of their name."""
 
 
 class CompiledRule(NamedTuple):

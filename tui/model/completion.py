@@ -28,10 +28,10 @@ from analyzer.query.units import UNITS
 from tui.model.completion_sources import FieldNames, SampledValue
 
 FEW_VALUES = 40
-"""Values that a field can have, up to which all are offered beside those that the capture has."""
+"""A field with at most so many possible values offers all of them, besides those of the capture."""
 
 MOST_COMPLETIONS = 300
-"""Things that are offered at one place."""
+"""The number of completions at most."""
 
 QUOTES = ("'", '"')
 
@@ -51,7 +51,7 @@ _EQUAL = (
     "not in",
     "contains",
 )
-"""Operators behind which values of the capture are offered: those that ask for one."""
+"""Operators that compare with one value; after them, values of the capture are offered."""
 
 _OPERATOR_HELP = {
     "==": "any value is equal",

@@ -34,14 +34,14 @@ from dissectors import registry
 from dissectors.wire.embedded import Embedded, holds_secret
 
 MOST_NAMES = 300
-"""Names that are offered."""
+"""The number of names that are offered at most."""
 
 SHORTEST = 2
-"""Letters of a word that is looked for inside of names."""
+"""The letters of the shortest word that is searched inside of names."""
 
 ROLES = ("request", "response")
 _ROLE = 2
-"""The place of the role in a name: behind protocol and operation. It may be left out."""
+"""The index of the role in a name, behind protocol and operation. It may be left out."""
 
 
 class FieldNames:
@@ -149,13 +149,13 @@ SAMPLE_SECONDS = 0.3
 """Seconds that a sample may take."""
 
 AROUND, FIRST, PORTION = 512, 4096, 512
-"""Messages that are read around the cursor and at the beginning, and at one time."""
+"""Messages that are read around the cursor, at the beginning, and in one portion."""
 
 COLUMN = 1 << 18
-"""Rows of which the index is asked."""
+"""The number of rows whose index columns are read."""
 
 MOST_SAMPLES, LONGEST_VALUE = 300, 300
-"""Different values that are offered, and characters or bytes of one that is."""
+"""The number of values at most, and the characters or bytes of the longest one."""
 
 _BARE = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_:/@+*%#$;?-]|\.(?!\.))*")
 _DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")

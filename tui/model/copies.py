@@ -32,7 +32,7 @@ from dissectors.wire.secret import Secret
 from tui.model.detail import MessageDetail, join_path
 
 MASK = 0x2A
-"""What stands for a secret byte where a message must keep its length."""
+"""The byte in place of a secret one where a message must keep its length."""
 
 NO_LIMITS = Limits(bytes_limit=None, max_items=None)
 

@@ -152,10 +152,10 @@ def make_stream_notes(session: Session, cells: StreamCells) -> tuple[TreeNote, .
 
 
 WIDTHS = (16, 8, 4, 2, 1)
-"""Bytes on a line, the widest first."""
+"""Possible numbers of bytes on a line, the largest first."""
 
 GAP_AFTER = 8
-"""Bytes before the wider gap."""
+"""The number of bytes before the wider gap."""
 
 
 @dataclass(frozen=True, slots=True)

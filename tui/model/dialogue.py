@@ -21,23 +21,23 @@ from analyzer.decode.rows import BODY_KEYS, Rows
 from analyzer.render.dialogue import KEYS, comment_notes, field_lines, message_line
 from analyzer.render.lines import Line
 from analyzer.session import Session
-from tui.model.fold_list import FoldLine, FoldList
+from tui.model.fold_list import FoldContents, FoldLine
 from tui.model.leads import Lead, MessageLead
 from tui.model.row_cells import LONG
 
 PORTION, KEPT_HEADS = 32, 4096
-"""Heads that are read at once, and that are kept."""
+"""The heads that are read at once, and that are cached."""
 
 MOST_LINES = 20_000
-"""Lines beneath a message that are shown, and that are kept of all messages."""
+"""Lines of a message that are shown, and lines of all messages that are cached."""
 
 DecodedMessage = tuple[Line, Sequence[Line]]
-"""What a message's head says, and the lines beneath it."""
+"""The head of a message, and the lines beneath it."""
 
 _INDEX = tuple(key for key in KEYS if key not in BODY_KEYS)
 
 
-class Dialogue:
+class Dialogue(FoldContents):
     """The messages of a stream as FoldContents.
 
     rows: ascending, of one stream. wish: requests decode_message() of a long row.
@@ -47,7 +47,7 @@ class Dialogue:
         self, session: Session, rows: Ints, began: int, limits: Limits, lore: Lore, wish: Callable[[int], None]
     ) -> None:
         self.rows = rows
-        self.fold_list = FoldList(len(rows))
+        super().__init__(len(rows))
         self._session, self._began, self._limits, self._wish = session, began, limits, wish
         self._reader, self._naming = Rows(session), Naming(session, lore=lore)
         self._heads: dict[int, Line] = {}
@@ -66,17 +66,9 @@ class Dialogue:
             found = self._heads[head]
         return found
 
-    def can_unfold(self, head: int) -> bool:
-        """Returns True: every message has fields."""
-        return True
-
     def unfold(self, head: int) -> int:
         """Unfolds the fields of a message; returns the number of lines that were added."""
         return self.fold_list.unfold(head, len(self._get_lines(head)))
-
-    def fold(self, head: int) -> int:
-        """Folds the fields of a message; returns the number of lines that were removed."""
-        return self.fold_list.fold(head)
 
     def make_child(self, head: int, at: int) -> Line:
         """Returns a line of the fields of a message."""

@@ -53,10 +53,10 @@ LENGTHS = " ▏▎▍▌▋▊▉█"
 STEPS = len(LENGTHS) - 1
 
 FULL, MARKER, FLOOR, EDGE = "█", "▲", "─", "┤"
-"""A cell that is filled; what marks the selected column, the line beneath the columns, and the one beside them."""
+"""A full cell, the marker of the selected column, and the lines below and beside the columns."""
 
 _ALMOST = 1e-9
-"""What floats may be too much."""
+"""The tolerance of rounding."""
 
 
 def draw_bar(value: float, most: float, width: int) -> str:

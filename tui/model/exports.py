@@ -19,10 +19,10 @@ from analyzer.session import Session
 
 FORM_NAMES = (*LINES, "parquet", "pcapng", "raw", "objects")
 WHILE_READING = frozenset((*LINES, "raw"))
-"""Forms for which a part of a capture will do."""
+"""Forms that are possible while the capture is still being read."""
 
 LINES_AT_ONCE, BODIES_AT_ONCE = 20_000, 2_000
-"""Rows after which it is looked whether the export is still wanted."""
+"""Rows between two checks whether the export was cancelled."""
 
 SUFFIXES: Mapping[str, str] = {"raw": ".bin", "objects": "", "parquet": ""}
 

@@ -19,20 +19,20 @@ from analyzer.session import Analysis
 from dissectors.field import Tree
 from dissectors.finding import CODES, Finding, Severity
 from tui.model.detail import ByteRange
-from tui.model.fold_list import FoldLine, FoldList
+from tui.model.fold_list import FoldContents, FoldLine, FoldList
 from tui.model.leads import Lead, PlaceLead
 
 KEPT_FINDINGS = 1000
-"""Findings of a kind that can be looked at."""
+"""The findings of a kind that are listed."""
 
 KINDS, OTHERS = 500, "other errors"
-"""Kinds that are told apart; what answers report beyond these is one kind."""
+"""The number of kinds at most; further errors of answers are one kind of this name."""
 
 FEW = 8
-"""Findings of a kind up to which they are unfolded unasked."""
+"""A kind with at most so many findings is unfolded at first."""
 
 LONGEST = 1000
-"""Characters of a sentence."""
+"""The characters of a sentence at most."""
 
 CODE, NUMBER = 24, 9
 
@@ -83,15 +83,15 @@ class FindingPosition(NamedTuple):
     offset: int
 
 
-class FindingList:
+class FindingList(FoldContents):
     """The findings so far as FoldContents."""
 
     def __init__(self, session: Analysis) -> None:
+        super().__init__()
         self._session = session
         self.tally = FindingTally()
         self.kinds: list[Kind] = []
         self._chosen: dict[Kind, bool] = {}
-        self.fold_list = FoldList()
 
     def merge(self, later: FindingTally) -> None:
         """Adds findings; the order of kinds may change."""
@@ -122,10 +122,6 @@ class FindingList:
         """Returns the lead to the message of a finding, and to its place there."""
         found = self.get_finding(spot)
         return None if found is None or found.row is None else PlaceLead(found.row, partial(_find_place, found.finding))
-
-    def can_unfold(self, head: int) -> bool:
-        """Returns True: every kind has findings."""
-        return True
 
     def unfold(self, head: int) -> int:
         """Unfolds the findings of a kind; returns the number of lines that were added."""

@@ -10,6 +10,9 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from typing import NamedTuple
 
+from analyzer.render.lines import Line
+from tui.model.leads import Lead
+
 
 class FoldLine(NamedTuple):
     """A line: the item, and the offset beneath its head, from 1; 0 is the head itself."""
@@ -92,3 +95,34 @@ class FoldList:
             above = accumulate(self._heights, initial=0)  # one more than is asked for
             self._begins = [head + lines for head, lines in zip(self._unfolded, above, strict=False)]
         return self._begins
+
+
+class FoldContents:
+    """The content of a page whose lines unfold, in `fold_list`; used by the thread that paints."""
+
+    def __init__(self, heads: int = 0) -> None:
+        self.fold_list = FoldList(heads)
+
+    def make_head(self, head: int) -> Line:
+        """Returns the head of an item."""
+        raise NotImplementedError
+
+    def make_child(self, head: int, at: int) -> Line:
+        """Returns a line beneath an unfolded head, counted from 0."""
+        raise NotImplementedError
+
+    def can_unfold(self, head: int) -> bool:
+        """Returns whether an item has lines beneath it."""
+        return True
+
+    def unfold(self, head: int) -> int:
+        """Unfolds an item; returns the number of lines that were added. They may change before long."""
+        raise NotImplementedError
+
+    def fold(self, head: int) -> int:
+        """Folds an item; returns the number of lines that were removed."""
+        return self.fold_list.fold(head)
+
+    def find_lead(self, line: FoldLine) -> Lead | None:
+        """Returns the lead of a line, or None."""
+        return None

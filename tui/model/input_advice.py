@@ -26,7 +26,7 @@ from tui.model.completion import (
 from tui.model.completion_sources import FieldNames, SampledValue, read_field_names
 
 _BEGUN = re.compile(r"""(?:0[xX][0-9A-Fa-f\s:.-]*|"[^"]*|'[^']*)?""")
-"""What may become bytes: digits of which one is missing, an open quote."""
+"""Unfinished bytes: an odd number of digits, or an open quote."""
 
 ValueSampler = Callable[[str], Sequence[SampledValue]]
 
@@ -110,7 +110,7 @@ class SearchAdvisor(InputAdvisor):
 
 
 MOST_ENTRIES = 200
-"""Entries that are kept."""
+"""The number of entries that are kept."""
 
 
 class InputHistory:

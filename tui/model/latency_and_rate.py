@@ -29,7 +29,7 @@ from tui.model.views import (
 
 OPEN_MARK, FOLDED_MARK, INDENT = "▾ ", "▸ ", "  "
 BOUNDS_WIDTH, METRIC_WIDTH = 18, 10
-"""Cells of the bounds of a bucket, and of a figure of it."""
+"""The cells of the bounds of a bucket, and of a number of it."""
 
 PERCENTILES = (("p50", 500), ("p95", 950), ("p99", 990))
 
@@ -123,10 +123,10 @@ def make_latency_view(name: str, study: Study) -> LatencyView:
 
 
 SCALES = (60, 240, 960)
-"""Intervals at most, as one looks closer."""
+"""The number of intervals at most, for each zoom step."""
 
 TALLEST = 8
-"""Lines of the columns of a chart."""
+"""The lines of a chart's columns at most."""
 
 
 class RateView(TextView):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
 _CHOICE = re.compile(r"\bx?or\b|[|^$]")
-"""What binds less tightly than `and`, or may hold what does."""
+"""Operators that bind less tightly than `and`, and names that may stand for them."""
 
 
 class FilterLead(NamedTuple):
@@ -95,7 +95,7 @@ def combine_filters(first: str, second: str) -> str:
 
 
 Label = tuple[str, str | None]
-"""A protocol, and one of its operations; None for messages that name none."""
+"""A protocol and one of its operations; None for messages without an operation."""
 
 
 def _write_nothing_now() -> str:
@@ -110,7 +110,7 @@ def _write_nothing_now() -> str:
 
 
 NOTHING_NOW = _write_nothing_now()
-"""The filter that keeps answers which report as an error that there is nothing now, and is none."""
+"""The filter of answers whose error code only says that there is nothing now."""
 
 
 def make_label_filters(labels: Iterable[Label]) -> Callable[[Label], str]:

@@ -32,13 +32,13 @@ from tui.model.row_spans import SIGN_CELLS, RowContext, Span, choose_style, make
 from tui.model.times import REFERENCE, TimeWidth
 
 KEPT_FIELDS = 4096
-"""Rows whose fields are kept."""
+"""The number of rows whose fields are cached."""
 
 WIDEST_COLUMN = 40
-"""Cells of a column at most, but for the line for people, which takes what is left."""
+"""The cells of a column at most, except the info column, which takes the rest."""
 
 MOST_VALUES, MOST_BYTES = 20, 32
-"""Values of a field, and bytes of one, that a cell has at most."""
+"""The values of a field in a cell at most, and the bytes of one value."""
 
 INFO = "info"
 
@@ -46,13 +46,13 @@ CELL_KEYS = frozenset(
     {"number", "time", "stream", "protocol", "role", "operation", "version", "length", "latency_ns", "partner"}
     | {"state", *BODY_KEYS}
 )
-"""Keys that the cells of a row have."""
+"""Keys that RowCells has."""
 
 INFO_KEYS = frozenset({"state", "error", "findings"})
-"""Keys that the line for people says, too: a set of columns like that of `list` has them there alone."""
+"""Keys that the info column shows, too; sets of columns like that of `list` do not repeat them."""
 
 AUTOMATIC = ("number", "time", "operation", "version", "length", "latency", INFO)
-"""What the list shows where nobody chooses, as columns to begin with."""
+"""The standard columns by name, the base of the user's changes."""
 
 COLUMN_TITLES: Mapping[str, str] = {"number": "No.", "stream": "Str", "version": "V", "latency_ns": "Latency"}
 
@@ -99,7 +99,7 @@ class ListColumns:
         self._paths = keys.paths
         self._fields: dict[int, tuple[str, ...]] = {}
         self.edition = 0
-        """Rises when what was read is forgotten: what was read before is not taken any more."""
+        """A number that rises with clear(): fields of an earlier edition are ignored."""
         self.clear()
 
     def clear(self) -> None:
@@ -180,7 +180,7 @@ def insert_column(names: Sequence[str], name: str) -> list[str]:
 
 
 PENDING = "..."
-"""In place of a field that has not been read yet."""
+"""The text in place of a field that has not been read yet."""
 
 _FIGURES = frozenset({"number", "stream", "version", "length", "partner"})
 _WORDS = frozenset({"role", "protocol", "state"})

@@ -18,10 +18,10 @@ from tui.model.detail import TreeNote
 NodePath = tuple[str, ...]
 
 FITTING = 60
-"""Lines up to which whole levels are opened unasked."""
+"""Whole levels are opened as long as there are at most so many lines."""
 
 MOST_UNASKED = 20_000
-"""Lines up to which a message opens wholly because the last one was."""
+"""A message opens like the last one as long as it has at most so many lines."""
 
 REMEMBERED = 1024
 

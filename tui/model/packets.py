@@ -10,22 +10,21 @@ from analyzer.insight.frames import Frame, Lost
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
 from tui.model.detail import HexRows
-from tui.model.fold_list import FoldLine, FoldList
-from tui.model.leads import Lead
+from tui.model.fold_list import FoldContents
 
 HEAD: Line = (("title", f"{'No.':>9} {'Time':<15} {'Later':>7} {'Frame':>6} {'Flags':<11}   Brings"),)
 
 COLUMNS = 80
-"""Cells that the bytes of a frame take: sixteen to a line."""
+"""The cells of a line of bytes: sixteen bytes."""
 
 KEPT_FRAMES = 256
-"""Frames whose bytes are kept."""
+"""The number of frames whose bytes are cached."""
 
 _CLOCK = slice(11, -4)
-"""Of an ISO time: without the date, to a microsecond."""
+"""The part of an ISO time without its date, in microseconds."""
 
 
-class PacketLines:
+class PacketLines(FoldContents):
     """The frames of a message as FoldContents.
 
     wish: requests the bytes of a frame by its index; add_bytes() takes them.
@@ -38,7 +37,7 @@ class PacketLines:
         self._arrow = ("name", "> ") if from_client else ("text", "< ")
         self._bytes: dict[int, tuple[HexRows, Span | None]] = {}
         self._wished: set[int] = set()
-        self.fold_list = FoldList(1 + len(frames) + len(lost))
+        super().__init__(1 + len(frames) + len(lost))
 
     def make_head(self, head: int) -> Line:
         """Returns the line of a frame, of missing bytes, or of the titles."""
@@ -78,18 +77,10 @@ class PacketLines:
             del self._bytes[next(iter(self._bytes))]
         return 0 if self.fold_list.get_height(place + 1) is None else self.fold_list.unfold(place + 1, rows.lines)
 
-    def fold(self, head: int) -> int:
-        """Folds the bytes of a frame; returns the number of lines that were removed."""
-        return self.fold_list.fold(head)
-
     def make_child(self, head: int, at: int) -> Line:
         """Returns a line of a frame's bytes."""
         found = self._get_bytes(head - 1)
         return (("dim", "reading ..."),) if found is None else found[0].make_line(at, found[1])
-
-    def find_lead(self, spot: FoldLine) -> Lead | None:
-        """Returns None: Enter unfolds a line."""
-        return None
 
     def _get_bytes(self, place: int) -> tuple[HexRows, Span | None] | None:
         """Returns the bytes of a frame; requests them if needed."""

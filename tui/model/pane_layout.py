@@ -19,19 +19,19 @@ from dissectors.slotted import field, slotted
 from tui.saved_state import SavedState
 
 LEAST_WIDTH, LEAST_HEIGHT = 20, 5
-"""Cells of a terminal in which there is anything to see."""
+"""The smallest terminal, in cells."""
 
 TOO_SMALL = f"the terminal is too small: {LEAST_WIDTH} x {LEAST_HEIGHT} cells at least"
 
 WIDE, VAST = 120, 180
-"""Columns from which panes stand side by side, and from which the bytes get sixteen on a line."""
+"""The columns from which panes stand side by side, and from which a line has sixteen bytes."""
 
 BYTES, MORE_BYTES = 44, 77
-"""Columns for eight bytes on a line, and for sixteen."""
+"""The columns of eight bytes, and of sixteen."""
 
 ABOVE = {"stacked.list": 4, "stacked.tree": 3, "stacked.hex": 3, "mixed.list": 1, "mixed.below": 1}
 LIST_TO_TREE, VAST_LIST_TO_TREE = (5, 4), (4, 3)
-"""Weights where the user has moved nothing: of parts one above the other, and of list and tree beside each other."""
+"""Default weights: of parts one above the other, and of list and tree side by side."""
 
 HEAVIEST = 1 << 20
 """The largest weight."""
@@ -243,7 +243,7 @@ MODES: dict[LayoutMode, str] = {
 }
 
 PANE_WIDTH, PANE_HEIGHT = 12, 2
-"""The least a pane has beside others, its head included."""
+"""The least size of a pane beside others, with its head."""
 
 
 @slotted
@@ -263,7 +263,7 @@ SHAPES: dict[LayoutMode, PaneGroup] = {
         False, {"mixed.list": "list", "mixed.below": PaneGroup(True, {"mixed.tree": "tree", "mixed.hex": "hex"})}
     ),
 }
-"""What each mode is; `auto` is one of them."""
+"""The panes of each layout mode; `auto` chooses one of them."""
 
 
 def measure_least(part: LayoutPart) -> tuple[int, int]:

@@ -19,10 +19,10 @@ from tui.model.views import TableView, TextView, View, ViewWork, format_clocks
 
 NOT_YET = "being read ..."
 KEPT_LINES = 20_000
-"""Lines that can be looked at."""
+"""The lines of a report at most."""
 
 _ALWAYS = 5
-"""The first columns, which stay where there is not room for all."""
+"""The number of first columns that are never left out."""
 
 _MILLISECONDS = 3
 

@@ -21,13 +21,13 @@ from analyzer.session import Session
 from dissectors.slotted import slotted
 
 KEPT_BODIES = 4096
-"""Rows whose bodies' words are kept."""
+"""The number of rows whose body cells are cached."""
 
 LONG = 1 << 16
-"""Bytes of a message from which on it is not decoded between two keys."""
+"""A message of at least so many bytes is decoded by another thread."""
 
 REFUSED_PACKETS = 2
-"""Packets of a connection that nobody took: a SYN and an RST."""
+"""The packets of a refused connection: a SYN and an RST."""
 
 INDEX_KEYS = ("number", "time", "stream", "protocol", "role", "operation", "version", "length", "partner")
 TIME_KEYS = ("latency_ns", "state")

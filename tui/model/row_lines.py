@@ -38,7 +38,7 @@ COLUMNS_KEY = "columns"
 """The key of the saved columns."""
 
 ResultTaker = Callable[[], Sequence[int]]
-"""Takes over what another thread has read; gives the rows that say something else now."""
+"""Takes the result of another thread; returns the rows that have changed."""
 
 
 class ReadRequest(NamedTuple):
@@ -61,7 +61,7 @@ class RowLines:
         self.custom_columns: ListColumns | None = None
         self.partner: int | None = None
         self.has_widened = False
-        """Whether the columns have become wider since somebody last looked: the head has to say it."""
+        """Whether columns have become wider since the head was made."""
 
     def fit_columns(self, room: int, rows: int, streams: int) -> StandardColumns | CustomColumns:
         """Returns the columns that fit into `room` cells.

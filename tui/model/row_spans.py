@@ -44,7 +44,7 @@ SIGN_HELP = (
 OPERATION, SHORT_OPERATION = 24, 16
 LATENCY = 7
 SIGN_CELLS = 3
-"""Cells of signs: of the row, of partner and mark, of the colour rule where that says more than the first."""
+"""The cells of signs: state, partner or mark, and colour rule."""
 
 
 class RowContext(NamedTuple):

@@ -54,7 +54,7 @@ OVERVIEW, LATENCY, RATE, CLIENTS, ERRORS, CONNECTIONS = (
     "Connections",
 )
 SUBJECTS: Mapping[str, str] = {"Topics": "topic", "Paths": "path", "Groups": "group"}
-"""Views of what messages are about, and what their protocols call it."""
+"""Views by subject, and the protocols' name of the subject."""
 
 STATISTICS_VIEWS = (OVERVIEW, LATENCY, RATE, *SUBJECTS, CLIENTS, ERRORS, CONNECTIONS)
 
@@ -181,7 +181,7 @@ def _make_subject_view(name: str, word: str, groups: Sequence[Group], silent: in
 
 
 OLDEST_REQUESTS, TITLE_WIDTH, BESIDE_WIDTH = 3, 16, 34
-"""Requests that are named, cells of the words that a line begins with, and of those behind what is drawn."""
+"""The requests that are listed, the cells of a line's title, and those behind the chart."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from analyzer.columns.arrays import Ints, rank_in_runs
 Rows32 = npt.NDArray[np.int32]
 
 MOST_PORTIONS = 1024
-"""Portions that wait; more are made one."""
+"""The waiting portions after which they are joined."""
 
 
 class StreamGroups:
@@ -119,7 +119,7 @@ class StreamSlots:
     def __init__(self) -> None:
         self.streams = 0
         self._numbers: Ints | None = None
-        """Of streams by place; None as long as all have one."""
+        """The streams by slot; None as long as all have one."""
 
     def __len__(self) -> int:
         return self.streams if self._numbers is None else len(self._numbers)

@@ -18,11 +18,11 @@ from analyzer.render.lines import Line
 from tui.model.drawing import draw_bar
 
 LONGEST_NAME, SHORT_NAME, SHORTEST_NAME = 100, 32, 8
-"""Cells of a name where there is room, before columns are left out, and at last."""
+"""The cells of a name: with enough room, before columns are left out, and at last."""
 
 GAP = 2
 LEAST_BAR, MOST_BAR = 10, 40
-"""Cells of bars: fewer say nothing, more are no clearer."""
+"""The least and the most cells of bars."""
 
 DOWN, UP = "▼", "▲"
 

@@ -42,9 +42,9 @@ class Timeline:
     def __init__(self, stream_of: Callable[[Ints], Array]) -> None:
         self.flat = False
         self.matches: Ints | None = None
-        """The rows that a filter keeps, rising; None without one."""
+        """The rows that a filter keeps, ascending; None without one."""
         self.first = 0
-        """Rows before it have left."""
+        """The first row that was not evicted."""
         self._stream_of = stream_of
         self._slots = StreamSlots()
         self._evicted: Ints = np.zeros(0, np.int64)

@@ -18,12 +18,12 @@ from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
 from analyzer.session import Session
 
 ROOMS = ((90, 6), (64, 3))
-"""Cells of the list from which on times have so many decimals; where it is narrower there are no times."""
+"""The least cells of a list whose times have so many decimals; a narrower list has no times."""
 
 LEAST = ROOMS[-1][0]
 
 DATE = len("2026-11-21T")
-"""Cells that a date takes of that room."""
+"""The cells of a date."""
 
 REFERENCE = "*REF*"
 
@@ -57,7 +57,7 @@ class RowTimes:
         self.format = form
         self.references: list[int] = []
         self._times: dict[int, int] = {}
-        """Those of references (ns): the row of one may leave, and what comes behind still counts from it."""
+        """The times of references (ns), also of evicted ones, because later rows still count from them."""
         self._first = 0
         self._session = session
 

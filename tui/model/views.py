@@ -23,7 +23,7 @@ from tui.model.leads import Lead
 from tui.model.table import SortableTable, TableColumn, TableFit, TableOrder
 
 ViewHeads = Sequence[tuple[str, str]]
-"""Titles of columns in their places, and what they are alone; nothing for what is no column."""
+"""Titles with padding, and each title alone; "" for what is no column."""
 
 
 class ViewLine(NamedTuple):
@@ -118,7 +118,7 @@ class TextView:
 
 
 PROGRESS_INTERVAL = 0.1
-"""Seconds between two words about how far it has come."""
+"""Seconds between two reports of progress."""
 
 
 class Cancellation(Exception):
@@ -225,10 +225,10 @@ RANKS: Mapping[str, int] = {
         ("max_ns", "unanswered", "bytes", "p50_ns", "rate", "empty", "error_rate", "p90_ns", "p999_ns", "min_ns"), 1
     )
 }
-"""Which figures come first where there is not room for all."""
+"""The order in which metrics are kept if not all fit."""
 
 NO_NAME, NOTHING = '""', "-"
-"""What an empty name looks like, and no name."""
+"""The texts of an empty name, and of a missing one."""
 
 STYLES: Mapping[str, str] = {"errors": "error", "error_rate": "error", "unanswered": "warning"}
 

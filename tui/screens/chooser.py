@@ -27,10 +27,10 @@ from tui.widgets.pane import Pane
 _Value = TypeVar("_Value")
 
 MOST_CHOICES = 18
-"""Choices that are seen at once."""
+"""The number of visible choices at most."""
 
 AROUND = 4
-"""Lines of the window around them: its border, what is said, what is typed."""
+"""The lines of the dialog besides the choices: border, title, input line."""
 
 
 class Choice(NamedTuple, Generic[_Value]):

@@ -27,10 +27,10 @@ COLUMNS_HINT = "columns: Enter shows or hides, Ctrl+Up and Ctrl+Down move, Esc e
 SHOWN, HIDDEN, SET, FITTING = "[x] ", "[ ] ", "set ", "what fits"
 
 LISTED = 200
-"""Fields that are listed at one time."""
+"""The number of fields that are listed at most."""
 
 BESIDE = 30
-"""Characters of what stands beside a name."""
+"""The characters of the text beside a name."""
 
 
 class ColumnSetChoice(NamedTuple):

@@ -9,6 +9,7 @@ completion, and the next one when it is pressed again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from rich.cells import cell_len
@@ -31,7 +32,7 @@ from tui.widgets.bars import Bar, BarPart
 from tui.widgets.pane import Pane
 
 FOOT = 2
-"""Lines of the bar itself: what is said, and what is typed."""
+"""The lines of the bar itself: hint and input line."""
 
 HELP = " Tab: go on, Up: back"
 ENTER = " Enter applies it, Esc leaves "
@@ -42,22 +43,21 @@ _Answer = TypeVar("_Answer")
 
 
 MOST, WIDEST = 8, 76
-"""Offers that are seen at once, and cells of a line."""
+"""The visible completions at most, and the cells of a line."""
 
 TAKEN, FREE, GAP = "▸ ", "  ", "  "
 LEAST = 16
-"""Cells that are left for what an offer is."""
+"""The least cells for the description of a completion."""
 
 
 class CompletionPane(Pane):
     """Shows completions; the cursor is on none until one is taken."""
 
+    @dataclass
     class CompletionClick(Message):
         """A completion was clicked."""
 
-        def __init__(self, place: int) -> None:
-            super().__init__()
-            self.place = place
+        place: int
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
@@ -124,14 +124,14 @@ class FilterBar(LineDialog[_Answer]):
         self.sign = Bar(palette, "", id="sign")
         self.pane = CompletionPane(palette, id="offers")
         self.advice: InputAdvice | None = None
-        """What was said last of a text, if nothing has been learned since."""
+        """The advice for the last text; None if more has been read since."""
         self._looker, self._reader = (BackgroundWorker(self.call_later) for _ in range(2))
         self._asked: tuple[str, int] | None = None
         self._wants_completions = False
         self._owed = 0
-        """What Tab was pressed for before there were names."""
+        """The direction of a Tab that was pressed before the names were read."""
         self._cycled: Completions | None = None
-        """What Tab goes round in; the text is one of these offers while it does."""
+        """The completions that Tab cycles through, while the text is one of them."""
 
     def compose(self) -> ComposeResult:
         """Yields completions, hint, sign and input line."""

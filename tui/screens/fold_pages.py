@@ -37,10 +37,10 @@ from tui.model.dialogue import DecodedMessage, Dialogue
 from tui.model.packets import PacketLines
 
 PORTION_LIMITS = (16_384, 4 << 20)
-"""Rows, and bytes of their messages, that are examined before what was found is shown."""
+"""Rows, and bytes of their messages, that are examined before their findings are shown."""
 
 ScanPortion = tuple[FindingTally, int]
-"""What was found since the last portion; so many rows have been looked at by now."""
+"""The findings since the last portion, and the number of rows that have been examined."""
 
 
 class FindingScan:
@@ -156,7 +156,7 @@ def format_count(count: int, severity: Severity) -> str:
 
 
 SIDE_TITLES = {None: "", FROM_CLIENT: ", what the client said", FROM_SERVER: ", what the server said"}
-"""Whose messages are shown, in the order in which a key turns them over."""
+"""The sides whose messages are shown, in the order in which a key cycles through them."""
 
 
 class FollowPage(FoldingPage):

@@ -11,48 +11,20 @@ Lines do not depend on the width, so they are made once, and again on request.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from textual.binding import BindingType
 from textual.geometry import Size
 from textual.strip import Strip
 
-from analyzer.render.lines import Line
 from tui import keys
 from tui.model.drawing import Spans
-from tui.model.fold_list import FoldLine, FoldList
-from tui.model.leads import Lead
+from tui.model.fold_list import FoldContents, FoldLine
 from tui.screens.page import Page, PageLine, PagePane
 from tui.theme import Palette
 from tui.widgets.bars import BarPart
 
 OPEN, FOLDED, PLAIN = "▾ ", "▸ ", "  "
-
-
-class FoldContents(Protocol):
-    """The content of a page whose lines unfold; used by the thread that paints."""
-
-    @property
-    def fold_list(self) -> FoldList:
-        """The positions of lines."""
-
-    def make_head(self, head: int) -> Line:
-        """Returns the head of an item."""
-
-    def make_child(self, head: int, at: int) -> Line:
-        """Returns a line beneath an unfolded head, counted from 0."""
-
-    def can_unfold(self, head: int) -> bool:
-        """Returns whether an item has lines beneath it."""
-
-    def unfold(self, head: int) -> int:
-        """Unfolds an item; returns the number of lines that were added. They may change before long."""
-
-    def fold(self, head: int) -> int:
-        """Folds an item; returns the number of lines that were removed."""
-
-    def find_lead(self, spot: FoldLine) -> Lead | None:
-        """Returns the lead of a line, or None."""
 
 
 class FoldingPane(PagePane):

@@ -149,7 +149,7 @@ FILTERS = (
     ("source.ip == 10.0.0.0/8 and destination.port == 9092", "by who speaks to whom"),
     ('bytes contains "secret-name"', "bytes anywhere in a message; text contains: in what it decodes to"),
 )
-"""Examples; docs/reference/filters.md has them, too."""
+"""Examples of filters, as in docs/reference/filters.md."""
 
 NOTES = (
     "and, or, xor, not; == != < <= > >= contains matches in {a, b} not in {a, b}; any, all, count(), len()",

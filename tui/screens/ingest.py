@@ -29,13 +29,13 @@ from tui.screens.status_bars import StatusBars
 from tui.widgets.timeline import TimelinePane
 
 FIRST_ROWS_TIMEOUT = 0.1
-"""Seconds that the first screen waits for the first rows: to paint it twice takes longer than to read them."""
+"""Seconds that the first screen waits for rows: painting it twice would take longer than reading them."""
 
 PAUSE, SHORT_PAUSE, FEW = 0.1, 0.03, 500
-"""Seconds between two times at which rows are taken over: usually, and behind so few of them."""
+"""Seconds between two takeovers: usually, and after at most so few rows."""
 
 SHARE = 10
-"""That many times what taking over took passes until the next."""
+"""The pause until the next takeover, in durations of the last one."""
 
 
 class Ingest:
@@ -60,7 +60,7 @@ class Ingest:
     ) -> None:
         self.live, self.is_paused, self.saved = live, False, 0
         self.when_read: Callable[[], None] = lambda: None
-        """Called when all has been read."""
+        """Called when the input has been read."""
         self._screen, self._loader, self._filters, self._names = screen, loader, filters, names
         self._bars, self._timeline, self._view, self._say_heads = bars, bars.timeline, view, say_heads
         self._comes_live = live is not None or follows
@@ -231,7 +231,7 @@ class Ingest:
 
 
 MOST_MESSAGES, MOST_ROWS = 500, 100_000
-"""Messages that teach names, and rows among which they are looked for, that are read before others get their turn."""
+"""Messages that are read for names in one portion, and the rows among which they are searched."""
 
 
 class NameLearning:

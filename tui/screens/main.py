@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 STATUS_INTERVAL = 1.0
-"""Seconds between two looks at a live capture."""
+"""Seconds between two updates of a live capture's status."""
 
 MOST_LONG_BODIES = 4
 """Long messages that are decoded for the list before it is painted again."""
@@ -78,7 +78,7 @@ class MainScreen(CrashGuard, Screen[None]):
         self.config, self.limits, self.named = opened.config, opened.limits, opened.config.filters or {}
         self.lore, self._wanted = Lore(session), opened.wanted
         self.on_gone: Callable[[], object] = lambda: None
-        """Called when this screen has no more to do."""
+        """Called when this screen is gone."""
         self.background, self._asker = BackgroundWorker(self.call_later), BackgroundWorker(self.call_later)
         self.timeline = TimelinePane(palette, session, following=opened.following, id="list", lore=self.lore)
         self.timeline.timeline.flat = opened.following or saved_state.get(FLAT_KEY, False)
@@ -208,7 +208,7 @@ class MainScreen(CrashGuard, Screen[None]):
 
     @on(TreePane.FieldSelection)
     def _select_field(self, message: TreePane.FieldSelection) -> None:
-        self.view.select_field(message.get_path)
+        self.view.select_field(message.path)
 
     @on(HexPane.ByteSelection)
     def _select_byte(self, message: HexPane.ByteSelection) -> None:

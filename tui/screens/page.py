@@ -39,7 +39,7 @@ class PageLine(NamedTuple):
 
 
 LineMaker = Callable[[int], Sequence[PageLine]]
-"""Makes a page's lines for a width in cells; in a thread of its own. Raises UserError, which is shown."""
+"""Makes the lines of a page for a width in cells, in a worker thread. Raises UserError, which is shown."""
 
 
 class PagePane(Pane):

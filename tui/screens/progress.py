@@ -24,10 +24,10 @@ from tui.theme import Palette
 from tui.widgets.bars import Bar, BarPart
 
 PATIENCE = 5.0
-"""Seconds that the program's end waits for work to undo what it has begun."""
+"""Seconds that the end of the program waits for work to be undone."""
 
 WIDTH = 40
-"""Cells of the bar."""
+"""The cells of the progress bar."""
 
 
 class ProgressWatch:
@@ -56,7 +56,7 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
     """
 
     HOLDS_ROWS = True
-    """Rows that it is about stay until it is done."""
+    """Rows are not evicted while this dialog is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,ctrl+c,ctrl+q", "stop", show=False, priority=True)]
     DEFAULT_CSS = """

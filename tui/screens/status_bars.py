@@ -64,13 +64,13 @@ class TitleCounts:
 
 
 MESSAGE_SECONDS = 4.0
-"""Seconds that a sentence stays in the status line while messages are selected as they come."""
+"""Seconds that a message stays while rows are selected as they come."""
 
 GAUGE = 12
-"""Cells of the progress bar."""
+"""The cells of the progress bar."""
 
 LONGEST_FILTER = 60
-"""Characters of a filter that the title shows."""
+"""The characters of a filter in the title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class ActiveFilter:
 
 
 LEAST_LAG = 1.0
-"""Seconds from which on it is said that reading is behind a live capture."""
+"""The lag in seconds from which on it is shown."""
 
 
 def make_capture_parts(wire: CaptureStatus) -> list[BarPart]:
@@ -193,12 +193,12 @@ def make_keys(where: KeyPlace) -> list[BarPart]:
 
 
 BARS = {"title": "bar", "list-head": "head", "tree-head": "head", "hex-head": "head", "status": "bar", "keys": "bar"}
-"""Bars by name, each with the style of what is empty in it."""
+"""The bars by name, and the style of their empty cells."""
 
 ZOOMED = " zoomed, z: all panes "
 
 SCROLLS = {True: " ▼ newest ", False: " G: newest ", None: ""}
-"""At the right of the list's head: whether it stays at the end as messages come in."""
+"""The text at the right of the list's head: whether the list follows its end."""
 
 
 class StatusBars:

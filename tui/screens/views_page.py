@@ -28,7 +28,7 @@ from tui.theme import Palette
 from tui.widgets.bars import BLANK, Bar, BarPart, ChartArea
 
 FIXED = 3
-"""Lines of the page that are there in any view: title, tabs, keys."""
+"""The lines of the page besides the view: title, tabs, keys."""
 
 DIGITS = 9
 
@@ -318,7 +318,7 @@ class ViewsPage(Page):
 
 
 MakeViews = Callable[[PageScope, ViewWork], Iterator[Sequence[View]]]
-"""Makes views of what is in a scope, each time more of them. Raises views.Stopped."""
+"""Makes the views of a scope, more of them each time. Raises Cancellation."""
 
 
 class ViewMaker:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui.web.server import PageServer
 
 HOSTS = ("127.0.0.1", "::1")
-"""Where pages are served: they are for this computer."""
+"""The addresses that pages are served at: only this computer's."""
 
 
 def serve_pages(words: Sequence[str], title: str, host: str, port: int, say: Callable[[str], None]) -> PageServer:

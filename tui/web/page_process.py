@@ -25,13 +25,13 @@ PATIENCE = 3.0
 """Seconds that a process gets to end by itself."""
 
 GREETING = b"__GANGLION__\n"
-"""What Textual's driver writes before its first packet."""
+"""The first output of Textual's driver, before its packets."""
 
 LONGEST, LAST = 2_000, 100
-"""Characters of a line, and lines, that are told of what a process said."""
+"""The characters of a line, and the last lines, that are kept of standard error."""
 
 PLAIN_SCREEN = "\x1b[?1049l\x1b[?1000l\x1b[?1003l\x1b[?25l\x1b[0m\x1b[2J\x1b[H"
-"""Back from the screen of the program, without mouse and cursor: only text comes now."""
+"""The escape sequences that leave the program's screen for plain text."""
 
 
 def render_lines(lines: Sequence[str]) -> bytes:

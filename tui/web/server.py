@@ -30,13 +30,13 @@ from tui.web.page_process import PageProcess, render_lines
 HERE = Path(__file__).parent / "page"
 
 MOST = 8
-"""Pages at once: each is a process with the captures' index in its memory."""
+"""The number of open pages at most: each is a process that holds the captures' index."""
 
 LONGEST_MESSAGE = 1 << 26
-"""Bytes that a page may send at once: what somebody pastes."""
+"""The bytes of a page's message at most, such as a paste."""
 
 HEARTBEAT, PATIENCE = 15.0, 1.0
-"""Seconds between two questions whether a page is still there, and that its last word may take."""
+"""Seconds between two checks whether a page is still there, and seconds for its last messages."""
 
 
 def open_socket(host: str, port: int) -> socket.socket:

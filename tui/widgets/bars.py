@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -33,12 +34,12 @@ class Bar(PaintedWidget):
 
     DEFAULT_CSS = "Bar { height: 1; }"
 
+    @dataclass
     class PartClick(Message):
         """A named part was clicked."""
 
-        def __init__(self, bar: Bar, name: str) -> None:
-            super().__init__()
-            self.bar, self.name = bar, name
+        bar: Bar
+        name: str
 
         @property
         def control(self) -> Bar:
@@ -91,12 +92,11 @@ class Bar(PaintedWidget):
 class ChartArea(PaintedWidget):
     """Lines above a pane, as high as their number; hidden without any."""
 
+    @dataclass
     class CellClick(Message):
         """The mouse was pressed on a cell of a line."""
 
-        def __init__(self, cell: int) -> None:
-            super().__init__()
-            self.cell = cell
+        cell: int
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(id=id)

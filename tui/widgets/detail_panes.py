@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -30,19 +31,17 @@ class HexPane(Pane):
 
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("hex")
 
+    @dataclass
     class ByteSelection(Message):
         """The cursor has moved to another byte."""
 
-        def __init__(self, offset: int) -> None:
-            super().__init__()
-            self.offset = offset
+        offset: int
 
+    @dataclass
     class SourceTurn(Message):
         """The user asks for another source, `by` tabs further."""
 
-        def __init__(self, by: int) -> None:
-            super().__init__()
-            self.by = by
+        by: int
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(palette, id=id)
@@ -144,12 +143,11 @@ class TreePane(Pane):
 
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("tree")
 
+    @dataclass
     class FieldSelection(Message):
         """Another line is selected; `path`: its node behind those around it."""
 
-        def __init__(self, path: list[Field | TreeNote]) -> None:
-            super().__init__()
-            self.get_path = path
+        path: list[Field | TreeNote]
 
     class BytesRequest(Message):
         """Enter was pressed on a field without children: the focus should go to its bytes."""

@@ -22,18 +22,18 @@ from tui.theme import Palette
 from tui.widgets.painted import PaintedWidget, make_strip
 
 BAR = 1
-"""Cells of the scroll bar, at the right edge."""
+"""The cells of the scroll bar, at the right edge."""
 
 THUMB, TRACK = "█", " "
 
 CURSOR_STYLES = ("", "cursor", "cursor-off")
-"""What is laid over a line: nothing, or a style where the cursor is, in the pane that has the focus and in others."""
+"""The styles over a line: none, the cursor's with the focus, and without it."""
 
 SCREENS_KEPT = 4
-"""Screens of lines that are kept as they were painted, for a page back."""
+"""The number of screens whose painted lines are cached."""
 
 WHEEL, SIDEWAYS = 3, 8
-"""Lines and columns that a step scrolls."""
+"""The lines and columns of a scroll step."""
 
 
 class Pane(PaintedWidget, can_focus=True):
@@ -55,7 +55,7 @@ class Pane(PaintedWidget, can_focus=True):
         self.palette_styles = palette.styles
         self.cursor = self.top = self.left = 0
         self.inner = Size(0, 0)
-        """Width and height of what is seen; Textual computes `size` anew each time it is asked."""
+        """The visible width and height; Textual computes `size` again at each access."""
         self._strips: dict[tuple[int, str], Strip] = {}
         self._barred: dict[int, tuple[Strip, Strip, Strip]] = {}
         self._dragged: int | None = None

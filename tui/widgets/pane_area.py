@@ -9,6 +9,7 @@ for a key that moves a cursor.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from textwrap import wrap
 
 from textual import events, on
@@ -36,13 +37,13 @@ from tui.widgets.painted import PaintedWidget, make_strip
 from tui.widgets.pane import Pane
 
 ABOVE, BELOW = ("title",), ("status", "keys")
-"""Bars of the whole width over and under the panes."""
+"""The bars above and below the panes."""
 
 
 UPRIGHT, LEVEL, JOINT = "│", "─", "┬"
 
 REST, HELD = "dim", "partner"
-"""Styles: of a line that is held, and of others."""
+"""The styles of a divider, and of one that is being dragged."""
 
 
 class Splitter(PaintedWidget):
@@ -51,12 +52,13 @@ class Splitter(PaintedWidget):
     divider: the divider that it shows; None while it is not needed.
     """
 
+    @dataclass
     class DividerDrag(Message):
         """The mouse drags the divider to a cell of the screen."""
 
-        def __init__(self, splitter: Splitter, x: int, y: int) -> None:
-            super().__init__()
-            self.splitter, self.x, self.y = splitter, x, y
+        splitter: Splitter
+        x: int
+        y: int
 
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(id=id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
@@ -35,29 +36,26 @@ class TimelinePane(Pane):
 
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("list")
 
+    @dataclass
     class LineSelection(Message):
         """Another line is selected; None: there is none."""
 
-        def __init__(self, place: ListPlace | None) -> None:
-            super().__init__()
-            self.place = place
+        place: ListPlace | None
 
     class TreeRequest(Message):
         """Enter was pressed on a message: the focus should go to its tree."""
 
+    @dataclass
     class BodiesRequest(Message):
         """Visible rows have bodies that are too long to be decoded here."""
 
-        def __init__(self, rows: list[int]) -> None:
-            super().__init__()
-            self.rows = rows
+        rows: list[int]
 
+    @dataclass
     class LinesRequest(Message):
         """Visible lines need work of another thread; apply_result() gets its result."""
 
-        def __init__(self, want: ReadRequest) -> None:
-            super().__init__()
-            self.want = want
+        want: ReadRequest
 
     class ColumnGrowth(Message):
         """The columns have become wider."""
@@ -76,7 +74,7 @@ class TimelinePane(Pane):
         self.timeline.flat = self._following = following
         self.selected: ListPlace | None = None
         self.target: ListPlace | None = None
-        """What was selected before rows were hidden: it, or the next one shown, is to be, until the cursor is moved."""
+        """The selection before rows were hidden; it, or the next visible row, is selected until the cursor moves."""
         self.is_settled = True
         self._lines_read: dict[int, ListLine] = {}
 

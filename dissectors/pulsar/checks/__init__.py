@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dissectors.check import Check
-from dissectors.pulsar.checks.makers import Makers
-from dissectors.pulsar.checks.pings import Pings
-from dissectors.pulsar.checks.redelivery import Redelivery
-from dissectors.pulsar.checks.sends import Sends
-from dissectors.pulsar.checks.starved import Starved
-from dissectors.pulsar.checks.versions import Versions
+from dissectors.pulsar.checks.connections import PingAnswers, ProtocolVersions
+from dissectors.pulsar.checks.creation_loops import CreationLoops
+from dissectors.pulsar.checks.messages import MessageRedelivery, SendReceipts
+from dissectors.pulsar.checks.starved_consumers import StarvedConsumers
 
 
 def checks() -> Sequence[type[Check]]:
     """All of them."""
-    return Pings, Versions, Starved, Redelivery, Sends, Makers
+    return PingAnswers, ProtocolVersions, StarvedConsumers, MessageRedelivery, SendReceipts, CreationLoops

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dissectors.pulsar.reports.fields import text
+from dissectors.pulsar.reports.fields import read_text
 from dissectors.pulsar.tables import table
 from dissectors.table_check import TableCheck
 
@@ -27,5 +27,5 @@ def name_producer(number: int, topic: str | None) -> str:
 
 def name_consumer(number: int, values: Mapping[str, Any]) -> str:
     """How people call a consumer, by its SUBSCRIBE."""
-    names = [(key, text(values, key)) for key in ("subscription", "topic")]
+    names = [(key, read_text(values, key)) for key in ("subscription", "topic")]
     return ", ".join([f"consumer {number}", *(f"{key} {name}" for key, name in names if name is not None)])

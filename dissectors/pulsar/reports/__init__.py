@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dissectors.pulsar.reports.consumers import Consumers
-from dissectors.pulsar.reports.deliveries import Deliveries
-from dissectors.pulsar.reports.lookups import Lookups
-from dissectors.pulsar.reports.producers import Producers
-from dissectors.pulsar.reports.transactions import Transactions
+from dissectors.pulsar.reports.consumers import ConsumerReport
+from dissectors.pulsar.reports.deliveries import DeliveryReport
+from dissectors.pulsar.reports.lookups import LookupReport
+from dissectors.pulsar.reports.producers import ProducerReport
+from dissectors.pulsar.reports.transactions import TransactionReport
 from dissectors.report import ReportType
 
 
 def reports() -> Sequence[ReportType]:
     """All of them."""
-    return Producers, Consumers, Deliveries, Lookups, Transactions
+    return ProducerReport, ConsumerReport, DeliveryReport, LookupReport, TransactionReport

@@ -18,10 +18,17 @@ from typing import Any
 
 from dissectors.correlator import MessageEvent
 from dissectors.outstanding import Acked, Outstanding
-from dissectors.pulsar.reports.durations import Durations
-from dissectors.pulsar.reports.fields import PULSAR, Place, on, place_of, text
-from dissectors.pulsar.reports.members import OPEN, REFUSED, UNSUBSCRIBED, Member, MemberReport, of_member
-from dissectors.pulsar.reports.permits import Permits, messages_in, words_of
+from dissectors.pulsar.reports.fields import PULSAR, Place, read_place, read_text, subscribe_to
+from dissectors.pulsar.reports.members import (
+    OPEN,
+    REFUSED,
+    UNSUBSCRIBED,
+    ConnectionMember,
+    DurationStatistics,
+    MemberReport,
+    for_member,
+)
+from dissectors.pulsar.reports.permits import ConsumerPermits, count_messages, read_ack_set
 from dissectors.report import column
 from dissectors.slotted import field, slotted
 from dissectors.values import number, structs
@@ -34,7 +41,7 @@ CUMULATIVE = ("Cumulative", 1)
 
 
 @slotted(frozen=False, eq=False)
-class Consumer(Member):
+class ConsumerRow(ConnectionMember):
     """back: entries that it asked to be sent again, until they are. losses: its connection's when it was made."""
 
     topic: str | None = column("text", "nothing where it was made before the capture")
@@ -82,9 +89,9 @@ class Consumer(Member):
     server: str = column("text", "the other end of the connection: a broker, or a proxy", "")
     broker: str | None = column("text", "the broker that a proxy leads to, as CONNECT says")
     losses: int = 0
-    budget: Permits = field(default_factory=lambda: Permits(known=False))
+    budget: ConsumerPermits = field(default_factory=lambda: ConsumerPermits(known=False))
     back: set[Place] = field(default_factory=set)
-    times: Durations = field(default_factory=Durations)
+    times: DurationStatistics = field(default_factory=DurationStatistics)
 
     @property
     def reader(self) -> tuple[int, int]:
@@ -92,42 +99,42 @@ class Consumer(Member):
         return self.stream, self.number
 
 
-class Consumers(MemberReport[Consumer]):
+class ConsumerReport(MemberReport[ConsumerRow]):
     """See the module."""
 
     name = "consumers"
     about = "each consumer on a connection: its subscription, its permits, what it was sent and acknowledged"
     needs = PULSAR
-    row = Consumer
+    row = ConsumerRow
     unnamed = ("CONNECT", "FLOW", "MESSAGE", "ACK", "ACK_RESPONSE", "ACTIVE_CONSUMER_CHANGE")
     noun = "consumer"
     resource = ("Consumer", 1)
 
     def _begin(self) -> None:
         super()._begin()
-        self.outstanding: Outstanding[tuple[Consumer, int]] = Outstanding(_forget)
+        self.outstanding: Outstanding[tuple[ConsumerRow, int]] = Outstanding(_forget_entry)
         """Whose an entry is, and when it was delivered."""
 
-    def close(self, row: Consumer) -> None:
+    def close(self, row: ConsumerRow) -> None:
         """See Report."""
         self.outstanding.drop(row.reader)
         row.empty_since = row.budget.empty
         row.budget.end_starving(row.ended or row.last)
         super().close(row)
 
-    def find_member(self, event: MessageEvent) -> Consumer | None:
+    def find_member(self, event: MessageEvent) -> ConsumerRow | None:
         """See MemberReport. Bytes may be missing before a message."""
         found = super().find_member(event)
         if found is not None and found.budget.known and event.losses != found.losses:
             found.budget.forget()
         return found
 
-    def ask(self, member: Consumer, event: MessageEvent) -> None:
+    def ask(self, member: ConsumerRow, event: MessageEvent) -> None:
         """See MemberReport."""
         values = event.values
-        member.losses, member.budget = event.losses, Permits(known=True)
-        member.topic, member.subscription = text(values, "topic"), text(values, "subscription")
-        member.type, member.consumer = text(values, "subType"), text(values, "consumer_name")
+        member.losses, member.budget = event.losses, ConsumerPermits(known=True)
+        member.topic, member.subscription = read_text(values, "topic"), read_text(values, "subscription")
+        member.type, member.consumer = read_text(values, "subType"), read_text(values, "consumer_name")
 
     def receive_answer(self, event: MessageEvent) -> None:
         """SUCCESS or ERROR."""
@@ -137,26 +144,26 @@ class Consumers(MemberReport[Consumer]):
         found.hear(event)
         if event.operation == "ERROR":
             if makes:
-                found.refuse(event, REFUSED, text(event.values, "error"))
+                found.refuse(event, REFUSED, read_text(event.values, "error"))
             else:
                 found.note("error", event)
                 found.stay()
         elif makes:
             found.begin(event)
 
-    def receive_flow(self, found: Consumer, event: MessageEvent) -> None:
+    def receive_flow(self, found: ConsumerRow, event: MessageEvent) -> None:
         """FLOW."""
         found.budget.grant(number(event.values, "messagePermits"), event.time)
 
-    def receive_message(self, found: Consumer, event: MessageEvent) -> None:
+    def receive_message(self, found: ConsumerRow, event: MessageEvent) -> None:
         """MESSAGE."""
         values = event.values
-        count, place = messages_in(values), place_of(values.get("message_id"))
+        count, place = count_messages(values), read_place(values.get("message_id"))
         found.budget.take(count, event.time)
         found.delivered += count
         is_again = number(values, "redelivery_count") > 0
         if place is not None:
-            bits = words_of(values.get("ack_set"))
+            bits = read_ack_set(values.get("ack_set"))
             before = self.outstanding.deliver(found.reader, place, (found, event.time), count, bits)
             found.unacked += count - (before.messages if before else 0)
             found.most_unacked = max(found.most_unacked, found.unacked)
@@ -165,33 +172,33 @@ class Consumers(MemberReport[Consumer]):
         if is_again:
             found.redelivered += count
 
-    def receive_ack(self, found: Consumer, event: MessageEvent) -> None:
+    def receive_ack(self, found: ConsumerRow, event: MessageEvent) -> None:
         """ACK."""
         cumulative = event.values.get("ack_type") in CUMULATIVE
         named: set[Place] = set()
         for each in structs(event.values.get("message_id")):
-            place, kept = place_of(each), words_of(each.get("ack_set"))
+            place, kept = read_place(each), read_ack_set(each.get("ack_set"))
             if place is None or (kept is None and place in named):
                 continue
             named.add(place)
             if cumulative:
                 done = self.outstanding.acknowledge_to(found.reader, place, kept)
-                found.acked_up_to += _acknowledge(found, done, event.time)
+                found.acked_up_to += _acknowledge_entries(found, done, event.time)
             else:
                 one = self.outstanding.acknowledge(found.reader, place, kept)
                 done = [] if one is None else [one]
-                found.acked += _acknowledge(found, done, event.time)
+                found.acked += _acknowledge_entries(found, done, event.time)
             found.acks_beside += not done
 
-    def receive_ack_response(self, found: Consumer, event: MessageEvent) -> None:
+    def receive_ack_response(self, found: ConsumerRow, event: MessageEvent) -> None:
         """ACK_RESPONSE."""
-        found.acks_failed += text(event.values, "error") is not None
+        found.acks_failed += read_text(event.values, "error") is not None
 
-    def receive_redeliver(self, found: Consumer, event: MessageEvent) -> None:
+    def receive_redeliver(self, found: ConsumerRow, event: MessageEvent) -> None:
         """REDELIVER_UNACKNOWLEDGED_MESSAGES."""
         found.note("redeliver", event)
         ids = structs(event.values.get("message_ids"))
-        places = [place for place in map(place_of, ids) if place is not None]
+        places = [place for place in map(read_place, ids) if place is not None]
         for place in places:
             taken = self.outstanding.acknowledge(found.reader, place)
             found.unacked -= taken.messages if taken else 0
@@ -202,46 +209,48 @@ class Consumers(MemberReport[Consumer]):
         if len(found.back) + len(places) <= MOST_BACK:
             found.back.update(places)
 
-    def receive_seek(self, found: Consumer, event: MessageEvent) -> None:
+    def receive_seek(self, found: ConsumerRow, event: MessageEvent) -> None:
         """SEEK."""
         found.note("seek", event)
         found.seeks += 1
         self.await_answer(event, (found, False))
 
-    def receive_unsubscribe(self, found: Consumer, event: MessageEvent) -> None:
+    def receive_unsubscribe(self, found: ConsumerRow, event: MessageEvent) -> None:
         """UNSUBSCRIBE."""
         found.close(event, UNSUBSCRIBED)
         self.await_answer(event, (found, False))
 
-    def receive_close(self, found: Consumer, event: MessageEvent) -> None:
+    def receive_close(self, found: ConsumerRow, event: MessageEvent) -> None:
         """CLOSE_CONSUMER, of either side."""
         found.close(event)
 
-    def receive_change(self, found: Consumer, event: MessageEvent) -> None:
+    def receive_change(self, found: ConsumerRow, event: MessageEvent) -> None:
         """ACTIVE_CONSUMER_CHANGE."""
         found.active = "yes" if event.values.get("is_active") is True else "no"
 
     on = (
-        on("CONNECT", MemberReport.connect, "proxy_to_broker_url")
-        | on(*("SUBSCRIBE", MemberReport.ask_for, "topic", "subscription", "subType", "consumer_id"), "consumer_name")
-        | on("SUCCESS", receive_answer)
-        | on("ERROR", receive_answer, "error")
-        | on("FLOW", of_member(receive_flow), "consumer_id", "messagePermits")
-        | on(
-            *("MESSAGE", of_member(receive_message), "consumer_id", "message_id", "redelivery_count", "ack_set"),
+        subscribe_to("CONNECT", MemberReport.connect, "proxy_to_broker_url")
+        | subscribe_to(
+            *("SUBSCRIBE", MemberReport.ask_for, "topic", "subscription", "subType", "consumer_id"), "consumer_name"
+        )
+        | subscribe_to("SUCCESS", receive_answer)
+        | subscribe_to("ERROR", receive_answer, "error")
+        | subscribe_to("FLOW", for_member(receive_flow), "consumer_id", "messagePermits")
+        | subscribe_to(
+            *("MESSAGE", for_member(receive_message), "consumer_id", "message_id", "redelivery_count", "ack_set"),
             ("metadata", "num_messages_in_batch"),
         )
-        | on("ACK", of_member(receive_ack), "consumer_id", "ack_type", "message_id")
-        | on("ACK_RESPONSE", of_member(receive_ack_response), "consumer_id", "error")
-        | on("REDELIVER_UNACKNOWLEDGED_MESSAGES", of_member(receive_redeliver), "consumer_id", "message_ids")
-        | on("SEEK", of_member(receive_seek), "consumer_id")
-        | on("UNSUBSCRIBE", of_member(receive_unsubscribe), "consumer_id")
-        | on(
-            *("CLOSE_CONSUMER", of_member(receive_close), "consumer_id", "assignedBrokerServiceUrl"),
+        | subscribe_to("ACK", for_member(receive_ack), "consumer_id", "ack_type", "message_id")
+        | subscribe_to("ACK_RESPONSE", for_member(receive_ack_response), "consumer_id", "error")
+        | subscribe_to("REDELIVER_UNACKNOWLEDGED_MESSAGES", for_member(receive_redeliver), "consumer_id", "message_ids")
+        | subscribe_to("SEEK", for_member(receive_seek), "consumer_id")
+        | subscribe_to("UNSUBSCRIBE", for_member(receive_unsubscribe), "consumer_id")
+        | subscribe_to(
+            *("CLOSE_CONSUMER", for_member(receive_close), "consumer_id", "assignedBrokerServiceUrl"),
             "assignedBrokerServiceUrlTls",
         )
-        | on("ACTIVE_CONSUMER_CHANGE", of_member(receive_change), "consumer_id", "is_active")
-        | on(
+        | subscribe_to("ACTIVE_CONSUMER_CHANGE", for_member(receive_change), "consumer_id", "is_active")
+        | subscribe_to(
             *("TOPIC_MIGRATED", MemberReport.migrate, "resource_id", "resource_type", "brokerServiceUrl"),
             "brokerServiceUrlTls",
         )
@@ -253,11 +262,11 @@ class Consumers(MemberReport[Consumer]):
         return f" on {cells['subscription']}" if cells["subscription"] else ""
 
 
-def _forget(thing: tuple[Consumer, int], messages: int) -> None:
+def _forget_entry(thing: tuple[ConsumerRow, int], messages: int) -> None:
     thing[0].unacked -= messages
 
 
-def _acknowledge(found: Consumer, done: Iterable[Acked[tuple[Consumer, int]]], time: int) -> int:
+def _acknowledge_entries(found: ConsumerRow, done: Iterable[Acked[tuple[ConsumerRow, int]]], time: int) -> int:
     """Entries were acknowledged; how many messages."""
     messages = 0
     for each in done:

@@ -21,17 +21,25 @@ from dissectors.correlator import BoundedTable, MessageEvent, NumberedKey, for_r
 from dissectors.message import Role
 from dissectors.outstanding import Outstanding
 from dissectors.pulsar.reports.consumers import CUMULATIVE
-from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, Brokers, Place, on, place_of, text
+from dissectors.pulsar.reports.fields import (
+    NO_NUMBER,
+    PULSAR,
+    Place,
+    ProxiedBrokers,
+    read_place,
+    read_text,
+    subscribe_to,
+)
 from dissectors.pulsar.reports.messages import (
     DUPLICATE,
     REFUSED,
     UNRECEIPTED,
-    Delivery,
-    Message,
-    Messages,
-    Reader,
+    MessageDelivery,
+    MessageTracker,
+    SubscriptionKey,
+    TrackedMessage,
 )
-from dissectors.pulsar.reports.permits import batch_of, messages_in, words_of
+from dissectors.pulsar.reports.permits import count_batch, count_messages, read_ack_set
 from dissectors.report import Report, ReportRow
 from dissectors.slotted import slotted
 from dissectors.values import host_of, number, struct, structs
@@ -47,7 +55,7 @@ MOST_NAMED = 16
 _VOLATILE = "non-persistent://"
 
 
-class _Named(NamedTuple):
+class _NamedMember(NamedTuple):
     """A producer, or a consumer, as the command that makes it names it."""
 
     topic: str | None
@@ -60,61 +68,61 @@ class _Named(NamedTuple):
         return self.topic is not None and self.topic.startswith(_VOLATILE)
 
 
-_NOBODY = _Named(None)
+_NOBODY = _NamedMember(None)
 
 
 @slotted(frozen=False, eq=False)
-class _Chunks:
+class _ChunkedMessage:
     """Chunks that a producer sends: their sequence id, and their message once one of them has an id."""
 
     sequence: int
-    message: Message | None = None
+    message: TrackedMessage | None = None
 
 
-class _Sent(NamedTuple):
+class _PendingSend(NamedTuple):
     """A SEND until its receipt comes."""
 
     event: MessageEvent
     sender: NumberedKey
-    by: _Named
+    by: _NamedMember
     messages: int
-    chunks: _Chunks | None
+    chunks: _ChunkedMessage | None
 
-    def join(self, message: Message) -> None:
+    def join(self, message: TrackedMessage) -> None:
         """It is of that message."""
         message.send_by(self.sender, self.event, self.messages, self.by.name, is_chunk=self.chunks is not None)
 
 
-class Deliveries(Report[Delivery]):
+class DeliveryReport(Report[MessageDelivery]):
     """See the module. Nothing is over before the end, for another subscription may come; the oldest goes first."""
 
     name = "deliveries"
     about = "each message and subscription: when it was sent, written, delivered and acknowledged"
     needs = PULSAR
-    row = Delivery
+    row = MessageDelivery
 
     def _begin(self) -> None:
-        self.brokers = Brokers()
-        self.producers: BoundedTable[NumberedKey, _Named] = BoundedTable()
-        self.consumers: BoundedTable[NumberedKey, _Named] = BoundedTable()
+        self.brokers = ProxiedBrokers()
+        self.producers: BoundedTable[NumberedKey, _NamedMember] = BoundedTable()
+        self.consumers: BoundedTable[NumberedKey, _NamedMember] = BoundedTable()
         self.asked: BoundedTable[int, NumberedKey] = BoundedTable()
         """By row of a PRODUCER which one it makes."""
-        self.chunks: BoundedTable[NumberedKey, _Chunks] = BoundedTable()
+        self.chunks: BoundedTable[NumberedKey, _ChunkedMessage] = BoundedTable()
         """What each producer sent in chunks last."""
-        self.joined: BoundedTable[str, Message] = BoundedTable()
+        self.joined: BoundedTable[str, TrackedMessage] = BoundedTable()
         """By uuid what chunks are of."""
-        self.messages = Messages(self.close_message)
-        self.outstanding: Outstanding[Delivery] = Outstanding()
+        self.messages = MessageTracker(self.close_message)
+        self.outstanding: Outstanding[MessageDelivery] = Outstanding()
 
-    def close_message(self, message: Message) -> None:
+    def close_message(self, message: TrackedMessage) -> None:
         """A row for each subscription, or one where it was delivered to none."""
-        for found in message.to.values() or [Delivery(message.first, message.last, subject=message)]:
+        for found in message.to.values() or [MessageDelivery(message.first, message.last, subject=message)]:
             found.first, found.last, found.rows = message.first, message.last, [*message.rows, *found.rows]
             self.close(found)
 
     def finish(self) -> None:
         """See Report."""
-        for message in self.messages.all():
+        for message in self.messages.list_messages():
             self.close_message(message)
 
     def connect(self, event: MessageEvent) -> None:
@@ -124,7 +132,9 @@ class Deliveries(Report[Delivery]):
     def receive_producer(self, event: MessageEvent) -> None:
         """PRODUCER."""
         key = event.stream, number(event.values, "producer_id", -1)
-        self.producers[key] = _Named(text(event.values, "topic"), None, text(event.values, "producer_name"))
+        self.producers[key] = _NamedMember(
+            read_text(event.values, "topic"), None, read_text(event.values, "producer_name")
+        )
         if event.partner is not None:
             self.asked[event.row] = key
 
@@ -133,12 +143,14 @@ class Deliveries(Report[Delivery]):
         key = self.asked.get(event.partner)
         known = self.producers.get(key)
         if key is not None and known is not None:
-            self.producers[key] = known._replace(name=text(event.values, "producer_name") or known.name)
+            self.producers[key] = known._replace(name=read_text(event.values, "producer_name") or known.name)
 
     def receive_subscribe(self, event: MessageEvent) -> None:
         """SUBSCRIBE."""
         values = event.values
-        named = _Named(text(values, "topic"), text(values, "subscription"), text(values, "consumer_name"))
+        named = _NamedMember(
+            read_text(values, "topic"), read_text(values, "subscription"), read_text(values, "consumer_name")
+        )
         self.consumers[event.stream, number(values, "consumer_id", -1)] = named
 
     def receive_send(self, event: MessageEvent) -> None:
@@ -153,15 +165,15 @@ class Deliveries(Report[Delivery]):
             sequence = number(values, "sequence_id")
             chunks = self.chunks.get(sender)
             if chunks is None or chunks.sequence != sequence:
-                chunks = self.chunks[sender] = _Chunks(sequence)
-        sent = _Sent(event, sender, by, max(number(values, "num_messages", 1), 1), chunks)
+                chunks = self.chunks[sender] = _ChunkedMessage(sequence)
+        sent = _PendingSend(event, sender, by, max(number(values, "num_messages", 1), 1), chunks)
         self.await_answer(event, sent)
         if event.partner is None:
             self.close_unwritten(sent, event, UNRECEIPTED)
 
     def receive_receipt(self, event: MessageEvent) -> None:
         """SEND_RECEIPT."""
-        sent, place = self.take_request(event), place_of(event.values.get("message_id"))
+        sent, place = self.take_request(event), read_place(event.values.get("message_id"))
         key = event.stream, number(event.values, "producer_id", -1)
         by = sent.by if sent else self.producers.get(key) or _NOBODY
         if place is None or by.is_volatile or (sent is None and event.partner is not None):
@@ -172,7 +184,7 @@ class Deliveries(Report[Delivery]):
             return
         chunks = sent.chunks if sent else None
         message = self.messages.find(place, by.topic) or (chunks.message if chunks else None)
-        message = message or Message(event.time, event.time, topic=by.topic)
+        message = message or TrackedMessage(event.time, event.time, topic=by.topic)
         if chunks is not None:
             chunks.message = message
         self.add(message, event, place, by.topic)
@@ -181,30 +193,30 @@ class Deliveries(Report[Delivery]):
         message.note("written", event)
         message.written = event.time
 
-    def refuse(self, sent: _Sent, event: MessageEvent) -> None:
+    def refuse(self, sent: _PendingSend, event: MessageEvent) -> None:
         """SEND_ERROR."""
         self.close_unwritten(sent, event, REFUSED)
 
-    def close_unwritten(self, sent: _Sent, event: MessageEvent, state: str) -> None:
+    def close_unwritten(self, sent: _PendingSend, event: MessageEvent, state: str) -> None:
         """A SEND that made no message: a row at once."""
-        message = Message(sent.event.time, event.time, topic=sent.by.topic, state=state)
+        message = TrackedMessage(sent.event.time, event.time, topic=sent.by.topic, state=state)
         sent.join(message)
         if event is not sent.event:
             message.note(state, event)
             message.written = event.time if state == DUPLICATE else None
-            message.error = text(event.values, "error")
+            message.error = read_text(event.values, "error")
         self.close_message(message)
 
     def receive_message(self, event: MessageEvent) -> None:
         """MESSAGE."""
-        values, place = event.values, place_of(event.values.get("message_id"))
+        values, place = event.values, read_place(event.values.get("message_id"))
         reader, by = self.find_reader(event)
         if place is None or by.is_volatile:
             return
         metadata = struct(values, "metadata")
-        uuid = text(metadata, "uuid")
+        uuid = read_text(metadata, "uuid")
         message = self.messages.find(place, by.topic) or self.joined.get(uuid)
-        message = message or Message(event.time, event.time, topic=by.topic, count=batch_of(metadata))
+        message = message or TrackedMessage(event.time, event.time, topic=by.topic, count=count_batch(metadata))
         is_new = self.add(message, event, place, by.topic)
         if uuid is not None:
             self.joined[uuid] = message
@@ -212,20 +224,20 @@ class Deliveries(Report[Delivery]):
         if reader in message.to or len(message.to) < MOST_READERS:
             self.deliver(message, event, place, reader)
 
-    def add(self, message: Message, event: MessageEvent, place: Place, topic: str | None) -> bool:
+    def add(self, message: TrackedMessage, event: MessageEvent, place: Place, topic: str | None) -> bool:
         """A message lies at a place; whether that is new."""
         message.partition = number(struct(event.values, "message_id"), "partition", message.partition)
         message.hear(event)
         return self.messages.add(message, place, topic)
 
-    def deliver(self, message: Message, event: MessageEvent, place: Place, reader: Reader) -> None:
+    def deliver(self, message: TrackedMessage, event: MessageEvent, place: Place, reader: SubscriptionKey) -> None:
         """A message comes to a subscription."""
         values, consumer = event.values, number(event.values, "consumer_id", -1)
         by = self.consumers.get((event.stream, consumer)) or _NOBODY
         called = by.name or str(consumer)
         found, again = message.to.get(reader), number(values, "redelivery_count")
         if found is None:
-            found = message.to[reader] = Delivery(
+            found = message.to[reader] = MessageDelivery(
                 *(event.time, event.time), subject=message, subscription=by.subscription, consumer=called, place=place,
                 delivery=event.row, time=event.time, counted=again,
             )  # fmt: skip
@@ -238,8 +250,8 @@ class Deliveries(Report[Delivery]):
             found.consumer = called
         found.counted, found.stream, found.number = max(found.counted, again), event.stream, consumer
         found.note("delivered" if not found.again else "redelivered", event)
-        bits = words_of(values.get("ack_set"))
-        if self.outstanding.deliver(reader, place, found, messages_in(values), bits) is None:
+        bits = read_ack_set(values.get("ack_set"))
+        if self.outstanding.deliver(reader, place, found, count_messages(values), bits) is None:
             found.ids += 1
 
     def receive_ack(self, event: MessageEvent) -> None:
@@ -247,10 +259,10 @@ class Deliveries(Report[Delivery]):
         reader, _ = self.find_reader(event)
         cumulative = event.values.get("ack_type") in CUMULATIVE
         for each in structs(event.values.get("message_id")):
-            place = place_of(each)
+            place = read_place(each)
             if place is None:
                 continue
-            kept = words_of(each.get("ack_set"))
+            kept = read_ack_set(each.get("ack_set"))
             if cumulative:
                 acked = self.outstanding.acknowledge_to(reader, place, kept)
             else:
@@ -265,35 +277,35 @@ class Deliveries(Report[Delivery]):
                 if not found.ids and found.acked is None:
                     found.acked, found.ack = event.time, event.row
 
-    def find_reader(self, event: MessageEvent) -> tuple[Reader, _Named]:
+    def find_reader(self, event: MessageEvent) -> tuple[SubscriptionKey, _NamedMember]:
         """Whom a message is for, or from."""
         key = event.stream, number(event.values, "consumer_id", -1)
         by = self.consumers.get(key)
         return (key, _NOBODY) if by is None else ((by.topic, by.subscription), by)
 
-    def is_echo(self, found: Delivery, event: MessageEvent, again: int) -> bool:
+    def is_echo(self, found: MessageDelivery, event: MessageEvent, again: int) -> bool:
         """Whether a message that came before comes now on the other side of a proxy."""
         same = found.number == number(event.values, "consumer_id", -1) and again == found.counted
         if found.stream == event.stream or not same:
             return False
-        if (self.brokers.behind(found.stream) is None) != (self.brokers.behind(event.stream) is None):
+        if (self.brokers.find_broker(found.stream) is None) != (self.brokers.find_broker(event.stream) is None):
             return True
         (client, server), (other, proxy) = map(host_of, self.ends(found.stream)), map(host_of, self.ends(event.stream))
         return client == proxy and client not in (server, other)
 
     on = (
-        on("CONNECT", connect, "proxy_to_broker_url")
-        | on("PRODUCER", receive_producer, "topic", "producer_id", "producer_name")
-        | on("PRODUCER_SUCCESS", name_producer, "producer_name")
-        | on("SUBSCRIBE", receive_subscribe, "topic", "subscription", "consumer_id", "consumer_name")
-        | on("SEND", receive_send, "producer_id", "sequence_id", "num_messages", "is_chunk", "marker")
-        | on("SEND_RECEIPT", receive_receipt, "producer_id", "message_id")
-        | on("SEND_ERROR", for_request(refuse), "error")
-        | on(
+        subscribe_to("CONNECT", connect, "proxy_to_broker_url")
+        | subscribe_to("PRODUCER", receive_producer, "topic", "producer_id", "producer_name")
+        | subscribe_to("PRODUCER_SUCCESS", name_producer, "producer_name")
+        | subscribe_to("SUBSCRIBE", receive_subscribe, "topic", "subscription", "consumer_id", "consumer_name")
+        | subscribe_to("SEND", receive_send, "producer_id", "sequence_id", "num_messages", "is_chunk", "marker")
+        | subscribe_to("SEND_RECEIPT", receive_receipt, "producer_id", "message_id")
+        | subscribe_to("SEND_ERROR", for_request(refuse), "error")
+        | subscribe_to(
             *("MESSAGE", receive_message, "consumer_id", "message_id", "redelivery_count", "ack_set"),
             *(("metadata", name) for name in ("num_messages_in_batch", "uuid")),
         )
-        | on("ACK", receive_ack, "consumer_id", "ack_type", "message_id")
+        | subscribe_to("ACK", receive_ack, "consumer_id", "ack_type", "message_id")
     )
 
     @classmethod

@@ -20,20 +20,20 @@ Place = tuple[int, int]
 
 
 @cache
-def codes() -> Mapping[str, int]:
+def command_codes() -> Mapping[str, int]:
     """The types of commands by name."""
     return {command.name: code for code, command in commands().items()}
 
 
-def on(
+def subscribe_to(
     names: str, handle: Handler, *paths: str | Path, roles: Iterable[Role] = tuple(Role)
 ) -> dict[MessageKind, Subscription]:
     """A handler of commands (names with spaces between), in some roles, and the fields that it looks at."""
-    kinds = [(PULSAR, codes()[name], role) for name in names.split() for role in roles]
+    kinds = [(PULSAR, command_codes()[name], role) for name in names.split() for role in roles]
     return subscribe(kinds, handle, ((path,) if isinstance(path, str) else path for path in paths))
 
 
-def text(values: Mapping[str, Any], name: str) -> str | None:
+def read_text(values: Mapping[str, Any], name: str) -> str | None:
     """A text, or the name of an enum's value; None where there is none, or one of no letters."""
     found = values.get(name)
     if isinstance(found, str):
@@ -41,7 +41,7 @@ def text(values: Mapping[str, Any], name: str) -> str | None:
     return str(found) if isinstance(found, int) else None
 
 
-def place_of(value: object) -> Place | None:
+def read_place(value: object) -> Place | None:
     """Where a message lies, by its MessageIdData; None for what is none."""
     if not isinstance(value, dict):
         return None
@@ -49,7 +49,7 @@ def place_of(value: object) -> Place | None:
     return (ledger, entry) if isinstance(ledger, int) and isinstance(entry, int) else None
 
 
-class Brokers:
+class ProxiedBrokers:
     """By connection to which broker a proxy leads it, as CONNECT says; bounded."""
 
     def __init__(self) -> None:
@@ -57,10 +57,10 @@ class Brokers:
 
     def connect(self, event: MessageEvent) -> None:
         """A CONNECT."""
-        url = text(event.values, "proxy_to_broker_url")
+        url = read_text(event.values, "proxy_to_broker_url")
         if url is not None:
             self._urls[event.stream] = url
 
-    def behind(self, stream: int) -> str | None:
+    def find_broker(self, stream: int) -> str | None:
         """None where there is no proxy, or nobody said so."""
         return self._urls.get(stream)

@@ -17,7 +17,7 @@ from typing import Any
 
 from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.message import Role
-from dissectors.pulsar.reports.fields import PULSAR, Brokers, on, text
+from dissectors.pulsar.reports.fields import PULSAR, ProxiedBrokers, read_text, subscribe_to
 from dissectors.report import Report, ReportRow, Row, column
 from dissectors.slotted import slotted
 from dissectors.values import host_of, number
@@ -58,7 +58,7 @@ _Key = tuple[str, str]
 
 
 @slotted(frozen=False, eq=False)
-class Way(Row):
+class TopicLookup(Row):
     """A way to a topic.
 
     standing: how it stands. since, step: when the request was sent that waits for its answer, and its name.
@@ -116,25 +116,25 @@ class Way(Row):
                 self.brokers.append(broker)
 
 
-class Lookups(Report[Way]):
+class LookupReport(Report[TopicLookup]):
     """See the module."""
 
     name = "lookups"
     about = "each topic that a client looked for: partitions, lookups, redirects, and what was made there"
     needs = PULSAR
-    row = Way
+    row = TopicLookup
 
     def _begin(self) -> None:
-        self.open: BoundedTable[_Key, list[Way]] = BoundedTable(self.limit, evict=self.close_all)
-        self.brokers = Brokers()
+        self.open: BoundedTable[_Key, list[TopicLookup]] = BoundedTable(self.limit, evict=self.close_all)
+        self.brokers = ProxiedBrokers()
 
-    def close(self, row: Way) -> None:
+    def close(self, row: TopicLookup) -> None:
         """See Report."""
         if row.result is None:
             row.result = "unanswered" if row.since is not None else row.standing
         super().close(row)
 
-    def close_all(self, ways: Iterable[Way]) -> None:
+    def close_all(self, ways: Iterable[TopicLookup]) -> None:
         """Some at once."""
         for way in ways:
             self.close(way)
@@ -150,20 +150,20 @@ class Lookups(Report[Way]):
 
     def receive_request(self, event: MessageEvent) -> None:
         """A request, of a way that goes on or of a new one."""
-        step, topic = event.operation or "", _topic(event)
+        step, topic = event.operation or "", _find_topic(event)
         if topic is None or event.context.role is not Role.REQUEST:
             return
         key = host_of(event.client), topic
-        way = _next(self.open.get(key) or (), step, event)
+        way = _find_way(self.open.get(key) or (), step, event)
         if way is None:
             if step in _MADE:
                 return
-            way = Way(event.time, event.time, topic=topic, client=event.client)
+            way = TopicLookup(event.time, event.time, topic=topic, client=event.client)
             self.remember(key, way)
-        way.ask(step, event, self.brokers.behind(event.stream))
+        way.ask(step, event, self.brokers.find_broker(event.stream))
         self.requests[event.row] = way
 
-    def remember(self, key: _Key, way: Way) -> None:
+    def remember(self, key: _Key, way: TopicLookup) -> None:
         """Puts a new way beside the others."""
         alike = self.open.get(key) or []
         alike.append(way)
@@ -172,13 +172,13 @@ class Lookups(Report[Way]):
         if len(alike) > MOST_ALIKE:
             self.close(alike.pop(0))
 
-    def receive_answer(self, way: Way, event: MessageEvent) -> None:
+    def receive_answer(self, way: TopicLookup, event: MessageEvent) -> None:
         """An answer may be the end of a way."""
         if way.result is not None:
             return
         values, step = event.values, way.step
         way.answer(event)
-        way.error = text(values, "error") or text(values, "error_code")
+        way.error = read_text(values, "error") or read_text(values, "error_code")
         response = values.get("response")
         if step in _MADE:
             self.end(way, "refused" if way.error else _MADE[step])
@@ -189,10 +189,10 @@ class Lookups(Report[Way]):
             if way.partitions:
                 self.end(way, PARTITIONS)
         else:
-            broker = text(values, "brokerServiceUrl") or text(values, "brokerServiceUrlTls")
+            broker = read_text(values, "brokerServiceUrl") or read_text(values, "brokerServiceUrlTls")
             way.lead_to(broker, REDIRECTED if response == "Redirect" else FOUND)
 
-    def end(self, way: Way, result: str) -> None:
+    def end(self, way: TopicLookup, result: str) -> None:
         """A way is over, if it was not evicted before."""
         way.result = result
         key = host_of(way.client), way.topic
@@ -204,17 +204,17 @@ class Lookups(Report[Way]):
             self.close(way)
 
     on = (
-        on("CONNECT", connect, "proxy_to_broker_url")
-        | on(" ".join((_METADATA, *_MADE)), receive_request, "topic")
-        | on(_LOOKUP, receive_request, "topic", "authoritative")
-        | on(_COORDINATOR, receive_request, "tc_id")
-        | on("PARTITIONED_METADATA_RESPONSE", for_request(receive_answer), "partitions", "response", "error")
-        | on(
+        subscribe_to("CONNECT", connect, "proxy_to_broker_url")
+        | subscribe_to(" ".join((_METADATA, *_MADE)), receive_request, "topic")
+        | subscribe_to(_LOOKUP, receive_request, "topic", "authoritative")
+        | subscribe_to(_COORDINATOR, receive_request, "tc_id")
+        | subscribe_to("PARTITIONED_METADATA_RESPONSE", for_request(receive_answer), "partitions", "response", "error")
+        | subscribe_to(
             *("LOOKUP_RESPONSE", for_request(receive_answer), "brokerServiceUrl", "brokerServiceUrlTls"),
             *("response", "error"),
         )
-        | on(_ANSWERS, for_request(receive_answer), "error")
-        | on("GET_SCHEMA_RESPONSE", for_request(receive_answer), "error_code")
+        | subscribe_to(_ANSWERS, for_request(receive_answer), "error")
+        | subscribe_to("GET_SCHEMA_RESPONSE", for_request(receive_answer), "error_code")
     )
 
     @classmethod
@@ -229,7 +229,7 @@ class Lookups(Report[Way]):
         return ", ".join(parts)
 
 
-def _next(ways: Iterable[Way], step: str, event: MessageEvent) -> Way | None:
+def _find_way(ways: Iterable[TopicLookup], step: str, event: MessageEvent) -> TopicLookup | None:
     """The way that a request goes on: the latest on its connection, else the latest of its host."""
     fitting = _FROM.get(step, (FOUND,))
     fresh = [each for each in ways if each.standing in fitting and event.time - each.last <= STALE]
@@ -237,8 +237,8 @@ def _next(ways: Iterable[Way], step: str, event: MessageEvent) -> Way | None:
     return max(latest_first, key=lambda each: (each.standing == fitting[0], each.stream == event.stream), default=None)
 
 
-def _topic(event: MessageEvent) -> str | None:
+def _find_topic(event: MessageEvent) -> str | None:
     """The topic that a request is for."""
     if event.operation != _COORDINATOR:
-        return text(event.values, "topic")
+        return read_text(event.values, "topic")
     return f"{_COORDINATORS}{number(event.values, 'tc_id')}"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from dissectors.correlator import ConnectionEnd, Handler, MessageEvent, NumberedKey, NumberedTable
-from dissectors.pulsar.reports.fields import Brokers, text
+from dissectors.pulsar.reports.fields import ProxiedBrokers, read_text
 from dissectors.report import Report, ReportRow, Row
 from dissectors.slotted import slotted
 from dissectors.values import number
@@ -25,7 +25,7 @@ CLIENT, BROKER = "client", "broker"
 
 
 @slotted(frozen=False, eq=False)
-class Member(Row):
+class ConnectionMember(Row):
     """A producer or a consumer. seen: whether the command that makes it was; it was asked for at `first`."""
 
     stream: int = 0
@@ -70,11 +70,11 @@ class Member(Row):
         """A command that closes it, of the client or of the broker, which may say where to go on."""
         self.note(state, event)
         self.end(state, event.time, CLIENT if event.from_client else BROKER)
-        self.moved_to = self.moved_to or text(event.values, "assignedBrokerServiceUrl")
-        self.moved_to = self.moved_to or text(event.values, "assignedBrokerServiceUrlTls")
+        self.moved_to = self.moved_to or read_text(event.values, "assignedBrokerServiceUrl")
+        self.moved_to = self.moved_to or read_text(event.values, "assignedBrokerServiceUrlTls")
 
 
-_Member = TypeVar("_Member", bound=Member)
+_Member = TypeVar("_Member", bound=ConnectionMember)
 
 
 class MemberReport(Report[_Member]):
@@ -88,14 +88,14 @@ class MemberReport(Report[_Member]):
 
     def _begin(self) -> None:
         self.rows: NumberedTable[_Member] = NumberedTable(self.limit, evict=self.close)
-        self.brokers = Brokers()
+        self.brokers = ProxiedBrokers()
 
     def make(self, key: NumberedKey, event: MessageEvent) -> _Member:
         """One that was made before the capture; see Report."""
         made: Any = self.row(event.time, event.time)
         made.stream, made.number = key
         made.client, made.server, made.version = event.client, event.server, event.client_name
-        made.broker = self.brokers.behind(event.stream)
+        made.broker = self.brokers.find_broker(event.stream)
         return made  # type: ignore[no-any-return]
 
     def find_member(self, event: MessageEvent) -> _Member | None:
@@ -133,7 +133,9 @@ class MemberReport(Report[_Member]):
         """A TOPIC_MIGRATED, if it is of such a member."""
         if event.values.get("resource_type") in self.resource:
             found = self.find((event.stream, number(event.values, "resource_id")), event)
-            found.moved_to = text(event.values, "brokerServiceUrl") or text(event.values, "brokerServiceUrlTls")
+            found.moved_to = read_text(event.values, "brokerServiceUrl") or read_text(
+                event.values, "brokerServiceUrlTls"
+            )
             found.note("migrated", event)
 
     def end_connection(self, end: ConnectionEnd) -> None:
@@ -162,7 +164,7 @@ class MemberReport(Report[_Member]):
         """What tells one from others, beside its number."""
 
 
-def of_member(handle: Callable[[Any, Any, MessageEvent], None]) -> Handler:
+def for_member(handle: Callable[[Any, Any, MessageEvent], None]) -> Handler:
     """A handler that gets the member that a message is of, too; one without a number is nobody's."""
 
     def receive(report: MemberReport[Any], event: MessageEvent) -> None:
@@ -186,3 +188,38 @@ _FORMATTERS = {
     "seek": "moves",
     "redeliver": "asks again for messages of",
 }
+
+
+_BITS = 7
+
+
+class DurationStatistics:
+    """ns; longest: None without any."""
+
+    __slots__ = ("_groups", "count", "longest")
+
+    def __init__(self) -> None:
+        self._groups: dict[int, tuple[int, int]] = {}
+        self.count = 0
+        self.longest: int | None = None
+
+    def add(self, lasted: int) -> None:
+        """One more; clocks of two interfaces may differ, so one below nothing is none."""
+        lasted = max(lasted, 0)
+        shift = max(lasted.bit_length() - _BITS, 0)
+        group = lasted >> shift << shift
+        count, kept = self._groups.get(group, (0, lasted))
+        self._groups[group] = count + 1, kept
+        self.count += 1
+        self.longest = lasted if self.longest is None else max(self.longest, lasted)
+
+    @property
+    def median(self) -> int | None:
+        """The middle one, of two the smaller; see the module."""
+        below = 0
+        for group in sorted(self._groups):
+            count, kept = self._groups[group]
+            below += count
+            if 2 * below >= self.count:
+                return kept
+        return None

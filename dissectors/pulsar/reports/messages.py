@@ -24,12 +24,12 @@ SENT, DELIVERED, ACKED, REFUSED, DUPLICATE, UNRECEIPTED = (
 
 NO_PARTITION = -1
 
-Reader = tuple[Hashable, Hashable]
+SubscriptionKey = tuple[Hashable, Hashable]
 """Topic and subscription; connection and number of a consumer where these are not known."""
 
 
 @slotted(frozen=False, eq=False)
-class Message(Row):
+class TrackedMessage(Row):
     """place: of its last entry that was seen; keys: where it is kept. sender, producer: who sent it, and the name.
 
     send, sent: row and time of its SEND, the first of chunks; written: when the receipt came.
@@ -49,7 +49,7 @@ class Message(Row):
     size: int = 0
     chunks: int = 0
     keys: list[tuple[Place, str | None]] = field(default_factory=list)
-    to: dict[Reader, Delivery] = field(default_factory=dict)
+    to: dict[SubscriptionKey, MessageDelivery] = field(default_factory=dict)
 
     def send_by(
         self, sender: NumberedKey, event: MessageEvent, count: int, producer: str | None, *, is_chunk: bool
@@ -73,7 +73,7 @@ class Message(Row):
 
 
 @slotted(frozen=False, eq=False)
-class Delivery(Row):
+class MessageDelivery(Row):
     """Of a message to one subscription; or of one that was delivered to none, which has no time.
 
     stream, number: of the connection of the consumer that got it last, and its number there. place: of the entry that
@@ -81,7 +81,7 @@ class Delivery(Row):
     came again; counted: how often by the broker's count. acked: when nothing was left of it.
     """
 
-    subject: Message = field(default=None)
+    subject: TrackedMessage = field(default=None)
     topic: str | None = column(
         "text", "nothing where its producers and consumers were made before the capture", of="subject.topic"
     )
@@ -143,19 +143,19 @@ class Delivery(Row):
         return ACKED if self.acked is not None and not self.ids else DELIVERED
 
 
-class Messages:
+class MessageTracker:
     """All messages, by place and topic. evict: takes the oldest, where there are too many."""
 
-    def __init__(self, evict: Callable[[Message], object]) -> None:
-        self._known: BoundedTable[int, Message] = BoundedTable(LIMIT, evict=self._forget)
+    def __init__(self, evict: Callable[[TrackedMessage], object]) -> None:
+        self._known: BoundedTable[int, TrackedMessage] = BoundedTable(LIMIT, evict=self._forget)
         self._evict = evict
-        self._at: dict[Place, dict[str | None, Message]] = {}
+        self._at: dict[Place, dict[str | None, TrackedMessage]] = {}
 
-    def all(self) -> Iterable[Message]:
+    def list_messages(self) -> Iterable[TrackedMessage]:
         """Those that are not forgotten."""
         return self._known.values()
 
-    def find(self, place: Place, topic: str | None) -> Message | None:
+    def find(self, place: Place, topic: str | None) -> TrackedMessage | None:
         """The message at a place; where its topic is unknown, on either side, the only one that is there."""
         known = self._at.get(place, {})
         if topic in known:
@@ -164,7 +164,7 @@ class Messages:
             return next(iter(known.values())) if len(known) == 1 else None
         return known.get(None)
 
-    def add(self, message: Message, place: Place, topic: str | None) -> bool:
+    def add(self, message: TrackedMessage, place: Place, topic: str | None) -> bool:
         """A message lies there; whether that is new."""
         message.topic = message.topic or topic
         message.place = place if message.place is None else max(message.place, place)
@@ -177,7 +177,7 @@ class Messages:
         message.keys.append((place, message.topic))
         return True
 
-    def _forget(self, message: Message) -> None:
+    def _forget(self, message: TrackedMessage) -> None:
         for place, topic in message.keys:
             known = self._at.get(place, {})
             if known.get(topic) is message:

@@ -27,7 +27,7 @@ _WORD = 0xFFFF_FFFF_FFFF_FFFF
 
 
 @slotted(frozen=False, eq=False)
-class Permits:
+class ConsumerPermits:
     """The permits of one consumer. known: whether all of it is in the capture.
 
     now and least: None where nobody knows. granted: by all FLOWs. empty: since when there is none, ns since 1970, None
@@ -83,7 +83,7 @@ class Permits:
             self.empty = None
 
 
-def words_of(ack_set: object) -> int | None:
+def read_ack_set(ack_set: object) -> int | None:
     """An ack set as one number, whose bits are set for what is not acknowledged; None where there is none.
 
     Facts (MessageIdData, BatchMessageAcker). Words are int64 and the first holds the lowest bits.
@@ -97,14 +97,14 @@ def words_of(ack_set: object) -> int | None:
     return found
 
 
-def messages_in(values: Mapping[str, Any]) -> int:
+def count_messages(values: Mapping[str, Any]) -> int:
     """How many messages a MESSAGE brings: those of its batch that its ack set does not have as acknowledged."""
-    count = batch_of(values.get("metadata"))
-    left = words_of(values.get("ack_set"))
+    count = count_batch(values.get("metadata"))
+    left = read_ack_set(values.get("ack_set"))
     return count if left is None else min(left.bit_count(), count)
 
 
-def batch_of(metadata: object) -> int:
+def count_batch(metadata: object) -> int:
     """How many messages an entry has by its metadata; 1 where that does not say, or was not read."""
     count = metadata.get("num_messages_in_batch", 1) if isinstance(metadata, dict) else 1
     return count if isinstance(count, int) and count > 0 else 1

@@ -15,9 +15,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissectors.correlator import BoundedTable, MessageEvent
-from dissectors.pulsar.reports.durations import Durations
-from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, on, place_of, text
-from dissectors.pulsar.reports.members import FENCED, OPEN, REFUSED, Member, MemberReport, of_member
+from dissectors.pulsar.reports.fields import NO_NUMBER, PULSAR, read_place, read_text, subscribe_to
+from dissectors.pulsar.reports.members import (
+    FENCED,
+    OPEN,
+    REFUSED,
+    ConnectionMember,
+    DurationStatistics,
+    MemberReport,
+    for_member,
+)
 from dissectors.report import column
 from dissectors.slotted import field, slotted
 from dissectors.values import number, struct
@@ -26,7 +33,7 @@ _FENCED = "ProducerFenced"
 
 
 @slotted(frozen=False, eq=False)
-class Producer(Member):
+class ProducerRow(ConnectionMember):
     """chunked: the sequence id of the chunks that came last."""
 
     topic: str | None = column("text", "nothing where it was made before the capture")
@@ -57,31 +64,31 @@ class Producer(Member):
     server: str = column("text", "the other end of the connection: a broker, or a proxy", "")
     broker: str | None = column("text", "the broker that a proxy leads to, as CONNECT says")
     chunked: int | None = None
-    receipts: Durations = field(default_factory=Durations)
+    receipts: DurationStatistics = field(default_factory=DurationStatistics)
 
 
-class Producers(MemberReport[Producer]):
+class ProducerReport(MemberReport[ProducerRow]):
     """See the module."""
 
     name = "producers"
     about = "each producer on a connection: its topic, what it sent, how long receipts took, how it ended"
     needs = PULSAR
-    row = Producer
+    row = ProducerRow
     unnamed = ("CONNECT", "SEND", "SEND_RECEIPT")
     noun = "producer"
     resource = ("Producer", 0)
 
     def _begin(self) -> None:
         super()._begin()
-        self.sent: BoundedTable[int, tuple[Producer, int]] = BoundedTable()
+        self.sent: BoundedTable[int, tuple[ProducerRow, int]] = BoundedTable()
         """By row of a SEND that will have an answer whose it is, and when."""
 
-    def ask(self, member: Producer, event: MessageEvent) -> None:
+    def ask(self, member: ProducerRow, event: MessageEvent) -> None:
         """See MemberReport."""
         values = event.values
-        member.topic, member.producer = text(values, "topic"), text(values, "producer_name")
-        member.access = text(values, "producer_access_mode") or "Shared"
-        member.schema = text(struct(values, "schema"), "type")
+        member.topic, member.producer = read_text(values, "topic"), read_text(values, "producer_name")
+        member.access = read_text(values, "producer_access_mode") or "Shared"
+        member.schema = read_text(struct(values, "schema"), "type")
 
     def receive_answer(self, event: MessageEvent) -> None:
         """The second answer to one that waited names the same request."""
@@ -90,19 +97,19 @@ class Producers(MemberReport[Producer]):
             return
         found.hear(event)
         if event.operation == "ERROR":
-            error = text(event.values, "error")
+            error = read_text(event.values, "error")
             if makes:
                 found.refuse(event, FENCED if error == _FENCED else REFUSED, error)
             else:
                 found.note("error", event)
             return
-        found.producer = text(event.values, "producer_name") or found.producer
+        found.producer = read_text(event.values, "producer_name") or found.producer
         if event.values.get("producer_ready") is False:
             found.note("waiting", event)
         else:
             found.begin(event)
 
-    def receive_send(self, found: Producer, event: MessageEvent) -> None:
+    def receive_send(self, found: ProducerRow, event: MessageEvent) -> None:
         """A SEND."""
         values = event.values
         found.sends += 1
@@ -129,36 +136,36 @@ class Producers(MemberReport[Producer]):
         found.hear(event)
         if event.operation == "SEND_ERROR":
             found.errors += 1
-            found.error = text(event.values, "error")
+            found.error = read_text(event.values, "error")
             if found.error == _FENCED:
                 found.refuse(event, FENCED, found.error)
             else:
                 found.note("error", event)
             return
-        found.duplicates += place_of(event.values.get("message_id")) == (NO_NUMBER, NO_NUMBER)
+        found.duplicates += read_place(event.values.get("message_id")) == (NO_NUMBER, NO_NUMBER)
         if sent:
             found.receipts.add(event.time - sent[1])
 
-    def receive_close(self, found: Producer, event: MessageEvent) -> None:
+    def receive_close(self, found: ProducerRow, event: MessageEvent) -> None:
         """A CLOSE_PRODUCER, of either side."""
         found.close(event)
 
     on = (
-        on("CONNECT", MemberReport.connect, "proxy_to_broker_url")
-        | on(
+        subscribe_to("CONNECT", MemberReport.connect, "proxy_to_broker_url")
+        | subscribe_to(
             *("PRODUCER", MemberReport.ask_for, "topic", "producer_id", "producer_name", "producer_access_mode"),
             ("schema", "type"),
         )
-        | on("PRODUCER_SUCCESS", receive_answer, "producer_name", "producer_ready")
-        | on("ERROR", receive_answer, "error")
-        | on("SEND", of_member(receive_send), "producer_id", "sequence_id", "num_messages", "is_chunk")
-        | on("SEND_RECEIPT", receive_receipt, "producer_id", "message_id")
-        | on("SEND_ERROR", receive_receipt, "producer_id", "error")
-        | on(
-            *("CLOSE_PRODUCER", of_member(receive_close), "producer_id", "assignedBrokerServiceUrl"),
+        | subscribe_to("PRODUCER_SUCCESS", receive_answer, "producer_name", "producer_ready")
+        | subscribe_to("ERROR", receive_answer, "error")
+        | subscribe_to("SEND", for_member(receive_send), "producer_id", "sequence_id", "num_messages", "is_chunk")
+        | subscribe_to("SEND_RECEIPT", receive_receipt, "producer_id", "message_id")
+        | subscribe_to("SEND_ERROR", receive_receipt, "producer_id", "error")
+        | subscribe_to(
+            *("CLOSE_PRODUCER", for_member(receive_close), "producer_id", "assignedBrokerServiceUrl"),
             "assignedBrokerServiceUrlTls",
         )
-        | on(
+        | subscribe_to(
             *("TOPIC_MIGRATED", MemberReport.migrate, "resource_id", "resource_type", "brokerServiceUrl"),
             "brokerServiceUrlTls",
         )

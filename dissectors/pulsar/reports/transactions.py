@@ -16,7 +16,7 @@ from typing import Any
 
 from dissectors.correlator import BoundedTable, MessageEvent, keep_time
 from dissectors.message import Role
-from dissectors.pulsar.reports.fields import PULSAR, on, text
+from dissectors.pulsar.reports.fields import PULSAR, read_text, subscribe_to
 from dissectors.report import Report, ReportRow, Row, add_name, column
 from dissectors.slotted import slotted
 from dissectors.values import number, structs
@@ -55,7 +55,7 @@ _Id = tuple[int, int]
 
 
 @slotted(frozen=False, eq=False)
-class Transaction(Row):
+class TransactionRow(Row):
     """made_at: when it had its number; action: as the client ended it, or else the broker; ending: when that was
     asked for.
     """
@@ -75,8 +75,12 @@ class Transaction(Row):
         "duration", "from NEW_TXN to the answer to END_TXN, or to its last message", of=lambda row: row.took
     )
     timeout_ns: int | None = column("duration", "the time that the client asked for")
-    made_ns: int | None = column("duration", "how long NEW_TXN took", of=lambda row: _between(row.asked, row.made_at))
-    end_ns: int | None = column("duration", "how long END_TXN took", of=lambda row: _between(row.ending, row.ended))
+    made_ns: int | None = column(
+        "duration", "how long NEW_TXN took", of=lambda row: _subtract_times(row.asked, row.made_at)
+    )
+    end_ns: int | None = column(
+        "duration", "how long END_TXN took", of=lambda row: _subtract_times(row.ending, row.ended)
+    )
     sends: int = column("number", "SENDs in it", 0)
     sent: int = column("number", "messages in these; those of a batch count", 0)
     acks: int = column("number", "message ids that were acknowledged in it", 0)
@@ -98,7 +102,7 @@ class Transaction(Row):
 
     def fail(self, event: MessageEvent) -> bool:
         """Whether an answer reports an error; the first one is kept."""
-        error = text(event.values, "error")
+        error = read_text(event.values, "error")
         self.error = self.error or error
         return error is not None
 
@@ -129,23 +133,23 @@ class Transaction(Row):
     @property
     def took(self) -> int | None:
         """ns from its beginning to what was heard of its end."""
-        return _between(self.asked or self.made_at, self.ended or self.ending or self.last)
+        return _subtract_times(self.asked or self.made_at, self.ended or self.ending or self.last)
 
 
-class Transactions(Report[Transaction]):
+class TransactionReport(Report[TransactionRow]):
     """See the module. They are told when the capture ends: a broker may be told of the end behind the client."""
 
     name = "transactions"
     about = "each Pulsar transaction: what was sent and acknowledged in it, its outcome, and how long it took"
     needs = PULSAR
-    row = Transaction
+    row = TransactionRow
 
     def _begin(self) -> None:
-        self.nameless: BoundedTable[int, Transaction] = BoundedTable(self.limit, evict=self.close)
+        self.nameless: BoundedTable[int, TransactionRow] = BoundedTable(self.limit, evict=self.close)
         """By row of its NEW_TXN one that may never have a number."""
         self.now = 0
 
-    def close(self, row: Transaction) -> None:
+    def close(self, row: TransactionRow) -> None:
         """See Report."""
         row.settle(self.now)
         super().close(row)
@@ -156,13 +160,13 @@ class Transactions(Report[Transaction]):
             self.close(row)
         super().finish()
 
-    def make(self, key: _Id, event: MessageEvent) -> Transaction:
+    def make(self, key: _Id, event: MessageEvent) -> TransactionRow:
         """See Report."""
-        return Transaction(event.time, event.time, transaction=_name(key))
+        return TransactionRow(event.time, event.time, transaction=_format_id(key))
 
     def receive_new(self, event: MessageEvent) -> None:
         """NEW_TXN."""
-        made = Transaction(event.time, event.time, client=event.client, asked=event.time)
+        made = TransactionRow(event.time, event.time, client=event.client, asked=event.time)
         made.note("new", event)
         made.coordinator = number(event.values, "tc_id")
         made.timeout_ns = number(event.values, "txn_ttl_millis") * _MS or None
@@ -170,7 +174,7 @@ class Transactions(Report[Transaction]):
 
     def receive_request(self, event: MessageEvent) -> None:
         """Something that is done in one."""
-        id_ = transaction_of(event.values)
+        id_ = read_transaction(event.values)
         if id_ is None:
             return
         known, name = self.find(id_, event), event.operation or ""
@@ -178,7 +182,7 @@ class Transactions(Report[Transaction]):
         known.note(_WORDS.get(name, name), event)
         self.requests[event.row] = name, known
 
-    def count(self, known: Transaction, name: str, event: MessageEvent) -> None:
+    def count(self, known: TransactionRow, name: str, event: MessageEvent) -> None:
         """What a request adds."""
         values = event.values
         if name == "SEND":
@@ -192,11 +196,11 @@ class Transactions(Report[Transaction]):
                 add_name(known.topics, topic if isinstance(topic, str) else None, MOST_NAMED)
         elif name == "ADD_SUBSCRIPTION_TO_TXN":
             for each in structs(values.get("subscription")):
-                add_name(known.subscriptions, _subscription(each), MOST_NAMED)
+                add_name(known.subscriptions, _format_subscription(each), MOST_NAMED)
         else:
             by_client = name == "END_TXN"
             known.told += not by_client
-            known.end(text(values, "txn_action"), "client" if by_client else "broker", event.time)
+            known.end(read_text(values, "txn_action"), "client" if by_client else "broker", event.time)
 
     def receive_answer(self, event: MessageEvent) -> None:
         """An answer to any of them."""
@@ -214,40 +218,40 @@ class Transactions(Report[Transaction]):
             known.ended = event.time
         known.ended_there += not failed and name.startswith("END_TXN_ON")
 
-    def number(self, new: Transaction, event: MessageEvent) -> None:
+    def number(self, new: TransactionRow, event: MessageEvent) -> None:
         """The answer to NEW_TXN."""
         failed = new.fail(event)
         new.note("refuses new" if failed else "made", event)
-        id_ = transaction_of(event.values)
+        id_ = read_transaction(event.values)
         if failed or id_ is None:
             self.close(new)
             return
-        new.made_at, new.transaction = event.time, _name(id_)
+        new.made_at, new.transaction = event.time, _format_id(id_)
         older = self.rows.pop(id_)
         if older is not None:
             self.close(older)
         self.rows[id_] = new
 
     on = keep_time(
-        on("NEW_TXN", receive_new, "tc_id", "txn_ttl_millis", roles=_SENT)
-        | on("ADD_PARTITION_TO_TXN", receive_request, *_HALVES, "partitions", roles=_SENT)
-        | on(
+        subscribe_to("NEW_TXN", receive_new, "tc_id", "txn_ttl_millis", roles=_SENT)
+        | subscribe_to("ADD_PARTITION_TO_TXN", receive_request, *_HALVES, "partitions", roles=_SENT)
+        | subscribe_to(
             *("ADD_SUBSCRIPTION_TO_TXN END_TXN_ON_SUBSCRIPTION", receive_request, *_HALVES),
             *("subscription", "txn_action"),
             roles=_SENT,
         )
-        | on("END_TXN_ON_PARTITION", receive_request, *_HALVES, "topic", "txn_action", roles=_SENT)
-        | on("END_TXN", receive_request, *_HALVES, "txn_action", roles=_SENT)
-        | on("SEND", receive_request, *_HALVES, "num_messages", roles=_SENT)
-        | on("ACK", receive_request, *_HALVES, "message_id", roles=_SENT)
-        | on(_ANSWERS, receive_answer, *_HALVES, "error", roles=(Role.RESPONSE,))
-        | on("ACK_RESPONSE SEND_ERROR ERROR", receive_answer, "error", roles=(Role.RESPONSE,))
+        | subscribe_to("END_TXN_ON_PARTITION", receive_request, *_HALVES, "topic", "txn_action", roles=_SENT)
+        | subscribe_to("END_TXN", receive_request, *_HALVES, "txn_action", roles=_SENT)
+        | subscribe_to("SEND", receive_request, *_HALVES, "num_messages", roles=_SENT)
+        | subscribe_to("ACK", receive_request, *_HALVES, "message_id", roles=_SENT)
+        | subscribe_to(_ANSWERS, receive_answer, *_HALVES, "error", roles=(Role.RESPONSE,))
+        | subscribe_to("ACK_RESPONSE SEND_ERROR ERROR", receive_answer, "error", roles=(Role.RESPONSE,))
     )
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Few SENDs and ACKs are part of a transaction; see Report."""
-        return role is Role.RESPONSE or operation == "NEW_TXN" or transaction_of(values) is not None
+        return role is Role.RESPONSE or operation == "NEW_TXN" or read_transaction(values) is not None
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
@@ -260,22 +264,22 @@ class Transactions(Report[Transaction]):
         return ", ".join(parts)
 
 
-def _name(id_: _Id) -> str:
+def _format_id(id_: _Id) -> str:
     return f"({id_[0]},{id_[1]})"
 
 
-def _between(first: int | None, then: int | None) -> int | None:
+def _subtract_times(first: int | None, then: int | None) -> int | None:
     return None if first is None or then is None else then - first
 
 
-def transaction_of(values: Mapping[str, Any]) -> _Id | None:
+def read_transaction(values: Mapping[str, Any]) -> _Id | None:
     """The transaction that a message is part of; a half that is 0 may be left out."""
     if not any(half in values for half in _HALVES):
         return None
     return number(values, _HALVES[0]), number(values, _HALVES[1])
 
 
-def _subscription(value: Mapping[str, Any]) -> str | None:
+def _format_subscription(value: Mapping[str, Any]) -> str | None:
     """A subscription, with its topic."""
-    names = [text(value, name) for name in ("subscription", "topic")]
+    names = [read_text(value, name) for name in ("subscription", "topic")]
     return " of ".join(name for name in names if name) or None

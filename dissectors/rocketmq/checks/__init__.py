@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dissectors.check import Check
-from dissectors.rocketmq.checks.busy import Busy
-from dissectors.rocketmq.checks.groups import Groups
-from dissectors.rocketmq.checks.masters import Masters
-from dissectors.rocketmq.checks.pulls import Pulls
-from dissectors.rocketmq.checks.redelivery import Redelivery
-from dissectors.rocketmq.checks.routes import Routes
+from dissectors.rocketmq.checks.consumption import EmptyPulls, ReturnedMessages
+from dissectors.rocketmq.checks.groups import GroupMembers
+from dissectors.rocketmq.checks.servers import BusyBrokers, MasterChanges, MissingRoutes
 
 
 def checks() -> Sequence[type[Check]]:
     """All of them."""
-    return Routes, Masters, Groups, Busy, Pulls, Redelivery
+    return MissingRoutes, MasterChanges, GroupMembers, BusyBrokers, EmptyPulls, ReturnedMessages

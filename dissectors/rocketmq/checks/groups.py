@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
-from dissectors.rocketmq.reports.fields import ASKS, header, on
+from dissectors.rocketmq.reports.fields import ASKS, read_header, subscribe_to
 from dissectors.slotted import slotted
 from dissectors.values import struct, structs, text
 
@@ -39,7 +39,7 @@ _CONSUMERS = (
 )
 _NOTHING = "nothing"
 
-_Wishes = dict[str, str]
+_Expressions = dict[str, str]
 """Expressions by topic."""
 
 
@@ -47,7 +47,7 @@ _Wishes = dict[str, str]
 class _Member:
     """Of a group: what it subscribes to, and whether every member gets everything."""
 
-    wishes: _Wishes
+    wishes: _Expressions
     broadcasts: bool
 
 
@@ -61,7 +61,7 @@ class _Difference(NamedTuple):
 _ALIKE = _Difference(False, "")
 
 
-class Groups(RocketmqCheck):
+class GroupMembers(RocketmqCheck):
     """See the module."""
 
     def _begin(self) -> None:
@@ -75,7 +75,7 @@ class Groups(RocketmqCheck):
 
     def receive_leave(self, event: MessageEvent) -> None:
         """A client leaves."""
-        said = header(event.values)
+        said = read_header(event.values)
         client, group = text(said, "clientID") or "", text(said, "consumerGroup") or ""
         self.groups.find((event.server, group)).pop(client, None)
         self.beats.pop((event.server, client))
@@ -106,7 +106,7 @@ class Groups(RocketmqCheck):
         members = self.groups.find(group)
         if client not in members and len(members) == MOST_MEMBERS:
             members.pop(next(iter(members)))
-        members[client] = _Member(_wishes(said), said.get("messageModel") == _BROADCASTING)
+        members[client] = _Member(_read_expressions(said), said.get("messageModel") == _BROADCASTING)
         for name in members:
             beat = self.beats.get((event.server, name))
             if name != client and beat is not None and event.time - beat.time <= EXPIRED:
@@ -117,7 +117,7 @@ class Groups(RocketmqCheck):
         mine, theirs = (self.groups.find(group)[name] for name in (one, other))
         now = _Difference(mine.broadcasts != theirs.broadcasts, "")
         if not (mine.broadcasts or theirs.broadcasts):
-            now = _Difference(False, _difference(mine.wishes, theirs.wishes))
+            now = _Difference(False, _format_difference(mine.wishes, theirs.wishes))
         said = self.said.find(group)
         if now == said.get((one, other), _ALIKE) or len(said) == MOST_SAID:
             return
@@ -127,12 +127,12 @@ class Groups(RocketmqCheck):
         elif now.what:
             self.find("differs", one=one, other=other, group=group[1], what=now.what)
 
-    on = on(_LEAVE, ASKS, receive_leave, "clientID", "consumerGroup") | on(
+    on = subscribe_to(_LEAVE, ASKS, receive_leave, "clientID", "consumerGroup") | subscribe_to(
         _BEAT, ASKS, receive_beat, ("body", "clientID"), ("body", "withoutSub"), *_CONSUMERS
     )
 
 
-def _wishes(said: Mapping[str, Any]) -> _Wishes:
+def _read_expressions(said: Mapping[str, Any]) -> _Expressions:
     """What a heartbeat says of a group; topics of retries are each member's own affair."""
     found = {}
     for each in structs(said.get("subscriptionDataSet")):
@@ -143,7 +143,7 @@ def _wishes(said: Mapping[str, Any]) -> _Wishes:
     return found
 
 
-def _difference(one: _Wishes, other: _Wishes) -> str:
+def _format_difference(one: _Expressions, other: _Expressions) -> str:
     """The topics of which two members do not say the same."""
     topics = [topic for topic in sorted(one.keys() | other.keys()) if one.get(topic) != other.get(topic)]
     shown = [f"{topic}: {one.get(topic, _NOTHING)} and {other.get(topic, _NOTHING)}" for topic in topics[:MOST_SHOWN]]

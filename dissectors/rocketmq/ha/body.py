@@ -1,46 +1,138 @@
-"""A frame to values or to a tree, with what there is to say of its place in the log."""
+"""A frame, to nodes: its head, and behind it log, epochs, or a slave's address."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from dissectors.api import Body, Context
 from dissectors.errors import Malformed, Truncated
-from dissectors.field import Tree
+from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.ha.conversation import BEHIND, EXPECTED
-from dissectors.rocketmq.ha.fields import read_frame
-from dissectors.rocketmq.ha.forms import Frame, frame
-from dissectors.rocketmq.ha.header import kind_in, of_slave
+from dissectors.rocketmq.ha.frames import EPOCH, HANDSHAKE, HAFrame, find_protocol, is_from_slave, read_head
+from dissectors.rocketmq.ha.log import read_log
+from dissectors.wire import INT32, INT64, leaves, read_leaves
 from dissectors.wire.message import folded, unframed
 from dissectors.wire.reader import Reader
+from dissectors.wire.specs import Many, element
+
+_EPOCHS = Many("epochs", "array")
+_ENTRY = leaves({"epoch": INT32, "startOffset": INT64})
+_ADDRESS = FieldSpec("address", "string")
 
 
-def decode(message: bytes, context: Context) -> Body:
+def read_frame(reader: Reader, found: HAFrame, from_slave: bool) -> None:
+    """Reads a frame that begins at the reader's place, as far as it was captured. Raises a DecodeError."""
+    begin = reader.at
+    read_leaves(reader, found.form.head)
+    stop = begin + found.size
+    if found.form.operation == HANDSHAKE:
+        reader.need(found.data, reader.at, "data")
+        if from_slave and found.data:
+            reader.leaf(_ADDRESS, reader.data[reader.at : stop].decode("utf-8", "replace"), stop)
+        elif not from_slave:
+            _read_epochs(reader, found.data // EPOCH.size)
+        return
+    if not found.data:
+        return
+    there = min(stop, reader.end)
+    before, reader.end = reader.end, there
+    read_log(reader, found.offset)
+    reader.end = before
+    if there < stop:
+        raise Truncated(reader.path("data"), reader.at, stop - there, 0)
+
+
+def _read_epochs(reader: Reader, count: int) -> None:
+    reader.enter(_EPOCHS)
+    for index in range(count):
+        reader.enter(element(index, "struct"))
+        read_leaves(reader, _ENTRY)
+        reader.leave()
+    reader.leave()
+
+
+_NAMED = 3
+
+
+def format_info(body: Body) -> str:
+    """Where in the log, how much, and which messages."""
+    return ", ".join(_iterate_parts(body.values))
+
+
+def _iterate_parts(values: Mapping[str, Any]) -> Iterator[str]:
+    offset, size, messages = values.get("offset"), values.get("size"), values.get("messages")
+    if "epochs" in values:
+        yield from (
+            f"log ends at {offset:,}",
+            f"epoch {values.get('epoch')}",
+            format_count(len(values["epochs"]), "epoch"),
+        )
+        return
+    if "brokerId" in values or "address" in values:
+        yield f"broker {values['brokerId']}" if "brokerId" in values else f"slave {values['address']}"
+    if values.get("syncFromLastFile"):
+        yield "sync from last file"
+    if values.get("asyncLearner"):
+        yield "async learner"
+    if isinstance(size, int) and size:
+        yield format_count(size, "byte")
+    if isinstance(offset, int):
+        yield f"at {offset:,}" if offset >= 0 else "no log yet"
+    if isinstance(messages, list):
+        yield format_topics(Counter(each.get("topic") for each in messages if isinstance(each, dict)))
+    elif "blank" in values:
+        yield "the end of a file"
+    elif "continued" in values or "continues" in values:
+        yield "part of a message"
+
+
+def format_topics(topics: Mapping[str | bytes | None, int], at_least: bool = False) -> str:
+    """`12 messages of orders and 3 more topics`, the largest first; what is no UTF-8 has no name."""
+    named = [name for name, _ in sorted(topics.items(), key=lambda item: -item[1]) if name and isinstance(name, str)]
+    of = f" of {format_names(named)}" if named else ""
+    return f"{'at least ' if at_least else ''}{format_count(sum(topics.values()), 'message')}{of}"
+
+
+def format_names(names: Iterable[str]) -> str:
+    """The first few names, and how many more there are."""
+    known = list(names)
+    more = len(known) - _NAMED
+    return ", ".join(known[:_NAMED]) + (f" and {format_count(more, 'more topic')}" if more > 0 else "")
+
+
+def format_count(number: int, noun: str) -> str:
+    """`1 byte`, `2 bytes`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def decode_values(message: bytes, context: Context) -> Body:
     """The values of a frame."""
-    return folded(read(message, context))
+    return folded(decode_tree(message, context))
 
 
-def read(message: bytes, context: Context) -> Tree:
+def decode_tree(message: bytes, context: Context) -> Tree:
     """Head and data with their places."""
-    return unframed(message, partial(_read, context=context), _doubts(message, context))
+    return unframed(message, partial(_read_message, context=context), _find_doubts(message, context))
 
 
-def _read(reader: Reader, context: Context) -> None:
-    found = frame(reader.data, of_slave(context), kind_in(context), ended=True)
+def _read_message(reader: Reader, context: Context) -> None:
+    found = read_head(reader.data, is_from_slave(context), find_protocol(context), ended=True)
     if found == 0:
         raise Malformed("frame", 0, "begins like none")
-    if not isinstance(found, Frame):
+    if not isinstance(found, HAFrame):
         raise Truncated("frame", 0, -found, len(reader.data))
-    read_frame(reader, found, of_slave(context))
+    read_frame(reader, found, is_from_slave(context))
 
 
-def _doubts(message: bytes, context: Context) -> Iterator[Finding]:
+def _find_doubts(message: bytes, context: Context) -> Iterator[Finding]:
     extra = context.extra or {}
     if EXPECTED in extra:
-        found = frame(message, False, kind_in(context), ended=True)
-        where = f"{found.offset:,}" if isinstance(found, Frame) else "another place"
+        found = read_head(message, False, find_protocol(context), ended=True)
+        where = f"{found.offset:,}" if isinstance(found, HAFrame) else "another place"
         text = f"the log goes on at {where}; what was sent before ends at {int(extra[EXPECTED]):,}"
         yield Finding(Severity.WARNING, "replication-jump", text)
     if BEHIND in extra:

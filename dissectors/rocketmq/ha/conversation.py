@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dissectors.api import Conversation, Outcome, Role
-from dissectors.rocketmq.ha.forms import HANDSHAKE, SLAVE_OFFSET, Frame, Kind
-from dissectors.rocketmq.ha.header import HEADERS, KIND, sight
+from dissectors.rocketmq.ha.frames import HANDSHAKE, HEADERS, KIND, SLAVE_OFFSET, HAFrame, HAProtocol, find_frame
 
 EXPECTED, BEHIND = "expected", "behind"
 """Keys of Context.extra: where the log was to go on, and how many bytes the slave had not reported."""
@@ -27,36 +26,36 @@ _MOST_GREETINGS = 16
 class HAConversation(Conversation):
     """`reached`: where the master's next transfer begins; None before the first, and behind lost bytes."""
 
-    kind: Kind | None = None
+    kind: HAProtocol | None = None
     reached: int | None = None
     told: bool = False
     greetings: list[int] = field(default_factory=list)
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
         """The slave is the client."""
-        seen = sight(prefix, from_client, self.kind)
+        seen = find_frame(prefix, from_client, self.kind)
         if seen is None:
             return Outcome(HEADERS[None])
         self.kind = seen.kind
-        found, extra = seen.frame, {} if seen.kind is Kind.CLASSIC else {KIND: seen.kind.name}
+        found, extra = seen.frame, {} if seen.kind is HAProtocol.CLASSIC else {KIND: seen.kind.name}
         header = HEADERS[found.form.operation, from_client]
         if found.form.operation == HANDSHAKE:
-            return Outcome(header, self._greeted(handle, header.role), extra or None)
-        extra |= self._behind(found) if from_client else self._jump(found)
+            return Outcome(header, self._pair_greeting(handle, header.role), extra or None)
+        extra |= self._check_behind(found) if from_client else self._check_jump(found)
         return Outcome(header, None, extra or None)
 
-    def _greeted(self, handle: int, role: Role) -> int | None:
+    def _pair_greeting(self, handle: int, role: Role) -> int | None:
         if role is Role.RESPONSE:
             return self.greetings.pop(0) if self.greetings else None
         if len(self.greetings) < _MOST_GREETINGS:
             self.greetings.append(handle)
         return None
 
-    def _jump(self, found: Frame) -> dict[str, str]:
+    def _check_jump(self, found: HAFrame) -> dict[str, str]:
         before, self.reached = self.reached, found.offset + found.data if found.offset >= 0 else None
         return {EXPECTED: str(before)} if before is not None and found.offset not in (before, -1) else {}
 
-    def _behind(self, found: Frame) -> dict[str, str]:
+    def _check_behind(self, found: HAFrame) -> dict[str, str]:
         """Told once, until the slave is near again."""
         if found.form.operation != SLAVE_OFFSET or self.reached is None:
             return {}

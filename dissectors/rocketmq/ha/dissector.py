@@ -15,7 +15,7 @@ from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer,
 from dissectors.field import Tree
 
 if TYPE_CHECKING:
-    from dissectors.rocketmq.ha.forms import Frame
+    from dissectors.rocketmq.ha.frames import HAFrame
 
 _MODEST = WEAK - 5
 """Enough for who is told to look for it, too little for anybody else."""
@@ -34,30 +34,29 @@ class RocketMQHA(Dissector):
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """Never more than a little."""
         sides = (True, False) if from_client is None else (from_client,)
-        return _MODEST if any(_fits(prefix, side) for side in sides) else 0
+        return _MODEST if any(_can_be_chain(prefix, side) for side in sides) else 0
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
         """Bytes within a log look like frames, too; those that say offset 0 only where a log begins behind them."""
-        from dissectors.rocketmq.ha.forms import Frame, frame, kind_of
-        from dissectors.rocketmq.ha.framer import LOOK
+        from dissectors.rocketmq.ha.frames import LOOK, HAFrame, read_head, recognise_protocol
 
-        kind = kind_of(prefix[:LOOK], from_client, ended=True)
-        found = None if kind is None else frame(prefix, from_client, kind, ended=True)
-        if not isinstance(found, Frame):
+        kind = recognise_protocol(prefix[:LOOK], from_client, ended=True)
+        found = None if kind is None else read_head(prefix, from_client, kind, ended=True)
+        if not isinstance(found, HAFrame):
             return False
-        return found.offset > 0 or (found.data > 0 and _begins_log(prefix, found))
+        return found.offset > 0 or (found.data > 0 and _can_begin_log(prefix, found))
 
     def make_framer(self, from_client: bool, opening: bool) -> Framer:
         """By its head, once the first frame has told which protocol it is."""
-        from dissectors.rocketmq.ha.framer import Frames
+        from dissectors.rocketmq.ha.frames import HAFramer
 
-        return Frames(from_client, opening)
+        return HAFramer(from_client, opening)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """The operation."""
-        from dissectors.rocketmq.ha.header import HEADERS, sight
+        from dissectors.rocketmq.ha.frames import HEADERS, find_frame
 
-        seen = sight(prefix, from_client, None)
+        seen = find_frame(prefix, from_client, None)
         return HEADERS[None if seen is None else (seen.frame.form.operation, from_client)]
 
     def conversation(self) -> Conversation:
@@ -68,39 +67,37 @@ class RocketMQHA(Dissector):
 
     def values(self, message: bytes, context: Context) -> Body:
         """Offsets, and the stored messages."""
-        from dissectors.rocketmq.ha.body import decode  # cutting frames out needs none
+        from dissectors.rocketmq.ha.body import decode_values  # cutting frames out needs none
 
-        return decode(message, context)
+        return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """The same with their places."""
-        from dissectors.rocketmq.ha.body import read  # the same
+        from dissectors.rocketmq.ha.body import decode_tree  # the same
 
-        return read(message, context)
+        return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
         """Where in the log, and what."""
-        from dissectors.rocketmq.ha.info import info_line  # the same
+        from dissectors.rocketmq.ha.body import format_info  # the same
 
-        return info_line(body)
+        return format_info(body)
 
 
-def _begins_log(prefix: bytes, found: Frame) -> bool:
-    from dissectors.rocketmq.ha.log import first_message  # for who hunts behind a gap
+def _can_begin_log(prefix: bytes, found: HAFrame) -> bool:
+    from dissectors.rocketmq.ha.log import find_first_message  # for who hunts behind a gap
 
     begin, stop = found.form.size, min(len(prefix), found.size)
-    return found.is_transfer and first_message(prefix, begin, stop, found.offset) < stop
+    return found.is_transfer and find_first_message(prefix, begin, stop, found.offset) < stop
 
 
-def _fits(prefix: bytes, from_slave: bool) -> bool:
+def _can_be_chain(prefix: bytes, from_slave: bool) -> bool:
     """Whether frames follow one another, as far as the bytes go."""
-    from dissectors.rocketmq.ha.chain import links
-    from dissectors.rocketmq.ha.forms import kind_of
-    from dissectors.rocketmq.ha.framer import LOOK
+    from dissectors.rocketmq.ha.frames import LOOK, iterate_links, recognise_protocol
 
-    kind = kind_of(prefix[:LOOK], from_slave, ended=True)
+    kind = recognise_protocol(prefix[:LOOK], from_slave, ended=True)
     first = None
-    for first in links(prefix, from_slave, kind) if kind is not None else ():
+    for first in iterate_links(prefix, from_slave, kind) if kind is not None else ():
         if not first.follows:
             return False
     return first is not None

@@ -42,7 +42,7 @@ _MAGIC_AT = 4
 _MAGICS = re.compile(b"|".join(re.escape(magic.to_bytes(4)) for magic in MAGICS))
 
 
-class Span(NamedTuple):
+class LogSpan(NamedTuple):
     """Bytes of a piece that are read alike; `messages` of them are whole stored messages."""
 
     spec: FieldSpec | None
@@ -51,22 +51,22 @@ class Span(NamedTuple):
     messages: int = 0
 
 
-def spans(data: bytes, start: int, stop: int, base: int) -> Iterator[Span]:
+def iterate_spans(data: bytes, start: int, stop: int, base: int) -> Iterator[LogSpan]:
     """What lies in data[start:stop], of which the first byte stands at `base` in the log; spec None: messages.
 
     Covers all of it, but for what neither is a message nor the end of one.
     """
-    at = first_message(data, start, stop, base)
+    at = find_first_message(data, start, stop, base)
     if at > start:
-        yield Span(CONTINUED, start, at)
+        yield LogSpan(CONTINUED, start, at)
     begin, count = at, 0
     while stop - at >= _WORDS.size:
         size, magic = _WORDS.unpack_from(data, at)
         if magic == BLANK and size >= _WORDS.size:
             if count:
-                yield Span(None, begin, at, count)
+                yield LogSpan(None, begin, at, count)
             begin, count = min(at + size, stop), 0
-            yield Span(_BLANK, at, begin)
+            yield LogSpan(_BLANK, at, begin)
             at = begin
             continue
         if magic not in MAGICS or not MINIMUM <= size <= MAXIMUM:
@@ -75,16 +75,16 @@ def spans(data: bytes, start: int, stop: int, base: int) -> Iterator[Span]:
             break
         at, count = at + size, count + 1
     if count:
-        yield Span(None, begin, at, count)
-    if at < stop and _may_go_on(data, at, stop):
-        yield Span(CONTINUES, at, stop)
+        yield LogSpan(None, begin, at, count)
+    if at < stop and _can_continue(data, at, stop):
+        yield LogSpan(CONTINUES, at, stop)
 
 
-def first_message(data: bytes, start: int, stop: int, base: int) -> int:
+def find_first_message(data: bytes, start: int, stop: int, base: int) -> int:
     """Where the first message, or a blank one at the very beginning, stands; `stop` if there is none."""
     if stop - start >= _WORDS.size and _WORDS.unpack_from(data, start)[1] == BLANK:
         return start
-    if _may_go_on(data, start, stop) and stop - start < _PLACED + _PLACE.size:
+    if _can_continue(data, start, stop) and stop - start < _PLACED + _PLACE.size:
         return start if stop - start >= _WORDS.size else stop
     for found in _MAGICS.finditer(data, start + _MAGIC_AT, stop):
         at = found.start() - _MAGIC_AT
@@ -95,12 +95,12 @@ def first_message(data: bytes, start: int, stop: int, base: int) -> int:
     return stop
 
 
-def size_of(data: bytes) -> int:
+def read_size(data: bytes) -> int:
     """The size of the message that begins so; 0 where too little of it is there."""
     return int.from_bytes(data[:_MAGIC_AT]) if len(data) >= _MAGIC_AT else 0
 
 
-def _may_go_on(data: bytes, at: int, stop: int) -> bool:
+def _can_continue(data: bytes, at: int, stop: int) -> bool:
     """Whether a message that ends behind `stop` may begin there."""
     head = data[at : min(at + _WORDS.size, stop)]
     size = int.from_bytes(head[:_MAGIC_AT])
@@ -112,7 +112,7 @@ def _may_go_on(data: bytes, at: int, stop: int) -> bool:
 def read_log(reader: Reader, base: int) -> None:
     """Reads a piece of a log up to the reader's end; its first byte stands at `base`. Raises Malformed."""
     data, end = reader.data, reader.end
-    for span in spans(data, reader.at, end, base):
+    for span in iterate_spans(data, reader.at, end, base):
         if span.spec is None:
             reader.guard(MESSAGES.read, span.stop)
         else:

@@ -1,8 +1,8 @@
-"""An HA connection that nobody asked to have framed: one run of bytes, told in a line and shown as a tree.
+"""What bytes are that may be an HA connection's, though nobody said so.
 
-Theory. All frames of a run stand in one tree, so what one frame alone can't show is whole here: a message that a
-transfer cut is a source of its own, made of its pieces. A run may be all of a log, so of a line the first MiB of log is
-looked at, and a tree ends where it has enough frames, or bytes; what is left is one leaf.
+Theory. Reports of a slave may be anything; on the HA port they are taken for what they seem to be. What a master sends
+may be certain: a message of the log that stands where it says that it stands is no accident, nor are transfers in a
+row of which each begins where the one before it ended.
 """
 
 from __future__ import annotations
@@ -11,23 +11,76 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from dissectors.errors import TooLarge
 from dissectors.field import Tree
 from dissectors.raw import Run
-from dissectors.rocketmq.ha.chain import Link, links
-from dissectors.rocketmq.ha.fields import read_frame
-from dissectors.rocketmq.ha.forms import HANDSHAKE, HEARTBEAT, SLAVE_OFFSET, TRANSFER
-from dissectors.rocketmq.ha.info import counted, of_topics
-from dissectors.rocketmq.ha.known import Seen, seen
-from dissectors.rocketmq.ha.log import CONTINUED, CONTINUES, size_of, spans
-from dissectors.rocketmq.stored import MESSAGES, message_at
+from dissectors.rocketmq.ha.body import format_count, format_topics, read_frame
+from dissectors.rocketmq.ha.frames import (
+    HANDSHAKE,
+    HEARTBEAT,
+    LOOK,
+    SLAVE_OFFSET,
+    TRANSFER,
+    FrameLink,
+    HAProtocol,
+    iterate_links,
+    recognise_protocol,
+)
+from dissectors.rocketmq.ha.log import CONTINUED, CONTINUES, iterate_spans, read_size
+from dissectors.rocketmq.stored import MESSAGES, find_message_plan
 from dissectors.wire.budget import USUAL, Budget, allowed
 from dissectors.wire.emit import FAILURES, projection
 from dissectors.wire.message import unframed
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Many, element
+
+
+class RecognisedRun(NamedTuple):
+    """Bytes of one direction: which protocol they would be, and whether nothing else can look so."""
+
+    kind: HAProtocol
+    certain: bool
+
+
+_FRAMES = 16
+"""Frames that are looked at; so many offsets in order are no accident."""
+
+_CHAINED = 3
+
+
+def recognise_run(data: bytes, from_slave: bool) -> RecognisedRun | None:
+    """What bytes are, if frames of one protocol fill them or come one behind the other; None: they are none.
+
+    Certain is a master's whole message where it says it stands, or a few frames of which each goes on where it should.
+    """
+    kind = recognise_protocol(data[:LOOK], from_slave, ended=True)
+    if kind is None:
+        return None
+    count, stop, proof = 0, 0, 0
+    for link in iterate_links(data, from_slave, kind):
+        if count == _FRAMES:
+            break
+        if not link.follows:
+            return None
+        count, stop = count + 1, link.at + link.frame.size
+        proof += _weigh_link(data, link)
+    if not count or (stop < len(data) and count < _FRAMES):
+        return None
+    return RecognisedRun(kind, not from_slave and proof >= _CHAINED)
+
+
+def _weigh_link(data: bytes, link: FrameLink) -> int:
+    """How much a frame proves: offsets in a row a little, a message at its own place all that is needed."""
+    found, begin = link.frame, link.at + link.frame.form.size
+    if not found.is_transfer or not found.data:
+        return int(found.is_transfer and found.offset > 0 and link.at > 0)
+    end = min(begin + found.data, len(data))
+    whole = any(span.messages for span in iterate_spans(data, begin, end, found.offset) if span.spec is not CONTINUED)
+    return _CHAINED if whole else int(link.at > 0)
+
 
 PORT = 10912
 
@@ -39,72 +92,73 @@ _BYTES_A_FRAME, _SHARE = 4096, 8
 
 _NAME = "RocketMQ HA"
 _TOPIC = frozenset({("topic",)})
-_FRAMES = Many("frames", "array")
+_FRAME_LIST = Many("frames", "array")
 
 
-def line(run: Run) -> str | None:
+def describe_raw(run: Run) -> str | None:
     """What a slave reports, or how much log a master sends; None where it is not sure to be either."""
-    known = _known(run)
-    return None if known is None else f"{_NAME}: {', '.join(_told(run.data, *known))}"
+    known = _recognise_run(run)
+    return None if known is None else f"{_NAME}: {', '.join(_describe_run(run.data, *known))}"
 
 
-def tree(run: Run) -> Tree | None:
+def decode_raw(run: Run) -> Tree | None:
     """Frame by frame; None where it is not sure to be any."""
-    known = _known(run)
+    known = _recognise_run(run)
     if known is None:
         return None
     from_slave, found = known
-    return unframed(run.data, partial(_read, from_slave=from_slave, found=found))
+    return unframed(run.data, partial(_read_run, from_slave=from_slave, found=found))
 
 
-def _known(run: Run) -> tuple[bool, Seen] | None:
+def _recognise_run(run: Run) -> tuple[bool, RecognisedRun] | None:
     """Whether a slave sent it, and what it is: on the HA port if it fits, elsewhere if nothing else does."""
     if PORT in run.ports:
         from_slave = run.ports[1] == PORT
-        found = seen(run.data, from_slave)
+        found = recognise_run(run.data, from_slave)
         return None if found is None else (from_slave, found)
-    found = seen(run.data, False)
+    found = recognise_run(run.data, False)
     return (False, found) if found is not None and found.certain else None
 
 
-def _bounds() -> tuple[int, int]:
+def _find_bounds() -> tuple[int, int]:
     size = max(allowed(), USUAL)
     return size // _BYTES_A_FRAME, size // _SHARE
 
 
-def _told(data: bytes, from_slave: bool, found: Seen) -> Iterator[str]:
-    most, _ = _bounds()
-    met = list(islice(links(data, from_slave, found.kind), most + 1))
+def _describe_run(data: bytes, from_slave: bool, found: RecognisedRun) -> Iterator[str]:
+    most, _ = _find_bounds()
+    met = list(islice(iterate_links(data, from_slave, found.kind), most + 1))
     more = "more than " if len(met) > most else ""
     count = Counter(link.frame.form.operation for link in met[:most])
     offsets = [link.frame.offset for link in met if link.frame.form.operation != HANDSHAKE and link.frame.offset >= 0]
     if count[HANDSHAKE]:
         yield "a slave says who it is" if from_slave else "a master says its epochs"
     if from_slave and offsets:
-        yield f"{more}{counted(count[SLAVE_OFFSET], 'report')} of a slave, offsets {offsets[0]:,} to {offsets[-1]:,}"
+        reports = format_count(count[SLAVE_OFFSET], "report")
+        yield f"{more}{reports} of a slave, offsets {offsets[0]:,} to {offsets[-1]:,}"
     if count[TRANSFER]:
         last = met[-1].frame
-        yield f"{more}{counted(count[TRANSFER], 'block')} of log, {offsets[0]:,} to {last.offset + last.data:,}"
-        yield _messages(data, met)
+        yield f"{more}{format_count(count[TRANSFER], 'block')} of log, {offsets[0]:,} to {last.offset + last.data:,}"
+        yield _describe_messages(data, met)
     if count[HEARTBEAT]:
-        yield counted(count[HEARTBEAT], "heartbeat")
+        yield format_count(count[HEARTBEAT], "heartbeat")
 
 
-def _messages(data: bytes, met: list[Link]) -> str:
+def _describe_messages(data: bytes, met: list[FrameLink]) -> str:
     """The messages of a run's blocks together."""
     topics: Counter[str | bytes | None] = Counter()
     left = _LOOK
-    for base, log in _stretches(data, met):
-        for span in spans(log, 0, min(len(log), left), base):
+    for base, log in _iterate_stretches(data, met):
+        for span in iterate_spans(log, 0, min(len(log), left), base):
             if span.spec is None:
-                topics.update(_topics(log, span.start, span.stop))
+                topics.update(_iterate_topics(log, span.start, span.stop))
         left -= len(log)
         if left <= 0:
             break
-    return of_topics(topics, at_least=left <= 0)
+    return format_topics(topics, at_least=left <= 0)
 
 
-def _stretches(data: bytes, met: list[Link]) -> Iterator[tuple[int, bytes]]:
+def _iterate_stretches(data: bytes, met: list[FrameLink]) -> Iterator[tuple[int, bytes]]:
     """Log without a jump: where it begins, and its bytes, not much more than are looked at."""
     parts: list[bytes] = []
     base = end = size = 0
@@ -124,40 +178,40 @@ def _stretches(data: bytes, met: list[Link]) -> Iterator[tuple[int, bytes]]:
         yield base, b"".join(parts)
 
 
-def _topics(log: bytes, at: int, stop: int) -> Iterator[str | bytes | None]:
+def _iterate_topics(log: bytes, at: int, stop: int) -> Iterator[str | bytes | None]:
     budget = Budget()
     while at < stop:
         try:
-            yield projection(message_at(log, at, str), _TOPIC)(log, at, budget)[0]["topic"]
+            yield projection(find_message_plan(log, at, str), _TOPIC)(log, at, budget)[0]["topic"]
         except FAILURES:
             yield None
         at += int.from_bytes(log[at : at + INT32.size])
 
 
-def _read(reader: Reader, from_slave: bool, found: Seen) -> None:
-    most, limit = _bounds()
+def _read_run(reader: Reader, from_slave: bool, found: RecognisedRun) -> None:
+    most, limit = _find_bounds()
     cut = b""
-    reader.enter(_FRAMES)
-    for index, link in enumerate(links(reader.data, from_slave, found.kind)):
+    reader.enter(_FRAME_LIST)
+    for index, link in enumerate(iterate_links(reader.data, from_slave, found.kind)):
         stop = min(link.at + link.frame.size, reader.end)
         if index == most or stop > limit:
             raise TooLarge(reader.path(), reader.at, f"and what follows is not shown, {reader.end - reader.at} bytes")
         reader.enter(element(index, link.frame.form.operation))
         reader.guard(partial(read_frame, found=link.frame, from_slave=from_slave), stop)
         if link.frame.form.operation == TRANSFER:
-            cut = _whole(reader, cut if link.follows else b"")
+            cut = _add_cut_message(reader, cut if link.follows else b"")
         reader.leave()
     reader.leave()
 
 
-def _whole(reader: Reader, cut: bytes) -> bytes:
+def _add_cut_message(reader: Reader, cut: bytes) -> bytes:
     """Adds the message that ends in the block read last, of which `cut` came before; gives what goes on behind it."""
     nodes = {node.spec.name: node for node in reader.into}
     end, begin = nodes.get(CONTINUED.name), nodes.get(CONTINUES.name)
     if end is not None and cut:
         cut += end.value
-        if len(cut) == size_of(cut):
+        if len(cut) == read_size(cut):
             reader.below(end, "a message of several blocks", cut).guard(MESSAGES.read, len(cut))
-        elif len(cut) < size_of(cut):
+        elif len(cut) < read_size(cut):
             return cut
     return b"" if begin is None else begin.value

@@ -12,9 +12,9 @@ from functools import partial
 
 from dissectors.field import Field, Tree
 from dissectors.rocketmq.body import CHECKPOINT
-from dissectors.rocketmq.nested.contents import Contents
-from dissectors.rocketmq.nested.properties import KIND, property_text
-from dissectors.rocketmq.nested.texts import text_of
+from dissectors.rocketmq.nested.contents import NestedContents
+from dissectors.rocketmq.nested.node_texts import format_text
+from dissectors.rocketmq.nested.properties import KIND, format_property
 from dissectors.slotted import replace
 from dissectors.wire.texts import with_text
 
@@ -23,12 +23,12 @@ _BODIES = ("body", "bodyUncompressed")
 
 def open_tree(tree: Tree, kind: str | None = None) -> Tree:
     """Adds texts and contents to a tree, and returns it. kind: of its body, as in body.py."""
-    _open_nodes(tree.fields, (), (), Contents(tree), kind)
+    _open_nodes(tree.fields, (), (), NestedContents(tree), kind)
     return tree
 
 
 def _open_nodes(
-    nodes: list[Field], above: tuple[Field, ...], path: tuple[int, ...], contents: Contents, kind: str | None
+    nodes: list[Field], above: tuple[Field, ...], path: tuple[int, ...], contents: NestedContents, kind: str | None
 ) -> None:
     for index, node in enumerate(nodes):
         if node.spec.secret:
@@ -37,28 +37,28 @@ def _open_nodes(
         if node.children:
             _open_nodes(node.children, (*above, node), own, contents, kind)
         if isinstance(node.value, str) and node.bits is None:
-            contents.open_text(node, _meant(node), own)
+            contents.open_text(node, _name_by_class(node), own)
         elif isinstance(node.value, bytes) and node.spec.name in _BODIES:
             _open_body(node, above, own, contents, kind)
         if node.spec.label is None:
-            _say(node, nodes)
+            _add_text(node, nodes)
 
 
-def _say(node: Field, nodes: list[Field]) -> None:
+def _add_text(node: Field, nodes: list[Field]) -> None:
     """A text for a node among `nodes`; that of a property waits until somebody reads it, for there are many of them."""
     if node.spec.type == KIND:
-        node.spec = replace(node.spec, label=partial(property_text, node.spec.name))
-    elif (text := text_of(node, nodes)) is not None:
+        node.spec = replace(node.spec, label=partial(format_property, node.spec.name))
+    elif (text := format_text(node, nodes)) is not None:
         node.spec = with_text(node.spec, text)
 
 
-def _meant(node: Field) -> str:
+def _name_by_class(node: Field) -> str:
     """What a field's class calls it."""
     return next((part.spec.name for part in node.children if part.bits is not None), node.spec.name)
 
 
 def _open_body(
-    node: Field, above: tuple[Field, ...], path: tuple[int, ...], contents: Contents, kind: str | None
+    node: Field, above: tuple[Field, ...], path: tuple[int, ...], contents: NestedContents, kind: str | None
 ) -> None:
     if kind == CHECKPOINT:
         contents.open_checkpoint(node, path)

@@ -14,11 +14,17 @@ from functools import partial
 
 from dissectors.errors import DecodeError
 from dissectors.field import Field, Source, Tree
-from dissectors.rocketmq.nested.handles import LISTS, handle, offsets, recall
-from dissectors.rocketmq.nested.ids import recalled
-from dissectors.rocketmq.nested.properties import properties
-from dissectors.rocketmq.nested.spelling import Spelling, plain, quoted
-from dissectors.rocketmq.nested.traces import is_trace, trace
+from dissectors.rocketmq.nested.handles import (
+    LISTS,
+    SpelledText,
+    read_handle,
+    read_offsets,
+    read_recall,
+    spell_json,
+    spell_utf8,
+)
+from dissectors.rocketmq.nested.identifiers import decode_recall_handle
+from dissectors.rocketmq.nested.properties import is_trace, read_properties, read_trace
 from dissectors.wire.budget import Budget
 from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_json
@@ -44,17 +50,17 @@ _CHECKPOINT = (
 )
 """Names, and whether they are times."""
 
-Take = Callable[[Spelling], "tuple[Part, ...]"]
+PartReader = Callable[[SpelledText], "tuple[Part, ...]"]
 
-_TEXTS: Mapping[str, Take] = {
-    "properties": properties,
-    "extraInfo": handle,
-    **{name: partial(offsets, name=name) for name in LISTS},
+_TEXTS: Mapping[str, PartReader] = {
+    "properties": read_properties,
+    "extraInfo": read_handle,
+    **{name: partial(read_offsets, name=name) for name in LISTS},
 }
 """By the name that the header's class has for the field."""
 
 
-class Contents:
+class NestedContents:
     """What is taken apart of one tree."""
 
     __slots__ = ("left", "tree")
@@ -85,7 +91,7 @@ class Contents:
             text = data.decode()
         except UnicodeDecodeError:
             return
-        if is_trace(text) and (parts := trace(plain(text))):
+        if is_trace(text) and (parts := read_trace(spell_utf8(text))):
             self._take_apart(node, parts, path)
 
     def open_checkpoint(self, node: Field, path: tuple[int, ...]) -> None:
@@ -109,11 +115,11 @@ class Contents:
         self.left -= node.length
         return True
 
-    def _spelling(self, node: Field) -> Spelling | None:
+    def _spelling(self, node: Field) -> SpelledText | None:
         if node.spec.type != _JSON:
-            return plain(node.value)
+            return spell_utf8(node.value)
         data = self.tree.sources[node.source].data
-        return quoted(data[node.offset + node.head : node.offset + node.length], node.value)
+        return spell_json(data[node.offset + node.head : node.offset + node.length], node.value)
 
     def _take_apart(self, node: Field, parts: tuple[Part, ...], path: tuple[int, ...]) -> None:
         """What is before the value becomes a leaf, too; what a header class calls the text has the parts below it."""
@@ -148,8 +154,8 @@ class Contents:
             node.children[:], node.spec, node.head = before, spec, head
 
     def _open_recall(self, node: Field, path: tuple[int, ...]) -> None:
-        words = recalled(node.value) if self._takes(node) else None
-        parts = recall(plain(words)) if words is not None else ()
+        words = decode_recall_handle(node.value) if self._takes(node) else None
+        parts = read_recall(spell_utf8(words)) if words is not None else ()
         if words is None or not parts:
             return
         source = Source(len(self.tree.sources), f"{node.spec.name}, base64", words.encode(), path)

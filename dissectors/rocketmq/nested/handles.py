@@ -1,25 +1,71 @@
-"""What POP hands out: receipt handles, and the offsets of what was popped, as words in a text.
+"""A text that stands in a header or in bytes, and where each of its characters lies.
 
-Facts (ExtraInfoUtil). A receipt handle is words between spaces: the offset of its checkpoint's first message, when it
-was popped, for how long it stays invisible, the queue of the revive log, the kind of topic (0 itself, 1 the group's
-retry topic, 2 that of the second form), broker, queue, and since 5.0 the message's offset. The revive queue 999 stands
-for orderly consumption (KeyBuilder.POP_ORDER_REVIVE_QUEUE). An answer to POP has lists between semicolons, of three
-words: kind of topic, queue, and an offset, offsets between commas, or how often it was consumed; there the queue may
-be `qo`, queue, `%` and an offset. A recall handle's words are those of ids.py.
+Theory. What is in a text is found in its characters; a node needs bytes. In the binary header and in bodies the text is
+UTF-8; in a JSON header a character may be an escape (Java writes the separators of properties as six bytes each). So a
+text is spelt once, and whatever takes it apart speaks of characters alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
-from dissectors.rocketmq.nested.ids import unique_text
-from dissectors.rocketmq.nested.spelling import Spelling
-from dissectors.rocketmq.nested.topics import topic_text
+from dissectors.field import FieldSpec, Label
+from dissectors.rocketmq.nested.identifiers import format_topic, format_unique_id
 from dissectors.wire.amounts import duration_text
 from dissectors.wire.parts import Part, struct
 from dissectors.wire.times import milliseconds, timestamp
+
+_SPELT = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[\0-\x7f]"
+    rb"|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\0-\x7f]"
+)
+"""One character in JSON."""
+
+
+class SpelledText:
+    """`text`, and the bytes that it takes: from `places[i]` on stands character i."""
+
+    __slots__ = ("places", "text")
+
+    def __init__(self, text: str, places: Callable[[int], int]) -> None:
+        """places: the offset of a character in the bytes; that of the end is behind all that belongs to the text."""
+        self.text = text
+        self.places = places
+
+    def make_part(self, name: str, start: int, stop: int, kind: str, value: object, head: int = 0) -> Part:
+        """A part of the characters from `start` to `stop`, the first `head` of them before its value."""
+        first, content = self.places(start), self.places(start + head)
+        return Part(FieldSpec(name, kind), value, first, self.places(stop), content - first)
+
+    def make_labelled_part(
+        self, name: str, start: int, stop: int, kind: str, value: object, label: Label, head: int = 0
+    ) -> Part:
+        """The same, with what people read beside it."""
+        first, content = self.places(start), self.places(start + head)
+        return Part(FieldSpec(name, kind, label), value, first, self.places(stop), content - first)
+
+
+def spell_utf8(text: str) -> SpelledText:
+    """A text in UTF-8."""
+    if text.isascii():
+        return SpelledText(text, int)
+    sizes = [0, *accumulate(len(character.encode()) for character in text)]
+    return SpelledText(text, sizes.__getitem__)
+
+
+def spell_json(raw: bytes, text: str) -> SpelledText | None:
+    """A text in JSON: its token with both quotes, and what belongs to it behind. None where that can't be told."""
+    end = raw.rfind(raw[:1])
+    sizes = [found.end() - found.start() for found in _SPELT.finditer(raw, 1, max(end, 1))]
+    if len(sizes) != len(text) or sum(sizes) != end - 1:
+        return None
+    places = [*accumulate(sizes, initial=1)]
+    places[0], places[-1] = 0, len(raw)
+    return SpelledText(text, places.__getitem__)
+
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _ORDERLY = 999
@@ -29,30 +75,30 @@ _MOST = 1000
 _LONGEST = 16 * 1024
 """Characters of what is taken for words."""
 
-Label = Callable[[Any], "str | None"]
+WordLabel = Callable[[Any], "str | None"]
 
 
 class _Word(NamedTuple):
     name: str
     kind: str
-    label: Label | None = None
+    label: WordLabel | None = None
 
 
-def _kind_of_topic(value: Any) -> str | None:
+def _format_topic_kind(value: Any) -> str | None:
     return {0: "the topic itself", 1: "retry topic", 2: "retry topic, second form"}.get(value)
 
 
-def _revive(value: Any) -> str | None:
+def _format_revive(value: Any) -> str | None:
     return "consumed in order" if value == _ORDERLY else None
 
 
-_TOPIC_KIND = _Word("topicType", "int", _kind_of_topic)
+_TOPIC_KIND = _Word("topicType", "int", _format_topic_kind)
 _QUEUE = _Word("queueId", "int")
 _HANDLE = (
     _Word("ckQueueOffset", "long"),
     _Word("popTime", "long", timestamp),
     _Word("invisibleTime", "long", milliseconds),
-    _Word("reviveQid", "int", _revive),
+    _Word("reviveQid", "int", _format_revive),
     _TOPIC_KIND,
     _Word("brokerName", "string"),
     _QUEUE,
@@ -60,10 +106,10 @@ _HANDLE = (
 )
 _RECALL = (
     _Word("version", "string"),
-    _Word("topic", "string", topic_text),
+    _Word("topic", "string", format_topic),
     _Word("brokerName", "string"),
     _Word("timestamp", "long", timestamp),
-    _Word("messageId", "string", unique_text),
+    _Word("messageId", "string", format_unique_id),
 )
 _LISTS: Mapping[str, Sequence[_Word]] = {
     "startOffsetInfo": (_TOPIC_KIND, _QUEUE, _Word("startOffset", "long")),
@@ -75,42 +121,42 @@ _LISTS: Mapping[str, Sequence[_Word]] = {
 LISTS = frozenset(_LISTS)
 
 
-def handle(spelling: Spelling) -> tuple[Part, ...]:
+def read_handle(spelling: SpelledText) -> tuple[Part, ...]:
     """The parts of a receipt handle; none of what is no such thing."""
-    return _words(spelling, 0, len(spelling.text), _HANDLE, len(_HANDLE) - 1)
+    return _read_words(spelling, 0, len(spelling.text), _HANDLE, len(_HANDLE) - 1)
 
 
-def recall(spelling: Spelling) -> tuple[Part, ...]:
+def read_recall(spelling: SpelledText) -> tuple[Part, ...]:
     """The parts of what a recall handle is the base64 of."""
-    return _words(spelling, 0, len(spelling.text), _RECALL, len(_RECALL))
+    return _read_words(spelling, 0, len(spelling.text), _RECALL, len(_RECALL))
 
 
-def offsets(spelling: Spelling, name: str) -> tuple[Part, ...]:
+def read_offsets(spelling: SpelledText, name: str) -> tuple[Part, ...]:
     """The entries of one of the lists in an answer to POP; none if one of them is not as it should be."""
     found = []
-    for index, (start, stop) in enumerate(_pieces(spelling.text, ";", 0, len(spelling.text))):
-        parts = _words(spelling, start, stop, _LISTS[name], 3)
+    for index, (start, stop) in enumerate(_iterate_pieces(spelling.text, ";", 0, len(spelling.text))):
+        parts = _read_words(spelling, start, stop, _LISTS[name], 3)
         if not parts or index == _MOST:
             return ()
         found.append(struct(f"[{index}]", parts))
     return tuple(found)
 
 
-def handle_text(text: str) -> str | None:
+def format_handle(text: str) -> str | None:
     """A receipt handle in one line."""
     words = text.split(" ")
-    if len(words) not in (len(_HANDLE) - 1, len(_HANDLE)) or not all(map(_fits, _HANDLE, words)):
+    if len(words) not in (len(_HANDLE) - 1, len(_HANDLE)) or not all(map(_is_word, _HANDLE, words)):
         return None
     said = [f"popped {timestamp(int(words[1]))}", f"invisible for {duration_text(int(words[2]))}"]
     said.append(f"{words[5]}, queue {words[6]}" + (f", offset {words[7]}" if len(words) == len(_HANDLE) else ""))
     return ", ".join(said)
 
 
-def _fits(word: _Word, text: str) -> bool:
+def _is_word(word: _Word, text: str) -> bool:
     return word.kind == "string" or _INTEGER.fullmatch(text) is not None
 
 
-def _pieces(text: str, separator: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _iterate_pieces(text: str, separator: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Where the pieces between separators begin and end; the separator belongs to the piece before it."""
     at = start
     while at < stop:
@@ -120,19 +166,23 @@ def _pieces(text: str, separator: str, start: int, stop: int) -> Iterator[tuple[
         at = end
 
 
-def _words(spelling: Spelling, start: int, stop: int, words: Sequence[_Word], least: int) -> tuple[Part, ...]:
+def _read_words(spelling: SpelledText, start: int, stop: int, words: Sequence[_Word], least: int) -> tuple[Part, ...]:
     """Parts for the words of a text, of which there are at least `least`; a separator belongs to what is before it."""
     if stop - start > _LONGEST:
         return ()
-    places = list(_pieces(spelling.text, " ", start, stop))
+    places = list(_iterate_pieces(spelling.text, " ", start, stop))
     if not least <= len(places) <= len(words):
         return ()
     found = []
     for word, (at, end) in zip(words, places, strict=False):
         text = spelling.text[at:end].rstrip(" ;")
-        if not _fits(word, text):
+        if not _is_word(word, text):
             return ()
         value: Any = text if word.kind == "string" else int(text)
-        part = spelling.part(word.name, at, end, word.kind, value)
-        found.append(part if word.label is None else spelling.said(word.name, at, end, word.kind, value, word.label))
+        part = spelling.make_part(word.name, at, end, word.kind, value)
+        found.append(
+            part
+            if word.label is None
+            else spelling.make_labelled_part(word.name, at, end, word.kind, value, word.label)
+        )
     return tuple(found)

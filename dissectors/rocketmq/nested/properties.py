@@ -1,20 +1,50 @@
-"""Properties of messages: those in a header's text as parts, and what each of them says.
-
-Facts. They are one text in SEND's header and in stored messages (MessageDecoder.messageProperties2String): a name, a
-byte 1, a value, a byte 2, again and again; Java ends with a separator, others do not. Names that RocketMQ itself knows
-are those of MessageConst: what they are, and in which form their values are, is a table.
-"""
+"""Texts that stand for something else, said for people by their form: milliseconds, ids, topics, handles."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from dissectors.rocketmq.nested.spelling import Spelling
-from dissectors.rocketmq.nested.words import in_form
+from dissectors.rocketmq.nested.handles import SpelledText, format_handle
+from dissectors.rocketmq.nested.identifiers import format_default_delay, format_id, format_topic, format_unique_id
 from dissectors.rocketmq.stored import NAME_VALUE, PROPERTY
 from dissectors.rocketmq.tables import table
-from dissectors.wire.parts import Part
+from dissectors.wire.amounts import duration_text
+from dissectors.wire.parts import Part, struct
+from dissectors.wire.times import timestamp
+
+_DIGITS = 18
+"""What has more is none of these numbers."""
+
+
+def format_in_form(form: str, text: str) -> str | None:
+    """A text that the tables say to be in a form; None where it is not, or the form is none of these."""
+    say = _FORMS.get(form)
+    return None if say is None else say(text)
+
+
+def _make_number_formatter(say: Callable[[int], str | None]) -> Callable[[str], str | None]:
+    return lambda text: say(int(text)) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
+
+
+def _name_message_type(number: int) -> str | None:
+    types: list[str] = table("meanings")["messageTypes"]
+    return types[number] if number < len(types) else None
+
+
+_FORMS: Mapping[str, Callable[[str], str | None]] = {
+    "delay": _make_number_formatter(format_default_delay),
+    "handle": format_handle,
+    "id": format_id,
+    "milliseconds": _make_number_formatter(duration_text),
+    "seconds": _make_number_formatter(lambda number: duration_text(number * 1000)),
+    "time": _make_number_formatter(timestamp),
+    "topic": format_topic,
+    "type": _make_number_formatter(_name_message_type),
+    "unique": format_unique_id,
+}
+"""By the table's `as`."""
+
 
 KIND = "property"
 """The type of a property's node."""
@@ -23,7 +53,7 @@ _MOST = 1000
 """Properties that are shown one by one; a message has a dozen."""
 
 
-def properties(spelling: Spelling) -> tuple[Part, ...]:
+def read_properties(spelling: SpelledText) -> tuple[Part, ...]:
     """Parts for the properties in a text; none where they are too many, or none at all."""
     text, found, at = spelling.text, [], 0
     if NAME_VALUE not in text:
@@ -32,17 +62,67 @@ def properties(spelling: Spelling) -> tuple[Part, ...]:
         end = text.find(PROPERTY, at)
         stop = len(text) if end < 0 else end + 1
         name, mark, value = text[at : stop if end < 0 else end].partition(NAME_VALUE)
-        found.append(spelling.said(name, at, stop, KIND, value, partial(property_text, name), len(name) + len(mark)))
+        found.append(
+            spelling.make_labelled_part(
+                name, at, stop, KIND, value, partial(format_property, name), len(name) + len(mark)
+            )
+        )
         if len(found) > _MOST:
             return ()
         at = stop
     return tuple(found)
 
 
-def property_text(name: str, value: object) -> str | None:
+def format_property(name: str, value: object) -> str | None:
     """What a property is, and its value in a form for people."""
     row: Mapping[str, str] | None = table("meanings")["properties"].get(name)
     if row is None or not isinstance(value, str):
         return None
-    form = in_form(row.get("as", ""), value)
+    form = format_in_form(row.get("as", ""), value)
     return row["says"] if form is None else f"{row['says']}: {form}"
+
+
+_COLUMN, _LINE = "\x01", "\x02"
+_KIND = "string"
+_MOST_LINES = 1000
+"""Lines of one message that are taken apart; a client puts a hundred into one."""
+
+
+def is_trace(text: str) -> bool:
+    """Whether a text begins as a trace does."""
+    return text.partition(_COLUMN)[0] in table("meanings")["traces"] and _COLUMN in text
+
+
+def read_trace(spelling: SpelledText) -> tuple[Part, ...]:
+    """A part for each line; none where one of them is not as it should be."""
+    found: list[Part] = []
+    text, at = spelling.text, 0
+    while at < len(text):
+        end = text.find(_LINE, at)
+        stop, behind = (len(text), len(text)) if end < 0 else (end, end + 1)
+        parts = _read_columns(spelling, at, stop, behind)
+        if not parts or len(found) == _MOST_LINES:
+            return ()
+        found.append(struct(f"[{len(found)}]", parts))
+        at = behind
+    return tuple(found)
+
+
+def _read_columns(spelling: SpelledText, start: int, stop: int, behind: int) -> tuple[Part, ...]:
+    """The columns from `start` to `stop`; the last one has all that is before `behind`."""
+    kind, *values = spelling.text[start:stop].split(_COLUMN)
+    names = _find_columns(kind, len(values))
+    if names is None:
+        return ()
+    found, at = [], start
+    for (name, form), value in zip([("traceType", ""), *names], [kind, *values], strict=False):
+        end = behind if at + len(value) == stop else at + len(value) + 1
+        found.append(spelling.make_labelled_part(name, at, end, _KIND, value, partial(format_in_form, form)))
+        at = end
+    return tuple(found)
+
+
+def _find_columns(kind: str, count: int) -> Sequence[tuple[str, str]] | None:
+    """The columns of a line of so many: those of the shortest form that has as many."""
+    forms: Sequence[Sequence[tuple[str, str]]] = table("meanings")["traces"].get(kind, ())
+    return next((form for form in forms if len(form) >= count), None)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dissectors.report import ReportType
-from dissectors.rocketmq.reports.deliveries import Deliveries
-from dissectors.rocketmq.reports.groups import Groups
-from dissectors.rocketmq.reports.pops import Pops
-from dissectors.rocketmq.reports.queues import Queues
-from dissectors.rocketmq.reports.roles import Roles
-from dissectors.rocketmq.reports.routes import Routes
-from dissectors.rocketmq.reports.transactions import Transactions
+from dissectors.rocketmq.reports.deliveries import DeliveryReport
+from dissectors.rocketmq.reports.groups import GroupReport
+from dissectors.rocketmq.reports.pops import PopReport
+from dissectors.rocketmq.reports.queues import QueueReport
+from dissectors.rocketmq.reports.roles import RoleReport
+from dissectors.rocketmq.reports.routes import RouteReport
+from dissectors.rocketmq.reports.transactions import TransactionReport
 
 
 def reports() -> Sequence[ReportType]:
     """All of them."""
     return (
-        Deliveries,
-        Transactions,
-        Pops,
-        Roles,
-        Routes,
-        Groups,
-        Queues,
+        DeliveryReport,
+        TransactionReport,
+        PopReport,
+        RoleReport,
+        RouteReport,
+        GroupReport,
+        QueueReport,
     )

@@ -21,33 +21,40 @@ from typing import Any, NamedTuple
 from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request
 from dissectors.outstanding import Outstanding
 from dissectors.report import REPORTED, Report, ReportRow
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, header, on
-from dissectors.rocketmq.reports.handles import Receipt, receipt, receipts
-from dissectors.rocketmq.reports.ids import MOST_IDS, RETRY, place_of, places_of, real_topic
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, read_header, subscribe_to
+from dissectors.rocketmq.reports.ids import (
+    MOST_IDS,
+    RETRY,
+    AckReceipt,
+    parse_offset_id,
+    parse_offset_ids,
+    read_batch_receipts,
+    read_receipt,
+    resolve_real_topic,
+)
 from dissectors.rocketmq.reports.messages import (
+    BATCH_SEND,
+    COMMITTED,
     HALF,
+    IS_STORED,
     MOST_READERS,
     RECALLED,
     REFUSED,
+    ROLLBACK,
     ROLLED_BACK,
+    SINGLE_SENDS,
     STORED,
     UNANSWERED,
-    Delivery,
-    Message,
-    Messages,
-    Reader,
-)
-from dissectors.rocketmq.reports.received import Found, messages_in
-from dissectors.rocketmq.reports.sending import (
-    BATCH_SEND,
-    COMMITTED,
-    IS_STORED,
-    SINGLE_SENDS,
-    Sent,
-    due,
+    GroupReader,
+    MessageDelivery,
+    MessageTracker,
+    ReceivedMessage,
+    SendRequest,
+    TrackedMessage,
+    estimate_due,
+    iterate_messages,
     read_send,
 )
-from dissectors.rocketmq.reports.sending import ROLLED_BACK as ROLLS_BACK
 from dissectors.values import host_of, number, struct, structs, text
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
@@ -65,64 +72,64 @@ _COMMITS = 1
 _SENT = ("producerGroup", "topic", "sysFlag", "properties")
 """What is read of the header of a SEND."""
 
-_ENDS = {COMMITTED: "committed", ROLLS_BACK: "rolled back"}
+_ENDS = {COMMITTED: "committed", ROLLBACK: "rolled back"}
 
-_Queue = tuple[Reader, str | None, int, str]
+_Queue = tuple[GroupReader, str | None, int, str]
 """Of whom, which topic's, which one, and on which broker: by name, or by address where no header has it."""
 
 
-class _Sending(NamedTuple):
+class _PendingSend(NamedTuple):
     """A SEND until its answer comes."""
 
-    messages: list[Message]
+    messages: list[TrackedMessage]
 
 
-class _Reading(NamedTuple):
+class _PendingRead(NamedTuple):
     """A PULL or POP until its answer comes."""
 
-    reader: Reader
+    reader: GroupReader
     broker: str
     client: str
     how: str
 
 
-class _Acking(NamedTuple):
+class _PendingAck(NamedTuple):
     """An acknowledgement until its answer comes. event: without values, which may be many."""
 
     event: MessageEvent
     places: list[tuple[_Queue, int]]
 
 
-class _Return(NamedTuple):
+class _PendingReturn(NamedTuple):
     """What is sent back, until its answer comes."""
 
-    found: Delivery
+    found: MessageDelivery
 
 
-def _weigh(kept: _Sending | _Reading | _Acking | _Return) -> int:
-    if isinstance(kept, _Sending):
+def _weigh_request(kept: _PendingSend | _PendingRead | _PendingAck | _PendingReturn) -> int:
+    if isinstance(kept, _PendingSend):
         return len(kept.messages)
-    return len(kept.places) if isinstance(kept, _Acking) else 1
+    return len(kept.places) if isinstance(kept, _PendingAck) else 1
 
 
-class Deliveries(Report[Delivery]):
+class DeliveryReport(Report[MessageDelivery]):
     """See the module. Nothing is over before the end, for another group may come; the oldest goes first."""
 
     name = "deliveries"
     about = "each message and group: when it was sent, stored, pulled or popped, and acknowledged"
     needs = ROCKETMQ
-    row = Delivery
+    row = MessageDelivery
     unnamed = ("HEART_BEAT",)
 
     def _begin(self) -> None:
-        self.requests = WeighedTable(_weigh, MOST_PENDING)
-        self.messages = Messages(self.close_message)
+        self.requests = WeighedTable(_weigh_request, MOST_PENDING)
+        self.messages = MessageTracker(self.close_message)
         self.broadcasting: BoundedTable[str, bool] = BoundedTable()
-        self.outstanding: Outstanding[Delivery] = Outstanding()
+        self.outstanding: Outstanding[MessageDelivery] = Outstanding()
 
-    def close_message(self, message: Message) -> None:
+    def close_message(self, message: TrackedMessage) -> None:
         """A row for each group, or one where it was delivered to none."""
-        for found in list(message.to.values()) or [Delivery(message.first, message.last, subject=message)]:
+        for found in list(message.to.values()) or [MessageDelivery(message.first, message.last, subject=message)]:
             rows, found.rows = found.rows, [*message.rows, *found.rows]
             found.first, found.last = message.first, message.last
             self.close(found)
@@ -130,23 +137,23 @@ class Deliveries(Report[Delivery]):
 
     def finish(self) -> None:
         """See Report."""
-        for message in self.messages.all():
+        for message in self.messages.list_messages():
             self.close_message(message)
 
     def receive_send(self, event: MessageEvent) -> None:
         """A SEND."""
         what = read_send(event)
         if what.retry_group is None:
-            self.await_answer(event, _Sending([self.attempt(event, what, said) for said in what.each]))
+            self.await_answer(event, _PendingSend([self.attempt(event, what, said) for said in what.each]))
         else:
             self.send_back(event, what)
 
-    def attempt(self, event: MessageEvent, what: Sent, said: Mapping[str, Any]) -> Message:
+    def attempt(self, event: MessageEvent, what: SendRequest, said: Mapping[str, Any]) -> TrackedMessage:
         """One message of a SEND, which may have been sent before."""
         key = text(said, "UNIQ_KEY")
         message = self.messages.find(key)
         if message is None or (message.send is not None and message.status == _OK):
-            message = Message(event.time, event.time, topic=what.topic, key=key)
+            message = TrackedMessage(event.time, event.time, topic=what.topic, key=key)
         if message.send is None:
             message.stream, message.client, message.language, message.group = (
                 event.stream, event.client, event.client_name, what.group,
@@ -154,7 +161,7 @@ class Deliveries(Report[Delivery]):
             message.send, message.sent, message.size, message.state = event.row, event.time, event.size, UNANSWERED
             message.batch, message.half = what.batch, what.is_half
             message.keys, message.tags = text(said, "KEYS"), text(said, "TAGS")
-            message.due = due(said, event.time)
+            message.due = estimate_due(said, event.time)
         if message.attempts == 0 or not self.is_passed_on(message, event):
             message.attempts += 1
             message.state = UNANSWERED
@@ -162,7 +169,7 @@ class Deliveries(Report[Delivery]):
         self.messages.add(message, key)
         return message
 
-    def is_passed_on(self, message: Message, event: MessageEvent) -> bool:
+    def is_passed_on(self, message: TrackedMessage, event: MessageEvent) -> bool:
         """Whether a proxy sends on what it was sent and has not answered."""
         if message.stream is None or message.stream == event.stream or message.state != UNANSWERED:
             return False
@@ -173,11 +180,11 @@ class Deliveries(Report[Delivery]):
         (_, proxy), (client, server) = self.ends(outer), self.ends(inner)
         return host_of(proxy) == host_of(client) and proxy != server
 
-    def receive_sent(self, sending: _Sending, event: MessageEvent) -> None:
+    def receive_sent(self, sending: _PendingSend, event: MessageEvent) -> None:
         """The answer to a SEND."""
-        messages, said = sending.messages, header(event.values)
+        messages, said = sending.messages, read_header(event.values)
         code, status = event.error or (0, _OK)
-        places, offset = places_of(text(said, "msgId")), number(said, "queueOffset", -1)
+        places, offset = parse_offset_ids(text(said, "msgId")), number(said, "queueOffset", -1)
         for at, message in enumerate(messages):
             if message.answered is None or message.status != _OK or event.stream == message.stream:
                 message.answered, message.status = event.time, status
@@ -198,7 +205,7 @@ class Deliveries(Report[Delivery]):
 
     def end_transaction(self, event: MessageEvent) -> None:
         """END_TRANSACTION."""
-        said = header(event.values)
+        said = read_header(event.values)
         message = self.messages.find(text(said, "transactionId"), text(said, "msgId"))
         word = _ENDS.get(number(said, "commitOrRollback"))
         if message is not None and word is not None:
@@ -207,7 +214,7 @@ class Deliveries(Report[Delivery]):
 
     def recall(self, event: MessageEvent) -> None:
         """The answer to RECALL_MESSAGE."""
-        message = self.messages.find(text(header(event.values), "msgId"))
+        message = self.messages.find(text(read_header(event.values), "msgId"))
         if message is not None and event.error is None:
             message.note("recalled", event)
             message.state = RECALLED
@@ -219,35 +226,35 @@ class Deliveries(Report[Delivery]):
             if group is not None:
                 self.broadcasting[group] = model == "BROADCASTING"
 
-    def find_reader(self, group: str | None, event: MessageEvent) -> Reader:
+    def find_reader(self, group: str | None, event: MessageEvent) -> GroupReader:
         """Who reads."""
         return group, event.client if self.broadcasting.get(group) else None
 
     def receive_read(self, event: MessageEvent) -> None:
         """A PULL or POP."""
-        said, pops = header(event.values), (event.operation or "") in POPS.split()
-        reader, broker = self.find_reader(text(said, "consumerGroup"), event), _brokers(said, event)[0]
+        said, pops = read_header(event.values), (event.operation or "") in POPS.split()
+        reader, broker = self.find_reader(text(said, "consumerGroup"), event), _list_broker_names(said, event)[0]
         if not pops and number(said, "sysFlag") & _COMMITS:
             self.commit(event)
-        self.await_answer(event, _Reading(reader, broker, event.client, "pop" if pops else "pull"))
+        self.await_answer(event, _PendingRead(reader, broker, event.client, "pop" if pops else "pull"))
 
     def commit(self, event: MessageEvent) -> None:
         """An offset is committed."""
-        said = header(event.values)
+        said = read_header(event.values)
         reader, topic = self.find_reader(text(said, "consumerGroup"), event), text(said, "topic")
-        for broker in _brokers(said, event):
+        for broker in _list_broker_names(said, event):
             queue = reader, topic, number(said, "queueId"), broker
             done = self.outstanding.acknowledge_before(queue, number(said, "commitOffset"))
             for left, (found, *_) in enumerate(reversed(done)):
                 if found.at[:-1] == queue and not found.is_back and found.open:
-                    _acknowledge(event, found, is_named=left < MOST_NAMED)
+                    _mark_acknowledged(event, found, is_named=left < MOST_NAMED)
 
-    def receive_messages(self, reading: _Reading, event: MessageEvent) -> None:
+    def receive_messages(self, reading: _PendingRead, event: MessageEvent) -> None:
         """The answer to a PULL or POP."""
-        for each in messages_in(event, reading.reader[0]):
+        for each in iterate_messages(event, reading.reader[0]):
             self.deliver(event, reading, each)
 
-    def deliver(self, event: MessageEvent, reading: _Reading, each: Found) -> None:
+    def deliver(self, event: MessageEvent, reading: _PendingRead, each: ReceivedMessage) -> None:
         """A message comes to a group."""
         message = self.find_message(event, reading, each)
         reader, queue = reading.reader, (reading.reader, each.topic, each.queue, reading.broker)
@@ -255,7 +262,7 @@ class Deliveries(Report[Delivery]):
         if found is None:
             if len(message.to) >= MOST_READERS:
                 return
-            found = message.to[reader] = Delivery(
+            found = message.to[reader] = MessageDelivery(
                 *(event.time, event.time), subject=message, group=reader[0], how=reading.how, delivery=event.row,
                 time=event.time,
             )  # fmt: skip
@@ -271,16 +278,16 @@ class Deliveries(Report[Delivery]):
         found.is_back, found.open = False, True
         self.outstanding.deliver(queue, each.offset, found)
 
-    def find_message(self, event: MessageEvent, reading: _Reading, each: Found) -> Message:
+    def find_message(self, event: MessageEvent, reading: _PendingRead, each: ReceivedMessage) -> TrackedMessage:
         """What is sent under that name, or lies there; else one that was sent before the capture."""
         said, key = each.said, text(each.said, "UNIQ_KEY")
-        message = self.messages.find(each.place, key, place_of(text(said, "ORIGIN_MESSAGE_ID") or ""))
+        message = self.messages.find(each.place, key, parse_offset_id(text(said, "ORIGIN_MESSAGE_ID") or ""))
         if message is None:
-            topic = real_topic(each.topic, reading.reader[0], said)
-            message = Message(event.time, event.time, topic=topic, key=key)
+            topic = resolve_real_topic(each.topic, reading.reader[0], said)
+            message = TrackedMessage(event.time, event.time, topic=topic, key=key)
             message.keys, message.tags = text(said, "KEYS"), text(said, "TAGS")
         if message.due is None:
-            message.due = due(said, None)
+            message.due = estimate_due(said, None)
         if not (each.topic or "").startswith(RETRY):
             message.place, message.queue, message.offset = each.place, each.queue, each.offset
         elif message.place is None:
@@ -292,57 +299,59 @@ class Deliveries(Report[Delivery]):
 
     def receive_ack(self, event: MessageEvent) -> None:
         """ACK_MESSAGE."""
-        said = header(event.values)
-        self.acknowledge([receipt(said)], _brokers(said, event), event)
+        said = read_header(event.values)
+        self.acknowledge([read_receipt(said)], _list_broker_names(said, event), event)
 
     def receive_batch_ack(self, event: MessageEvent) -> None:
         """BATCH_ACK_MESSAGE."""
         body = struct(event.values, "body")
-        self.acknowledge(islice(receipts(body), MOST_IDS), _brokers(body, event, "brokerName"), event)
+        self.acknowledge(
+            islice(read_batch_receipts(body), MOST_IDS), _list_broker_names(body, event, "brokerName"), event
+        )
 
-    def acknowledge(self, names: Iterable[Receipt], brokers: Iterable[str], event: MessageEvent) -> None:
+    def acknowledge(self, names: Iterable[AckReceipt], brokers: Iterable[str], event: MessageEvent) -> None:
         """Messages are acknowledged, if the answer says so, or none is awaited."""
         places = [
             ((self.find_reader(each.group, event), each.topic, each.queue, broker), each.offset)
             for each in names
             for broker in brokers
         ]
-        acking = _Acking(event._replace(values={}), places)
+        acking = _PendingAck(event._replace(values={}), places)
         self.await_answer(event, acking)
         if event.partner is None:
             self.receive_acked(acking, event)
 
-    def receive_acked(self, acking: _Acking, event: MessageEvent) -> None:
+    def receive_acked(self, acking: _PendingAck, event: MessageEvent) -> None:
         """The answer to an acknowledgement."""
         for queue, offset in acking.places if event.error is None or event.partner is None else ():
             done = self.outstanding.acknowledge(queue, offset)
             if done is not None:
-                _acknowledge(acking.event, done.thing)
+                _mark_acknowledged(acking.event, done.thing)
 
     def receive_back(self, event: MessageEvent) -> None:
         """CONSUMER_SEND_MSG_BACK."""
-        said = header(event.values)
+        said = read_header(event.values)
         origin, at = text(said, "originMsgId"), number(said, "offset", -1)
         message = self.messages.find((event.server, at, 0))
         if message is None or origin not in (None, message.key):
-            message = self.messages.find(origin, place_of(origin or "")) or message
+            message = self.messages.find(origin, parse_offset_id(origin or "")) or message
         found = None if message is None else message.to.get(self.find_reader(text(said, "group"), event))
         if found is not None:
             most = number(said, "maxReconsumeTimes", -1)
             found.dead = number(said, "delayLevel") < 0 or 0 <= most <= found.counted
-            _return(event, found)
-            self.await_answer(event, _Return(found))
+            _mark_returned(event, found)
+            self.await_answer(event, _PendingReturn(found))
 
-    def send_back(self, event: MessageEvent, what: Sent) -> None:
+    def send_back(self, event: MessageEvent, what: SendRequest) -> None:
         """A SEND to a topic of retries, as of one who consumes in order, or could not send back."""
         said = what.each[0]
-        message = self.messages.find(text(said, "UNIQ_KEY"), place_of(text(said, "ORIGIN_MESSAGE_ID") or ""))
+        message = self.messages.find(text(said, "UNIQ_KEY"), parse_offset_id(text(said, "ORIGIN_MESSAGE_ID") or ""))
         found = None if message is None else message.to.get(self.find_reader(what.retry_group, event))
         if found is not None:
             found.dead = 0 <= what.most < what.again
-            _return(event, found)
+            _mark_returned(event, found)
 
-    def receive_returned(self, back: _Return, event: MessageEvent) -> None:
+    def receive_returned(self, back: _PendingReturn, event: MessageEvent) -> None:
         """The answer to what was sent back: an error, and it stays where it was."""
         if event.error is not None:
             found = back.found
@@ -352,36 +361,40 @@ class Deliveries(Report[Delivery]):
             found.subject.hear(event)
 
     on = (
-        on(SINGLE_SENDS, ASKS, receive_send, *_SENT, "reconsumeTimes", "maxReconsumeTimes")
-        | on(BATCH_SEND, ASKS, receive_send, *_SENT, ("body", "messages"))
-        | on(
+        subscribe_to(SINGLE_SENDS, ASKS, receive_send, *_SENT, "reconsumeTimes", "maxReconsumeTimes")
+        | subscribe_to(BATCH_SEND, ASKS, receive_send, *_SENT, ("body", "messages"))
+        | subscribe_to(
             *(
                 f"{SINGLE_SENDS} {BATCH_SEND}",
                 ANSWERS,
-                for_request(receive_sent, _Sending),
+                for_request(receive_sent, _PendingSend),
                 "msgId",
                 "queueId",
                 "queueOffset",
             ),
             *("transactionId", REPORTED),
         )
-        | on(
+        | subscribe_to(
             *(PULLS, ASKS, receive_read, "consumerGroup", "topic", "queueId", "sysFlag", "commitOffset", "bname"),
         )
-        | on(POPS, ASKS, receive_read, "consumerGroup", "topic", "bname")
-        | on(f"{PULLS} {POPS}", ANSWERS, for_request(receive_messages, _Reading), ("body", "messages"))
-        | on("UPDATE_CONSUMER_OFFSET", ASKS, commit, "consumerGroup", "topic", "queueId", "commitOffset", "bname")
-        | on("ACK_MESSAGE", ASKS, receive_ack, *("consumerGroup", "topic", "queueId", "offset", "extraInfo", "bname"))
-        | on("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"), ("body", "brokerName"))
-        | on(
+        | subscribe_to(POPS, ASKS, receive_read, "consumerGroup", "topic", "bname")
+        | subscribe_to(f"{PULLS} {POPS}", ANSWERS, for_request(receive_messages, _PendingRead), ("body", "messages"))
+        | subscribe_to(
+            "UPDATE_CONSUMER_OFFSET", ASKS, commit, "consumerGroup", "topic", "queueId", "commitOffset", "bname"
+        )
+        | subscribe_to(
+            "ACK_MESSAGE", ASKS, receive_ack, *("consumerGroup", "topic", "queueId", "offset", "extraInfo", "bname")
+        )
+        | subscribe_to("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"), ("body", "brokerName"))
+        | subscribe_to(
             *("CONSUMER_SEND_MSG_BACK", ASKS, receive_back, "offset", "group", "originMsgId", "delayLevel"),
             "maxReconsumeTimes",
         )
-        | on("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _Acking), REPORTED)
-        | on("CONSUMER_SEND_MSG_BACK", ANSWERS, for_request(receive_returned, _Return), REPORTED)
-        | on("END_TRANSACTION", ASKS, end_transaction, "transactionId", "msgId", "commitOrRollback")
-        | on("RECALL_MESSAGE", ANSWERS, recall, "msgId", REPORTED)
-        | on("HEART_BEAT", ASKS, receive_beat, ("body", "consumerDataSet"))
+        | subscribe_to("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _PendingAck), REPORTED)
+        | subscribe_to("CONSUMER_SEND_MSG_BACK", ANSWERS, for_request(receive_returned, _PendingReturn), REPORTED)
+        | subscribe_to("END_TRANSACTION", ASKS, end_transaction, "transactionId", "msgId", "commitOrRollback")
+        | subscribe_to("RECALL_MESSAGE", ANSWERS, recall, "msgId", REPORTED)
+        | subscribe_to("HEART_BEAT", ASKS, receive_beat, ("body", "consumerDataSet"))
     )
 
     @classmethod
@@ -396,13 +409,13 @@ class Deliveries(Report[Delivery]):
         return f"{_FORMATTERS[word]} {what}{about}{to}: " + ", ".join([cells["state"], *status, *took, *again])
 
 
-def _brokers(said: Mapping[str, Any], event: MessageEvent, name: str = "bname") -> tuple[str, ...]:
+def _list_broker_names(said: Mapping[str, Any], event: MessageEvent, name: str = "bname") -> tuple[str, ...]:
     """What a broker may be called: its name, where it is said, and the address."""
     called = text(said, name)
     return (event.server,) if called is None else (called, event.server)
 
 
-def _acknowledge(event: MessageEvent, found: Delivery, *, is_named: bool = True) -> None:
+def _mark_acknowledged(event: MessageEvent, found: MessageDelivery, *, is_named: bool = True) -> None:
     found.subject.hear(event)
     found.open = False
     if is_named:
@@ -411,7 +424,7 @@ def _acknowledge(event: MessageEvent, found: Delivery, *, is_named: bool = True)
         found.acked, found.ack = event.time, event.row
 
 
-def _return(event: MessageEvent, found: Delivery) -> None:
+def _mark_returned(event: MessageEvent, found: MessageDelivery) -> None:
     found.is_back = True
     found.returned += 1
     found.note("dead" if found.dead else "returned", event)

@@ -22,7 +22,7 @@ PULLS, POPS = "PULL_MESSAGE LITE_PULL_MESSAGE", "POP_MESSAGE POP_LITE_MESSAGE"
 
 
 @cache
-def codes() -> Mapping[str, int]:
+def request_codes() -> Mapping[str, int]:
     """Request codes by name; HEART_BEAT and PULL are the clients', not those of the controllers' raft (DLedger)."""
     found: dict[str, int] = {}
     for code, operation in operations().items():
@@ -30,21 +30,23 @@ def codes() -> Mapping[str, int]:
     return found
 
 
-def on(names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path) -> dict[MessageKind, Subscription]:
+def subscribe_to(
+    names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path
+) -> dict[MessageKind, Subscription]:
     """A handler of commands (names with spaces between) in some roles, and the fields that it looks at: a text is a
     member of the header, a path is one from the top.
     """
-    kinds = [(ROCKETMQ, codes()[name], role) for name in names.split() for role in roles]
+    kinds = [(ROCKETMQ, request_codes()[name], role) for name in names.split() for role in roles]
     return subscribe(kinds, handle, (("header", path) if isinstance(path, str) else path for path in paths))
 
 
-def header(values: Mapping[str, Any]) -> Mapping[str, Any]:
+def read_header(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the header's class says; without fields where there is none."""
     return struct(values, "header")
 
 
 @slotted(frozen=False, eq=False)
-class Line(Row):
+class OngoingRow(Row):
     """A row of what goes on for as long as the capture does: a topic, a group, a queue, a server."""
 
     def hear(self, event: MessageEvent) -> None:

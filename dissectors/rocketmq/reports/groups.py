@@ -18,7 +18,7 @@ from typing import Any
 
 from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, for_request
 from dissectors.report import MOST_NAMES, Report, ReportRow, add_name, column
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
 from dissectors.slotted import field, slotted
 from dissectors.values import number, struct, structs, text
 from dissectors.wire.amounts import count_text
@@ -44,7 +44,7 @@ _Queue = tuple[str, str, int]
 
 
 @slotted(frozen=False, eq=False)
-class Member(Line):
+class GroupMember(OngoingRow):
     """streams: connections with heartbeats. wishes: what it subscribes to, by topic. locks: queues that it holds."""
 
     group: str = column("text", "its name", "")
@@ -113,13 +113,13 @@ class Member(Line):
         self.wishes = wishes
 
 
-class Groups(Report[Member]):
+class GroupReport(Report[GroupMember]):
     """See the module."""
 
     name = "groups"
     about = "each member of a group of consumers or producers: subscriptions, heartbeats, rebalances, locks"
     needs = ROCKETMQ
-    row = Member
+    row = GroupMember
 
     def _begin(self) -> None:
         self.clients: BoundedTable[int, str] = BoundedTable()
@@ -127,10 +127,10 @@ class Groups(Report[Member]):
         self.beating: BoundedTable[int, dict[_Key, None]] = BoundedTable()
         """By connection the members whose heartbeats are on it."""
 
-    def make(self, key: _Key, event: MessageEvent) -> Member:
+    def make(self, key: _Key, event: MessageEvent) -> GroupMember:
         """See Report."""
         group, part, client = key
-        return Member(event.time, event.time, group=group, part=part, client=client, version=event.client_name)
+        return GroupMember(event.time, event.time, group=group, part=part, client=client, version=event.client_name)
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """The connection of a member may be its last one."""
@@ -166,7 +166,7 @@ class Groups(Report[Member]):
 
     def receive_leave(self, event: MessageEvent) -> None:
         """UNREGISTER_CLIENT."""
-        values = header(event.values)
+        values = read_header(event.values)
         client = text(values, "clientID") or ""
         for part, name in ((PRODUCER, "producerGroup"), (CONSUMER, "consumerGroup")):
             member = self.rows.get((text(values, name) or "", part, client))
@@ -179,13 +179,13 @@ class Groups(Report[Member]):
     def receive_request(self, event: MessageEvent) -> None:
         """It is told of a change, asks for the members, or locks queues."""
         name, body = event.operation, struct(event.values, "body")
-        group = text(header(event.values), "consumerGroup") or text(body, "consumerGroup")
+        group = text(read_header(event.values), "consumerGroup") or text(body, "consumerGroup")
         client = text(body, "clientId") or self.clients.get(event.stream)
         member = None if group is None or client is None else self.rows.get((group, CONSUMER, client))
         if member is None:
             return
         member.hear(event)
-        queues = _queues(body.get("mqSet"))
+        queues = _read_queues(body.get("mqSet"))
         if name == _NOTIFY:
             member.notified += 1
             member.note("is told of a change", event)
@@ -196,15 +196,15 @@ class Groups(Report[Member]):
             member.note("locks" if name == _LOCK else "asks who is there", event)
             self.await_answer(event, (member, len(queues)))
 
-    def receive_locks(self, asked: tuple[Member, int], event: MessageEvent) -> None:
+    def receive_locks(self, asked: tuple[GroupMember, int], event: MessageEvent) -> None:
         """The answer to LOCK_BATCH_MQ."""
         member, wanted = asked
         member.hear(event)
-        got = _queues(struct(event.values, "body").get("lockOKMQSet"))
+        got = _read_queues(struct(event.values, "body").get("lockOKMQSet"))
         member.refused += max(wanted - len(got), 0)
         member.locks.update(got)
 
-    def receive_list(self, asked: tuple[Member, int], event: MessageEvent) -> None:
+    def receive_list(self, asked: tuple[GroupMember, int], event: MessageEvent) -> None:
         """The answer to GET_CONSUMER_LIST_BY_GROUP."""
         member, _ = asked
         member.hear(event)
@@ -215,10 +215,10 @@ class Groups(Report[Member]):
 
     def finish(self) -> None:
         """All of them; by then it is known whose subscriptions differ."""
-        by_group: dict[str, list[Member]] = {}
+        by_group: dict[str, list[GroupMember]] = {}
         for member in self.rows.values():
             by_group.setdefault(member.group, []).append(member)
-        common = {group: _wished(members) for group, members in by_group.items()}
+        common = {group: _collect_wishes(members) for group, members in by_group.items()}
         for member in self.rows.values():
             if member.part == CONSUMER and member.state == OPEN:
                 wished = common[member.group].items()
@@ -226,12 +226,12 @@ class Groups(Report[Member]):
             self.close(member)
 
     on = (
-        on(_BEAT, ASKS, receive_beat, ("body",))
-        | on(_LEAVE, ASKS, receive_leave, "clientID", "producerGroup", "consumerGroup")
-        | on(f"{_NOTIFY} {_LIST}", ASKS, receive_request, "consumerGroup")
-        | on(_LIST, ANSWERS, for_request(receive_list), ("body", "consumerIdList"))
-        | on(f"{_LOCK} {_UNLOCK}", ASKS, receive_request, ("body",))
-        | on(_LOCK, ANSWERS, for_request(receive_locks), ("body",))
+        subscribe_to(_BEAT, ASKS, receive_beat, ("body",))
+        | subscribe_to(_LEAVE, ASKS, receive_leave, "clientID", "producerGroup", "consumerGroup")
+        | subscribe_to(f"{_NOTIFY} {_LIST}", ASKS, receive_request, "consumerGroup")
+        | subscribe_to(_LIST, ANSWERS, for_request(receive_list), ("body", "consumerIdList"))
+        | subscribe_to(f"{_LOCK} {_UNLOCK}", ASKS, receive_request, ("body",))
+        | subscribe_to(_LOCK, ANSWERS, for_request(receive_locks), ("body",))
     )
 
     @classmethod
@@ -244,14 +244,14 @@ class Groups(Report[Member]):
         return f"{who} {word}: {cells['state']}, {beats}{topics}{differs}"
 
 
-def _queues(value: object) -> list[_Queue]:
+def _read_queues(value: object) -> list[_Queue]:
     """The queues of a list, each by what tells it from others."""
     return [
         (text(each, "topic") or "", text(each, "brokerName") or "", number(each, "queueId")) for each in structs(value)
     ]
 
 
-def _wished(members: Iterable[Member]) -> dict[str, set[str]]:
+def _collect_wishes(members: Iterable[GroupMember]) -> dict[str, set[str]]:
     """By topic what the consumers of a group, as far as they are there, subscribe to; a text without letters: not."""
     reading = [each for each in members if each.part == CONSUMER and each.state == OPEN and each.wishes]
     topics = {topic for each in reading for topic in each.wishes if not topic.startswith(_RETRY)}

@@ -9,13 +9,14 @@ has the topic, too: behind `_` (V1) or `+` (V2). Properties are one text in a he
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, NamedTuple
 
-from dissectors.rocketmq.stored import properties_in
-from dissectors.values import text
+from dissectors.rocketmq.stored import parse_properties
+from dissectors.values import number, structs, text
 
 RETRY = "%RETRY%"
 MOST_IDS = 1024
@@ -30,7 +31,7 @@ _MOST_DIGITS = 18
 _POP_RETRY = {"1": "_", "2": "+"}
 
 
-def place_of(id_: str) -> Place | None:
+def parse_offset_id(id_: str) -> Place | None:
     """What an offset id means; None for what is none."""
     if len(id_) not in _LENGTHS:
         return None
@@ -40,23 +41,23 @@ def place_of(id_: str) -> Place | None:
         return None
     if len(raw) * 2 != len(id_):  # fromhex passes over spaces
         return None
-    return _host(raw[:-_PORT]), int.from_bytes(raw[-_PORT:], signed=True), 0
+    return _format_host(raw[:-_PORT]), int.from_bytes(raw[-_PORT:], signed=True), 0
 
 
-def places_of(ids: str | None) -> list[Place]:
+def parse_offset_ids(ids: str | None) -> list[Place]:
     """The same of several behind commas, as the answer to a batch has them."""
-    found = [place_of(each) for each in (ids or "").split(",", MOST_IDS)[:MOST_IDS]]
+    found = [parse_offset_id(each) for each in (ids or "").split(",", MOST_IDS)[:MOST_IDS]]
     return [each for each in found if each is not None]
 
 
 @lru_cache(maxsize=1024)
-def _host(raw: bytes) -> str:
+def _format_host(raw: bytes) -> str:
     """As stored messages say theirs: `127.0.0.1:10911`, `[::1]:10911`."""
     address, port = ip_address(raw[:-4]), int.from_bytes(raw[-4:], signed=True)
     return f"{address}:{port}" if address.version == 4 else f"[{address}]:{port}"
 
 
-def id_of(place: Place) -> str | None:
+def format_offset_id(place: Place) -> str | None:
     """The offset id of a place; None where its host is no address."""
     host, _, port = place[0].rpartition(":")
     try:
@@ -66,14 +67,14 @@ def id_of(place: Place) -> str | None:
         return None
 
 
-def properties(raw: object) -> Mapping[str, Any]:
+def read_properties(raw: object) -> Mapping[str, Any]:
     """The properties of a message, of a header's text or as they were decoded."""
     if isinstance(raw, dict):
         return raw
-    return properties_in(raw) if isinstance(raw, str) else {}
+    return parse_properties(raw) if isinstance(raw, str) else {}
 
 
-def count(values: Mapping[str, Any], name: str) -> int | None:
+def read_count(values: Mapping[str, Any], name: str) -> int | None:
     """A property that is a number, not negative; None for none."""
     found = text(values, name)
     if found is None or len(found) > _MOST_DIGITS or not (found.isascii() and found.isdigit()):
@@ -81,7 +82,7 @@ def count(values: Mapping[str, Any], name: str) -> int | None:
     return int(found)
 
 
-def retry_topic(topic: str | None, group: str | None, kind: str) -> str | None:
+def resolve_retry_topic(topic: str | None, group: str | None, kind: str) -> str | None:
     """The topic that a receipt handle means, which says by 0, 1 or 2 whether it is one of retries."""
     separator = _POP_RETRY.get(kind)
     if topic is None or group is None or separator is None or topic.startswith(RETRY):
@@ -89,9 +90,85 @@ def retry_topic(topic: str | None, group: str | None, kind: str) -> str | None:
     return f"{RETRY}{group}{separator}{topic}"
 
 
-def real_topic(topic: str | None, group: str | None, said: Mapping[str, Any]) -> str | None:
+def resolve_real_topic(topic: str | None, group: str | None, said: Mapping[str, Any]) -> str | None:
     """The topic that a message was sent to, of one that may be a retry's."""
     if topic is None or not topic.startswith(RETRY):
         return topic
     rest = topic[len(RETRY) + len(group or "") :]
     return text(said, "RETRY_TOPIC") or (rest[1:] if rest[:1] in ("_", "+") else None) or topic
+
+
+_WORDS = 8
+_MOST_BITS = 4096
+"""Offsets of one pop that are told."""
+
+
+class ReceiptHandle(NamedTuple):
+    """One message of a pop; times in ms. kind: 0, 1 or 2, whether its topic is one of retries."""
+
+    start: int
+    time: int
+    invisible: int
+    revive: int
+    kind: str
+    broker: str
+    queue: int
+    offset: int
+
+    @property
+    def text(self) -> str:
+        """As it stands on the wire."""
+        return " ".join(map(str, self))
+
+
+def parse_handle(value: str | None) -> ReceiptHandle | None:
+    """What a handle means; None for what is none."""
+    words = (value or "").split(" ", _WORDS)
+    if len(words) != _WORDS:
+        return None
+    numbers = [words[at] for at in (0, 1, 2, 3, 6, 7)]
+    if not all(each.isascii() and each.isdigit() and len(each) <= _MOST_DIGITS for each in numbers):
+        return None
+    start, time, invisible, revive, queue, offset = map(int, numbers)
+    return ReceiptHandle(start, time, invisible, revive, words[4], words[5], queue, offset)
+
+
+class AckReceipt(NamedTuple):
+    """What an acknowledgement names: a message in a group's queue. time: of the pop, as handles have it."""
+
+    group: str | None
+    topic: str | None
+    queue: int
+    offset: int
+    time: int | None
+
+
+def read_receipt(header: Mapping[str, Any]) -> AckReceipt:
+    """Of ACK_MESSAGE and CHANGE_MESSAGE_INVISIBLETIME, by their headers."""
+    group, handle = text(header, "consumerGroup"), parse_handle(text(header, "extraInfo"))
+    topic = resolve_retry_topic(text(header, "topic"), group, handle.kind if handle else "0")
+    return AckReceipt(
+        group, topic, number(header, "queueId"), number(header, "offset"), handle.time if handle else None
+    )
+
+
+def read_batch_receipts(body: Mapping[str, Any]) -> Iterator[AckReceipt]:
+    """Of BATCH_ACK_MESSAGE, by its body."""
+    for each in structs(body.get("acks")):
+        group, retry = text(each, "c"), text(each, "r") or "0"
+        topic = resolve_retry_topic(text(each, "t"), group, retry)
+        queue, start, time = number(each, "q"), number(each, "so"), number(each, "pt")
+        for bit in _iterate_bits(each.get("b")):
+            yield AckReceipt(group, topic, queue, start + bit, time)
+
+
+def _iterate_bits(value: object) -> Iterator[int]:
+    if not isinstance(value, str) or len(value) > _MOST_BITS:
+        return
+    try:
+        number = int.from_bytes(b64decode(value, validate=True), "little")
+    except ValueError:
+        return
+    for bit in range(min(number.bit_length(), _MOST_BITS)):
+        if number >> bit & 1:
+            yield bit

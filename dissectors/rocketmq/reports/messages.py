@@ -7,13 +7,24 @@ sent after it was stored is a message of its own here: an estimate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from dissectors.correlator import BoundedTable
+from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.report import Row, column
-from dissectors.rocketmq.reports.ids import Place, id_of
+from dissectors.rocketmq.reports.fields import read_header
+from dissectors.rocketmq.reports.ids import (
+    MOST_IDS,
+    RETRY,
+    Place,
+    format_offset_id,
+    parse_handle,
+    read_count,
+    read_properties,
+    resolve_retry_topic,
+)
 from dissectors.slotted import field, slotted
-from dissectors.values import elapsed
+from dissectors.values import elapsed, number, struct, structs, text
 
 LIMIT = 200_000
 """Messages that are remembered."""
@@ -29,15 +40,15 @@ UNANSWERED, STORED, REFUSED, HALF, ROLLED_BACK, RECALLED = (
 )  # fmt: skip
 DELIVERED, RETURNED, DEAD, ACKED = "delivered", "returned", "dead", "acked"
 
-Key = str | Place
+MessageKey = str | Place
 """UNIQ_KEY, or where it lies."""
 
-Reader = tuple[str | None, str | None]
+GroupReader = tuple[str | None, str | None]
 """A group; and the client where each of the group gets all messages."""
 
 
 @slotted(frozen=False, eq=False)
-class Message(Row):
+class TrackedMessage(Row):
     """key: its UNIQ_KEY; place: where it lies; names: what it is found by. queue, offset: where consumers find it.
 
     stream, client, language, group: who sends it; send, sent: row and time of the first SEND; answered: when it was
@@ -66,17 +77,17 @@ class Message(Row):
     attempts: int = 0
     due: int | None = None
     half: bool = False
-    names: list[Key] = field(default_factory=list)
-    to: dict[Reader, Delivery] = field(default_factory=dict)
+    names: list[MessageKey] = field(default_factory=list)
+    to: dict[GroupReader, MessageDelivery] = field(default_factory=dict)
 
     @property
     def offset_id(self) -> str | None:
         """What a broker calls it."""
-        return None if self.place is None else id_of(self.place)
+        return None if self.place is None else format_offset_id(self.place)
 
 
 @slotted(frozen=False, eq=False)
-class Delivery(Row):
+class MessageDelivery(Row):
     """Of a message to one group; or of one that was delivered to none, which has no time.
 
     stream: of the consumer that got it last; at: its queue and offset. time: of the first one. again: how often it came
@@ -84,7 +95,7 @@ class Delivery(Row):
     acked: since when nothing of it is left.
     """
 
-    subject: Message = field(default=None)
+    subject: TrackedMessage = field(default=None)
     topic: str | None = column(
         "text", "as it was sent to; of a message that comes again not the topic of retries", of="subject.topic"
     )
@@ -169,23 +180,23 @@ class Delivery(Row):
         return DELIVERED if self.open or self.acked is None else ACKED
 
 
-class Messages:
+class MessageTracker:
     """All messages, by what they are called. evict: takes the oldest, where there are too many."""
 
-    def __init__(self, evict: Callable[[Message], object]) -> None:
-        self._known: BoundedTable[int, Message] = BoundedTable(LIMIT, evict=self._evict)
+    def __init__(self, evict: Callable[[TrackedMessage], object]) -> None:
+        self._known: BoundedTable[int, TrackedMessage] = BoundedTable(LIMIT, evict=self._evict)
         self._evicted = evict
-        self._at: dict[Key, Message] = {}
+        self._at: dict[MessageKey, TrackedMessage] = {}
 
-    def all(self) -> Iterable[Message]:
+    def list_messages(self) -> Iterable[TrackedMessage]:
         """Those that are not forgotten."""
         return self._known.values()
 
-    def find(self, *names: Key | None) -> Message | None:
+    def find(self, *names: MessageKey | None) -> TrackedMessage | None:
         """The message of the first of these names that is known; of several of that name the latest."""
         return next((self._at[name] for name in names if name is not None and name in self._at), None)
 
-    def add(self, message: Message, *names: Key | None) -> None:
+    def add(self, message: TrackedMessage, *names: MessageKey | None) -> None:
         """A message, and what it is called."""
         for name in names:
             if name is not None and self._at.get(name) is not message:
@@ -198,11 +209,132 @@ class Messages:
         if id(message) not in self._known:
             self._known[id(message)] = message
 
-    def _evict(self, message: Message) -> None:
+    def _evict(self, message: TrackedMessage) -> None:
         for name in message.names:
             self._forget(name, message)
         self._evicted(message)
 
-    def _forget(self, name: Key, message: Message) -> None:
+    def _forget(self, name: MessageKey, message: TrackedMessage) -> None:
         if self._at.get(name) is message:
             del self._at[name]
+
+
+@slotted
+class ReceivedMessage:
+    """topic, queue, offset: where the group finds it; said: its properties; count: reconsumeTimes."""
+
+    topic: str | None
+    queue: int
+    offset: int
+    place: Place
+    said: Mapping[str, Any]
+    count: int
+
+
+def iterate_messages(event: MessageEvent, group: str | None) -> Iterator[ReceivedMessage]:
+    """The messages of an answer; those of an inner batch one by one."""
+    for each in structs(struct(event.values, "body").get("messages")):
+        said, host = read_properties(each.get("properties")), text(each, "storeHost") or ""
+        at, topic, queue = number(each, "commitLogOffset"), text(each, "topic"), number(each, "queueId")
+        offset, count = number(each, "queueOffset"), number(each, "reconsumeTimes")
+        handle = parse_handle(text(said, "POP_CK"))
+        if handle is not None and handle.kind != "0":
+            topic, queue, offset = resolve_retry_topic(topic, group, handle.kind), handle.queue, handle.offset
+        inner = structs(each.get("messages"))
+        if not inner:
+            yield ReceivedMessage(topic, queue, offset, (host, at, 0), said, count)
+        for index, item in enumerate(inner):
+            yield ReceivedMessage(
+                topic,
+                queue,
+                number(item, "queueOffset"),
+                (host, at, index),
+                read_properties(item.get("properties")),
+                count,
+            )
+
+
+SINGLE_SENDS, BATCH_SEND = "SEND_MESSAGE SEND_MESSAGE_V2", "SEND_BATCH_MESSAGE"
+MS = 1_000_000
+
+PHASE, PREPARED, COMMITTED, ROLLBACK = 12, 4, 8, 12
+"""Bits of a message's sysFlag, and of END_TRANSACTION's commitOrRollback."""
+
+IS_STORED = frozenset({0, 10, 11, 12})
+"""Success, and the three answers that say that it is stored, but not as safely as was asked: FLUSH_DISK_TIMEOUT,
+SLAVE_NOT_AVAILABLE, FLUSH_SLAVE_TIMEOUT (SendMessageProcessor.handlePutMessageResult).
+"""
+
+_HALF = "TRAN_MSG\x01true"
+_LEVELS = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
+"""Seconds by level of delay, from 1 on: the default; 18 stands for all higher ones."""
+
+_TIMES = frozenset({"TIMER_DELIVER_MS", "TIMER_OUT_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC", "DELAY"})
+_LATEST = (1 << 63) - 1
+
+
+class SendRequest(NamedTuple):
+    """A request that sends. each: the properties of every message; batch: how many these are, None for a single one."""
+
+    topic: str | None
+    group: str | None
+    is_half: bool
+    again: int
+    most: int
+    each: list[Mapping[str, Any]]
+    batch: int | None
+
+    @property
+    def retry_group(self) -> str | None:
+        """The group that sends a message back to itself, as clients do that could not ask the broker to."""
+        topic = self.topic or ""
+        return topic[len(RETRY) :] if topic.startswith(RETRY) else None
+
+
+def is_half_message(said: Mapping[str, Any]) -> bool:
+    """Whether the header of a SEND is of a half message: by its flag, and in the properties, which old brokers read."""
+    properties = said.get("properties")
+    return number(said, "sysFlag") & PHASE == PREPARED or (isinstance(properties, str) and _HALF in properties)
+
+
+def read_send(event: MessageEvent) -> SendRequest:
+    """What a SEND says; of a batch at most MOST_IDS messages."""
+    said = read_header(event.values)
+    own = read_properties(said.get("properties"))
+    batch: list[Mapping[str, Any]] = []
+    if event.operation == BATCH_SEND:
+        items = structs(struct(event.values, "body").get("messages"))[:MOST_IDS]
+        batch = [read_properties(item.get("properties")) for item in items]
+    return SendRequest(
+        text(said, "topic"),
+        text(said, "producerGroup"),
+        is_half_message(said),
+        number(said, "reconsumeTimes"),
+        number(said, "maxReconsumeTimes", -1),
+        batch or [own],
+        len(batch) or None,
+    )
+
+
+def estimate_due(said: Mapping[str, Any], sent: int | None) -> int | None:
+    """When a message shall be delivered, ns since 1970, by its properties and when it was sent; None for at once.
+
+    An estimate, but for TIMER_DELIVER_MS, and TIMER_OUT_MS, which a broker adds.
+    """
+    if _TIMES.isdisjoint(said):
+        return None
+    until = read_count(said, "TIMER_DELIVER_MS") or read_count(said, "TIMER_OUT_MS")
+    if until is not None:
+        found = until * MS
+    elif sent is None:
+        return None
+    else:
+        milliseconds, seconds, level = (
+            read_count(said, name) for name in ("TIMER_DELAY_MS", "TIMER_DELAY_SEC", "DELAY")
+        )
+        if milliseconds is None and seconds is None and not level:
+            return None
+        if level and seconds is None:
+            seconds = _LEVELS[min(level, len(_LEVELS)) - 1]
+        found = sent + ((seconds or 0) * 1_000 if milliseconds is None else milliseconds) * MS
+    return found if found <= _LATEST else None

@@ -20,9 +20,17 @@ from typing import Any, NamedTuple
 
 from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request, keep_time
 from dissectors.report import REPORTED, Report, ReportRow, Row, column
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, ROCKETMQ, header, on
-from dissectors.rocketmq.reports.handles import Receipt, handle_of, receipt, receipts
-from dissectors.rocketmq.reports.ids import MOST_IDS, id_of, properties, retry_topic
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, ROCKETMQ, read_header, subscribe_to
+from dissectors.rocketmq.reports.ids import (
+    MOST_IDS,
+    AckReceipt,
+    format_offset_id,
+    parse_handle,
+    read_batch_receipts,
+    read_properties,
+    read_receipt,
+    resolve_retry_topic,
+)
 from dissectors.slotted import slotted
 from dissectors.values import elapsed, number, struct, structs, text
 from dissectors.wire.amounts import count_text
@@ -39,7 +47,7 @@ _Key = tuple[str | None, str | None, int, int, str]
 """Group, topic (of retries, too), queue, offset there, and the broker's address."""
 
 
-class _Asked(NamedTuple):
+class _PendingPop(NamedTuple):
     """A POP until its answer comes."""
 
     group: str | None
@@ -47,7 +55,7 @@ class _Asked(NamedTuple):
 
 
 @slotted(frozen=False, eq=False)
-class Pop(Row):
+class PopRow(Row):
     """One message of one pop. lies_in: the topic where it lies; time: the pop time, ms by the broker's clock; acked_at:
     when it was acknowledged.
     """
@@ -89,32 +97,32 @@ class Pop(Row):
     acked_at: int | None = None
 
 
-class _Naming(NamedTuple):
+class _PendingNaming(NamedTuple):
     """What names pops, until its answer comes. event: without values, which may be many."""
 
     event: MessageEvent
-    found: list[Pop]
+    found: list[PopRow]
 
 
-def _weigh(kept: _Asked | _Naming) -> int:
-    return len(kept.found) if isinstance(kept, _Naming) else 1
+def _weigh_pending(kept: _PendingPop | _PendingNaming) -> int:
+    return len(kept.found) if isinstance(kept, _PendingNaming) else 1
 
 
-class Pops(Report[Pop]):
+class PopReport(Report[PopRow]):
     """See the module. One is over when it is popped again; what was acknowledged, too, may be so once more."""
 
     name = "pops"
     about = "each message that was popped: until when nobody else gets it, and whether it was acknowledged"
     needs = ROCKETMQ
-    row = Pop
+    row = PopRow
 
     def _begin(self) -> None:
-        self.requests = WeighedTable(_weigh, 2 * LIMIT)
+        self.requests = WeighedTable(_weigh_pending, 2 * LIMIT)
         self.now = 0
         self.named: BoundedTable[tuple[str | None, str], _Key] = BoundedTable(self.limit)
         """By group and what it is called where a message was popped last."""
 
-    def close(self, row: Pop) -> None:
+    def close(self, row: PopRow) -> None:
         """See Report."""
         if row.state == POPPED and self.now > row.until:
             row.state = EXPIRED
@@ -122,28 +130,28 @@ class Pops(Report[Pop]):
 
     def receive_request(self, event: MessageEvent) -> None:
         """POP_MESSAGE."""
-        self.await_answer(event, _Asked(text(header(event.values), "consumerGroup"), event.client))
+        self.await_answer(event, _PendingPop(text(read_header(event.values), "consumerGroup"), event.client))
 
-    def receive_messages(self, asked: _Asked, event: MessageEvent) -> None:
+    def receive_messages(self, asked: _PendingPop, event: MessageEvent) -> None:
         """Its answer."""
         for each in structs(struct(event.values, "body").get("messages")):
-            self.add(event, asked, header(event.values), each)
+            self.add(event, asked, read_header(event.values), each)
 
-    def add(self, event: MessageEvent, asked: _Asked, said: Mapping[str, Any], each: Mapping[str, Any]) -> None:
+    def add(self, event: MessageEvent, asked: _PendingPop, said: Mapping[str, Any], each: Mapping[str, Any]) -> None:
         """One of its messages."""
-        own, group, topic = properties(each.get("properties")), asked.group, text(each, "topic")
+        own, group, topic = read_properties(each.get("properties")), asked.group, text(each, "topic")
         queue, offset = number(each, "queueId"), number(each, "queueOffset")
         invisible, revive = number(said, "invisibleTime"), number(said, "reviveQid")
-        handle = handle_of(text(own, "POP_CK"))
+        handle = parse_handle(text(own, "POP_CK"))
         if handle is not None:
             queue, offset, invisible, revive = handle.queue, handle.offset, handle.invisible, handle.revive
-        lies_in = retry_topic(topic, group, handle.kind if handle else "0")
+        lies_in = resolve_retry_topic(topic, group, handle.kind if handle else "0")
         key = group, lies_in, queue, offset, event.server
-        place = id_of((text(each, "storeHost") or "", number(each, "commitLogOffset"), 0))
+        place = format_offset_id((text(each, "storeHost") or "", number(each, "commitLogOffset"), 0))
         called = text(own, "UNIQ_KEY") or place
         self.pop_again(event, group, called, key)
-        wait = _wait(invisible)
-        pop = Pop(
+        wait = _convert_wait(invisible)
+        pop = PopRow(
             event.time, event.time, topic=topic, message=called, group=group, queue=queue, offset=offset,
             client=asked.client, broker=event.server, invisible_ns=wait, until=event.time + wait, revive_queue=revive,
             again=number(each, "reconsumeTimes"), handle=handle.text if handle else None, pop=event.row,
@@ -167,15 +175,15 @@ class Pops(Report[Pop]):
 
     def receive_ack(self, event: MessageEvent) -> None:
         """ACK_MESSAGE or CHANGE_MESSAGE_INVISIBLETIME."""
-        self.name_pops([receipt(header(event.values))], event)
+        self.name_pops([read_receipt(read_header(event.values))], event)
 
     def receive_batch_ack(self, event: MessageEvent) -> None:
         """BATCH_ACK_MESSAGE."""
-        self.name_pops(islice(receipts(struct(event.values, "body")), MOST_IDS), event)
+        self.name_pops(islice(read_batch_receipts(struct(event.values, "body")), MOST_IDS), event)
 
-    def name_pops(self, receipts: Iterable[Receipt], event: MessageEvent) -> None:
+    def name_pops(self, receipts: Iterable[AckReceipt], event: MessageEvent) -> None:
         """Some pops are named; what is done to them its answer says."""
-        shown, found = text(header(event.values), "extraInfo"), []
+        shown, found = text(read_header(event.values), "extraInfo"), []
         for each in receipts:
             pop = self.rows.get((each.group, each.topic, each.queue, each.offset, event.server))
             if pop is not None and each.time not in (None, pop.time):
@@ -183,11 +191,11 @@ class Pops(Report[Pop]):
             elif pop is not None:
                 pop.handle = shown or pop.handle
                 found.append(pop)
-        self.await_answer(event, _Naming(event._replace(values={}), found))
+        self.await_answer(event, _PendingNaming(event._replace(values={}), found))
         if event.partner is None:
             self.acknowledge(event, found)
 
-    def acknowledge(self, event: MessageEvent, found: Iterable[Pop]) -> None:
+    def acknowledge(self, event: MessageEvent, found: Iterable[PopRow]) -> None:
         """They are acknowledged."""
         for pop in found:
             pop.note("acked", event)
@@ -195,19 +203,19 @@ class Pops(Report[Pop]):
                 pop.acked_at, pop.ack = event.time, event.row
                 pop.state = LATE if event.time > pop.until else ACKED
 
-    def receive_acked(self, naming: _Naming, event: MessageEvent) -> None:
+    def receive_acked(self, naming: _PendingNaming, event: MessageEvent) -> None:
         """The answer to an acknowledgement."""
         if event.error is None:
             self.acknowledge(*naming)
-        _fail(event, naming.found)
+        _mark_failed(event, naming.found)
 
-    def receive_changed(self, naming: _Naming, event: MessageEvent) -> None:
+    def receive_changed(self, naming: _PendingNaming, event: MessageEvent) -> None:
         """The answer to a change."""
-        _fail(event, naming.found)
+        _mark_failed(event, naming.found)
         if event.error is not None:
             return
-        said = header(event.values)
-        until = event.time + _wait(number(said, "invisibleTime"))
+        said = read_header(event.values)
+        until = event.time + _convert_wait(number(said, "invisibleTime"))
         for pop in naming.found:
             sooner = until < pop.until
             pop.note("handed back" if sooner else "extended", event)
@@ -216,12 +224,14 @@ class Pops(Report[Pop]):
             pop.until, pop.revive_queue, pop.time = until, number(said, "reviveQid"), number(said, "popTime")
 
     on = keep_time(
-        on(POPS, ASKS, receive_request, "consumerGroup")
-        | on(POPS, ANSWERS, for_request(receive_messages, _Asked), *_TOLD, ("body", "messages"))
-        | on(f"ACK_MESSAGE {_CHANGE}", ASKS, receive_ack, "consumerGroup", "topic", "queueId", "offset", "extraInfo")
-        | on("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"))
-        | on("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _Naming), REPORTED)
-        | on(_CHANGE, ANSWERS, for_request(receive_changed, _Naming), *_TOLD, REPORTED)
+        subscribe_to(POPS, ASKS, receive_request, "consumerGroup")
+        | subscribe_to(POPS, ANSWERS, for_request(receive_messages, _PendingPop), *_TOLD, ("body", "messages"))
+        | subscribe_to(
+            f"ACK_MESSAGE {_CHANGE}", ASKS, receive_ack, "consumerGroup", "topic", "queueId", "offset", "extraInfo"
+        )
+        | subscribe_to("BATCH_ACK_MESSAGE", ASKS, receive_batch_ack, ("body", "acks"))
+        | subscribe_to("ACK_MESSAGE BATCH_ACK_MESSAGE", ANSWERS, for_request(receive_acked, _PendingNaming), REPORTED)
+        | subscribe_to(_CHANGE, ANSWERS, for_request(receive_changed, _PendingNaming), *_TOLD, REPORTED)
     )
 
     @classmethod
@@ -237,12 +247,12 @@ class Pops(Report[Pop]):
         return ", ".join(parts)
 
 
-def _wait(milliseconds: int) -> int:
+def _convert_wait(milliseconds: int) -> int:
     """How long nobody else gets a message, ns."""
     return min(max(milliseconds, 0), _LONGEST) * _MS
 
 
-def _fail(event: MessageEvent, found: Iterable[Pop]) -> None:
+def _mark_failed(event: MessageEvent, found: Iterable[PopRow]) -> None:
     """What an error is of."""
     if event.error is not None:
         for pop in found:

@@ -19,7 +19,16 @@ from typing import Any, NamedTuple
 
 from dissectors.correlator import MessageEvent, for_request
 from dissectors.report import REPORTED, Report, ReportRow, add_name, column
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, PULLS, ROCKETMQ, Line, header, on
+from dissectors.rocketmq.reports.fields import (
+    ANSWERS,
+    ASKS,
+    POPS,
+    PULLS,
+    ROCKETMQ,
+    OngoingRow,
+    read_header,
+    subscribe_to,
+)
 from dissectors.slotted import slotted
 from dissectors.values import number, text
 from dissectors.wire.amounts import count_text
@@ -41,7 +50,7 @@ _Key = tuple[str, str, str, int]
 
 
 @slotted(frozen=False, eq=False)
-class Queue(Line):
+class QueueRow(OngoingRow):
     """Offsets are None where nobody told them. client: who pulled last. rest: messages that a broker has left."""
 
     topic: str = column("text", "the queue's", "")
@@ -104,24 +113,24 @@ class Queue(Line):
 class _Asked(NamedTuple):
     """A request: its row, when it was, and whether it may be held."""
 
-    row: Queue
+    row: QueueRow
     time: int
     may_wait: bool
 
 
-class Queues(Report[Queue]):
+class QueueReport(Report[QueueRow]):
     """See the module."""
 
     name = "queues"
     about = "each queue that a group reads: how far it has come, who pulls, and what came of its pulls and pops"
     needs = ROCKETMQ
-    row = Queue
+    row = QueueRow
     key = ("server", "group", "topic", "queue")
     unnamed = (_QUERY,)
 
     def receive_request(self, event: MessageEvent) -> None:
         """A request."""
-        values, name = header(event.values), event.operation
+        values, name = read_header(event.values), event.operation
         group, topic = text(values, "consumerGroup"), text(values, "topic")
         if group is None or topic is None:
             return
@@ -130,20 +139,20 @@ class Queues(Report[Queue]):
             row.note("commits", event)
             row.commit(number(values, "commitOffset"))
         elif name != _QUERY:
-            _pull(row, event.client, values, event)
+            _count_pull(row, event.client, values, event)
         may_wait = number(values, "sysFlag") & MAY_WAIT > 0 or number(values, "pollTime") > 0
         self.await_answer(event, _Asked(row, event.time, may_wait))
 
     def receive_offset(self, asked: _Asked, event: MessageEvent) -> None:
         """The answer to a query."""
         asked.row.hear(event)
-        offset = header(event.values).get("offset")
+        offset = read_header(event.values).get("offset")
         if event.error is None and isinstance(offset, int):
             asked.row.committed = offset
 
     def receive_messages(self, asked: _Asked, event: MessageEvent) -> None:
         """The answer to a pull or pop."""
-        row, values = asked.row, header(event.values)
+        row, values = asked.row, read_header(event.values)
         row.hear(event)
         row.waiting -= 1
         what = "found" if event.error is None else _EMPTY.get(event.error[0], "failed")
@@ -154,20 +163,20 @@ class Queues(Report[Queue]):
         if what == "failed" and event.error is not None:
             row.error = event.error[1]
             return
-        row.pulled = _known(values, "nextBeginOffset", row.pulled)
-        row.start, row.end = _known(values, "minOffset", row.start), _known(values, "maxOffset", row.end)
-        row.rest = _known(values, "restNum", row.rest)
+        row.pulled = _read_or_keep(values, "nextBeginOffset", row.pulled)
+        row.start, row.end = _read_or_keep(values, "minOffset", row.start), _read_or_keep(values, "maxOffset", row.end)
+        row.rest = _read_or_keep(values, "restNum", row.rest)
 
     on = (
-        on(PULLS, ASKS, receive_request, *_QUEUE, "queueOffset", "commitOffset", "sysFlag")
-        | on(
+        subscribe_to(PULLS, ASKS, receive_request, *_QUEUE, "queueOffset", "commitOffset", "sysFlag")
+        | subscribe_to(
             *(PULLS, ANSWERS, for_request(receive_messages), REPORTED, "nextBeginOffset", "minOffset", "maxOffset"),
         )
-        | on(POPS, ASKS, receive_request, *_QUEUE, "pollTime")
-        | on(POPS, ANSWERS, for_request(receive_messages), REPORTED, "restNum")
-        | on(_COMMIT, ASKS, receive_request, *_QUEUE, "commitOffset")
-        | on(_QUERY, ASKS, receive_request, *_QUEUE)
-        | on(_QUERY, ANSWERS, for_request(receive_offset), REPORTED, "offset")
+        | subscribe_to(POPS, ASKS, receive_request, *_QUEUE, "pollTime")
+        | subscribe_to(POPS, ANSWERS, for_request(receive_messages), REPORTED, "restNum")
+        | subscribe_to(_COMMIT, ASKS, receive_request, *_QUEUE, "commitOffset")
+        | subscribe_to(_QUERY, ASKS, receive_request, *_QUEUE)
+        | subscribe_to(_QUERY, ANSWERS, for_request(receive_offset), REPORTED, "offset")
     )
 
     @classmethod
@@ -179,7 +188,7 @@ class Queues(Report[Queue]):
         return f"{word} {cells['topic']}[{cells['queue']}] for group {cells['group']}{committed}{lag}{turns}"
 
 
-def _pull(row: Queue, client: str, values: Mapping[str, Any], event: MessageEvent) -> None:
+def _count_pull(row: QueueRow, client: str, values: Mapping[str, Any], event: MessageEvent) -> None:
     """A pull or pop."""
     if row.client != client:
         row.turns += row.client is not None
@@ -194,6 +203,6 @@ def _pull(row: Queue, client: str, values: Mapping[str, Any], event: MessageEven
     row.waiting += 1
 
 
-def _known(values: Mapping[str, Any], name: str, before: int | None) -> int | None:
+def _read_or_keep(values: Mapping[str, Any], name: str, before: int | None) -> int | None:
     found = values.get(name)
     return found if isinstance(found, int) else before

@@ -19,7 +19,7 @@ from typing import Any
 from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.message import Role
 from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, add_name, column
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
 from dissectors.slotted import field, slotted
 from dissectors.values import host_of, number, struct, structs, text
 from dissectors.wire.amounts import count_text
@@ -62,12 +62,12 @@ _PARTS: Mapping[str, str] = {
 
 
 @slotted(frozen=False, eq=False)
-class Party(Line):
+class RoleRow(OngoingRow):
     """parts: what is known of its part, each with the operation by which."""
 
     address: str = column("text", "address and port; of clients without a heartbeat the host", "")
     part: str | None = column(
-        "text", "name server, broker, broker (VIP), controller, proxy, client", of=lambda row: _part(row.parts)
+        "text", "name server, broker, broker (VIP), controller, proxy, client", of=lambda row: _format_part(row.parts)
     )
     name: str | None = column("text", "the broker's, or the client's id")
     cluster: str | None = column("text", "the broker's")
@@ -99,7 +99,7 @@ class Party(Line):
 
     def describe(self, event: MessageEvent) -> None:
         """What a broker says of itself."""
-        values, body = header(event.values), struct(event.values, "body")
+        values, body = read_header(event.values), struct(event.values, "body")
         self.name = text(values, "brokerName") or self.name
         self.cluster = text(values, "clusterName") or self.cluster
         self.ha = text(values, "haServerAddr") or self.ha
@@ -117,13 +117,13 @@ class Party(Line):
             self.data_version = number(version, "counter")
 
 
-class Roles(Report[Party]):
+class RoleReport(Report[RoleRow]):
     """See the module."""
 
     name = "roles"
     about = "each name server, broker, controller, proxy and client: by what it is known, and what it said of itself"
     needs = ROCKETMQ
-    row = Party
+    row = RoleRow
     key = ("address",)
 
     def _begin(self) -> None:
@@ -138,11 +138,11 @@ class Roles(Report[Party]):
         party.version = event.client_name or party.version
         add_name(party.servers, other)
 
-    def find_asker(self, address: str, event: MessageEvent) -> Party:
+    def find_asker(self, address: str, event: MessageEvent) -> RoleRow:
         """Who sent a request, by what it says of itself, there or before."""
         name = event.operation
-        said = text(header(event.values), "brokerAddr") if name in (_REGISTER, _ASK_VERSION, _ALIVE) else None
-        broker = _address(said)
+        said = text(read_header(event.values), "brokerAddr") if name in (_REGISTER, _ASK_VERSION, _ALIVE) else None
+        broker = _normalize_address(said)
         if broker is not None:
             self.asking[event.stream] = broker
             party = self.find(broker, event)
@@ -162,7 +162,7 @@ class Roles(Report[Party]):
             party.show(CLIENT, name)
         return party
 
-    def find_client(self, address: str, event: MessageEvent) -> Party:
+    def find_client(self, address: str, event: MessageEvent) -> RoleRow:
         """Who sent a heartbeat."""
         body = struct(event.values, "body")
         client = text(body, "clientID")
@@ -193,7 +193,7 @@ class Roles(Report[Party]):
         if name in (_ROUTE, _CLUSTER):
             self.route(struct(event.values, "body"), event)
         elif name == _LEADER:
-            values = header(event.values)
+            values = read_header(event.values)
             party.leader = text(values, "controllerLeaderAddress") or party.leader
             party.peers = text(values, "peers") or party.peers
 
@@ -202,7 +202,7 @@ class Roles(Report[Party]):
         table = list(struct(body, "brokerAddrTable").values())
         for each in structs([*structs(body.get("brokerDatas")), *table])[:MOST_NAMES]:
             for place, address in list(struct(each, "brokerAddrs").items())[:MOST_NAMES]:
-                shown = _address(address)
+                shown = _normalize_address(address)
                 if shown is not None and place.isdecimal() and len(place) < _PLACE_DIGITS:
                     party = self.find(shown, event)
                     party.show(BROKER, event.operation)
@@ -214,20 +214,20 @@ class Roles(Report[Party]):
         """All of them; by then it is known which ports are a broker's second ones."""
         brokers = {row.address for row in self.rows.values() if BROKER in row.parts}
         for row in self.rows.values():
-            if BROKER in row.parts and not row.registrations and _above(row.address) in brokers:
+            if BROKER in row.parts and not row.registrations and _find_main_port(row.address) in brokers:
                 row.parts = {VIP: row.parts[BROKER]}
             self.close(row)
 
     on = (
-        on(" ".join((*_PARTS, _ALIVE)), ASKS, receive_request)
-        | on(" ".join((*_OF_NAME_SERVERS, *_OF_CONTROLLERS, *_OF_BROKERS)), ANSWERS, receive_answer, REPORTED)
-        | on(" ".join(_OF_MESSAGES), ANSWERS, receive_answer)
-        | on(_REGISTER, ASKS, receive_request, ("header",), ("body",))
-        | on(_ASK_VERSION, ASKS, receive_request, ("header",), ("body", "counter"))
-        | on(_ALIVE, ASKS, receive_request, "brokerAddr", "brokerName", "clusterName")
-        | on(_BEAT, ASKS, receive_request, ("body",))
-        | on(f"{_ROUTE} {_CLUSTER}", ANSWERS, receive_answer, REPORTED, ("body",))
-        | on(_LEADER, ANSWERS, receive_answer, REPORTED, "controllerLeaderAddress", "peers")
+        subscribe_to(" ".join((*_PARTS, _ALIVE)), ASKS, receive_request)
+        | subscribe_to(" ".join((*_OF_NAME_SERVERS, *_OF_CONTROLLERS, *_OF_BROKERS)), ANSWERS, receive_answer, REPORTED)
+        | subscribe_to(" ".join(_OF_MESSAGES), ANSWERS, receive_answer)
+        | subscribe_to(_REGISTER, ASKS, receive_request, ("header",), ("body",))
+        | subscribe_to(_ASK_VERSION, ASKS, receive_request, ("header",), ("body", "counter"))
+        | subscribe_to(_ALIVE, ASKS, receive_request, "brokerAddr", "brokerName", "clusterName")
+        | subscribe_to(_BEAT, ASKS, receive_request, ("body",))
+        | subscribe_to(f"{_ROUTE} {_CLUSTER}", ANSWERS, receive_answer, REPORTED, ("body",))
+        | subscribe_to(_LEADER, ANSWERS, receive_answer, REPORTED, "controllerLeaderAddress", "peers")
     )
 
     @classmethod
@@ -244,7 +244,7 @@ class Roles(Report[Party]):
         return f"{word}: {cells['part'] or 'something'}{name} at {cells['address']}{role}{times}"
 
 
-def _part(known: Mapping[str, str]) -> str | None:
+def _format_part(known: Mapping[str, str]) -> str | None:
     """What something is; who answers as name servers do, and as brokers do, is a proxy."""
     parts = list(known)
     if NAME_SERVER in parts and BROKER in parts:
@@ -252,7 +252,7 @@ def _part(known: Mapping[str, str]) -> str | None:
     return ", ".join(parts) or None
 
 
-def _address(said: object) -> str | None:
+def _normalize_address(said: object) -> str | None:
     """An address as those of packets are written: Java puts no brackets around one of IPv6."""
     if not isinstance(said, str) or not said:
         return None
@@ -260,7 +260,7 @@ def _address(said: object) -> str | None:
     return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else said
 
 
-def _above(address: str) -> str | None:
+def _find_main_port(address: str) -> str | None:
     """The port of which this may be the second one."""
     host, _, port = address.rpartition(":")
     return f"{host}:{int(port) + VIP_BELOW}" if port.isascii() and port.isdecimal() and len(port) <= _DIGITS else None

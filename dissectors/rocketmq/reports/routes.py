@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, column
-from dissectors.rocketmq.labels import permission
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, Line, header, on
+from dissectors.rocketmq.labels import format_permission
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
 from dissectors.slotted import field, slotted
 from dissectors.values import number, struct, structs, text
 from dissectors.wire.amounts import count_text
@@ -47,7 +47,7 @@ _Route = Mapping[str, _Broker]
 
 
 @slotted(frozen=False, eq=False)
-class Topic(Line):
+class TopicRouteRow(OngoingRow):
     """route: the latest, None before the first. who: the clients that asked."""
 
     topic: str = column("text", "what was asked for", "")
@@ -67,7 +67,9 @@ class Topic(Line):
         of=lambda row: sum(broker.writes for broker in row.route.values()) if row.route else None,
     )
     perm: str | None = column(
-        "text", "what may be done on the brokers, where it is the same on all", of=lambda row: _permission(row.route)
+        "text",
+        "what may be done on the brokers, where it is the same on all",
+        of=lambda row: _format_permission(row.route),
     )
     asked: int = column("number", "how often it was asked for", 0)
     clients: int = column("number", "by how many addresses", of=lambda row: len(row.who))
@@ -90,22 +92,22 @@ class Topic(Line):
             self.change = change
 
 
-class Routes(Report[Topic]):
+class RouteReport(Report[TopicRouteRow]):
     """See the module."""
 
     name = "routes"
     about = "each topic that clients asked a name server for: its brokers and queues, and how that changed"
     needs = ROCKETMQ
-    row = Topic
+    row = TopicRouteRow
     key = ("server", "topic")
 
     def _begin(self) -> None:
-        self.absent: BoundedTable[int, Topic] = BoundedTable()
+        self.absent: BoundedTable[int, TopicRouteRow] = BoundedTable()
         """By connection the topic that was not there."""
 
     def receive_question(self, event: MessageEvent) -> None:
         """A question."""
-        topic = text(header(event.values), "topic")
+        topic = text(read_header(event.values), "topic")
         if topic is None:
             return
         absent = self.absent.pop(event.stream)
@@ -118,7 +120,7 @@ class Routes(Report[Topic]):
         row.note("asked", event)
         self.await_answer(event, (row, event.time))
 
-    def receive_answer(self, asked: tuple[Topic, int], event: MessageEvent) -> None:
+    def receive_answer(self, asked: tuple[TopicRouteRow, int], event: MessageEvent) -> None:
         """Its answer."""
         row, since = asked
         row.hear(event)
@@ -128,16 +130,16 @@ class Routes(Report[Topic]):
             self.fail(row, event, is_missing=event.error[0] == TOPIC_NOT_EXIST)
             return
         body = struct(event.values, "body")
-        route = _route(body)
+        route = _read_route(body)
         change = "" if row.state == UNANSWERED else "made"
         if row.state == KNOWN:
-            change = _change(row.route or {}, route)
+            change = _format_change(row.route or {}, route)
         row.alter(change)
         row.state, row.route, row.told = KNOWN, route, event.time
         row.order = text(body, "orderTopicConf")
         row.note("changed" if change else "told", event)
 
-    def fail(self, row: Topic, event: MessageEvent, *, is_missing: bool) -> None:
+    def fail(self, row: TopicRouteRow, event: MessageEvent, *, is_missing: bool) -> None:
         """There is no route."""
         if is_missing:
             row.missing += 1
@@ -146,7 +148,9 @@ class Routes(Report[Topic]):
         row.state = MISSING if is_missing else REFUSED
         row.note(row.state, event)
 
-    on = on(_ASK, ASKS, receive_question, "topic") | on(_ASK, ANSWERS, for_request(receive_answer), REPORTED, ("body",))
+    on = subscribe_to(_ASK, ASKS, receive_question, "topic") | subscribe_to(
+        _ASK, ANSWERS, for_request(receive_answer), REPORTED, ("body",)
+    )
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
@@ -158,12 +162,12 @@ class Routes(Report[Topic]):
         return f"{word}: topic {cells['topic']} is {cells['state']}{where}, {asked}{missing}{change}"
 
 
-def _permission(route: _Route | None) -> str | None:
+def _format_permission(route: _Route | None) -> str | None:
     perms = {broker.perm for broker in (route or {}).values()}
-    return permission(perms.pop()) if len(perms) == 1 else None
+    return format_permission(perms.pop()) if len(perms) == 1 else None
 
 
-def _route(body: Mapping[str, Any]) -> _Route:
+def _read_route(body: Mapping[str, Any]) -> _Route:
     """The brokers of a route, with what may be done on each."""
     found = {}
     for each in structs(body.get("brokerDatas"))[:MOST_NAMES]:
@@ -177,7 +181,7 @@ def _route(body: Mapping[str, Any]) -> _Route:
     return found
 
 
-def _change(before: _Route, now: _Route) -> str:
+def _format_change(before: _Route, now: _Route) -> str:
     """What is not as it was; a text without letters where all is."""
     said = [f"{name} gone" for name in before if name not in now]
     said += [f"{name} new" for name in now if name not in before]
@@ -186,9 +190,11 @@ def _change(before: _Route, now: _Route) -> str:
         said += [f"{name} without {each}" for each in old.addresses if each not in new.addresses]
         said += [f"{name} with {each}" for each in new.addresses if each not in old.addresses]
         if old[1:] != new[1:]:
-            said.append(f"{name} {_queues(new)}, was {_queues(old)}")
+            said.append(f"{name} {_format_queues(new)}, was {_format_queues(old)}")
     return "; ".join(sorted(said))
 
 
-def _queues(broker: _Broker) -> str:
-    return f"{broker.reads} to read, {broker.writes} to write ({permission(broker.perm) or 'nothing may be done'})"
+def _format_queues(broker: _Broker) -> str:
+    return (
+        f"{broker.reads} to read, {broker.writes} to write ({format_permission(broker.perm) or 'nothing may be done'})"
+    )

@@ -17,14 +17,14 @@ from typing import Any
 from dissectors.correlator import MessageEvent, for_request
 from dissectors.message import Role
 from dissectors.report import REPORTED, Report, ReportRow, Row, column
-from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, header, on
-from dissectors.rocketmq.reports.ids import properties
-from dissectors.rocketmq.reports.sending import (
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, read_header, subscribe_to
+from dissectors.rocketmq.reports.ids import read_properties
+from dissectors.rocketmq.reports.messages import (
     COMMITTED,
     IS_STORED,
-    ROLLED_BACK,
+    ROLLBACK,
     SINGLE_SENDS,
-    is_half,
+    is_half_message,
     read_send,
 )
 from dissectors.slotted import slotted
@@ -34,12 +34,12 @@ from dissectors.wire.times import lasting
 
 OPEN, UNKNOWN, REFUSED = "open", "unknown", "refused"
 
-_OUTCOMES = {COMMITTED: "committed", ROLLED_BACK: "rolled back"}
+_OUTCOMES = {COMMITTED: "committed", ROLLBACK: "rolled back"}
 _END, _CHECK = "END_TRANSACTION", "CHECK_TRANSACTION_STATE"
 
 
 @slotted(frozen=False, eq=False)
-class Transaction(Row):
+class TransactionRow(Row):
     """stored: when its half message was; ended: when it was committed or rolled back; checked, read: for the first
     time.
     """
@@ -81,23 +81,23 @@ class Transaction(Row):
     read: int | None = None
 
 
-class Transactions(Report[Transaction]):
+class TransactionReport(Report[TransactionRow]):
     """See the module. They are told when the capture ends: a check may come late, and a consumer later."""
 
     name = "transactions"
     about = "each RocketMQ transaction: its half message, the broker's checks, its outcome, and who got it"
     needs = ROCKETMQ
-    row = Transaction
+    row = TransactionRow
     key = ("transaction",)
 
-    def ask(self, known: Transaction, word: str, event: MessageEvent) -> None:
+    def ask(self, known: TransactionRow, word: str, event: MessageEvent) -> None:
         """A request of one, whose answer is waited for."""
         known.note(word, event)
         self.await_answer(event, (word, known))
 
     def receive_send(self, event: MessageEvent) -> None:
         """A SEND, which may be of a half message."""
-        if not is_half(header(event.values)):
+        if not is_half_message(read_header(event.values)):
             return
         what = read_send(event)
         name = text(what.each[0], "UNIQ_KEY")
@@ -111,7 +111,7 @@ class Transactions(Report[Transaction]):
             known.outcome = OPEN
         self.ask(known, "half", event)
 
-    def receive_answer(self, asked: tuple[str, Transaction], event: MessageEvent) -> None:
+    def receive_answer(self, asked: tuple[str, TransactionRow], event: MessageEvent) -> None:
         """The answer to a half message, or to an end."""
         word, known = asked
         failed = event.error is not None and event.error[0] not in IS_STORED
@@ -122,13 +122,13 @@ class Transactions(Report[Transaction]):
         if failed:
             known.outcome = REFUSED
         elif known.stored is None:
-            said = header(event.values)
+            said = read_header(event.values)
             known.stored, known.offset_id = event.time, text(said, "msgId")
             known.table_offset = number(said, "queueOffset") if "queueOffset" in said else None
 
     def receive_end(self, event: MessageEvent) -> None:
         """END_TRANSACTION."""
-        said = header(event.values)
+        said = read_header(event.values)
         name = text(said, "transactionId") or text(said, "msgId")
         if name is None:
             return
@@ -146,7 +146,7 @@ class Transactions(Report[Transaction]):
 
     def receive_check(self, event: MessageEvent) -> None:
         """CHECK_TRANSACTION_STATE."""
-        said = header(event.values)
+        said = read_header(event.values)
         name = text(said, "transactionId") or text(said, "msgId")
         if name is None:
             return
@@ -155,7 +155,7 @@ class Transactions(Report[Transaction]):
         known.checked = event.time if known.checked is None else known.checked
         for each in structs(struct(event.values, "body").get("messages"))[:1]:
             known.topic = known.topic or text(each, "topic")
-            known.group = known.group or text(properties(each.get("properties")), "PGROUP")
+            known.group = known.group or text(read_properties(each.get("properties")), "PGROUP")
         known.note("check", event)
 
     def receive_messages(self, event: MessageEvent) -> None:
@@ -163,31 +163,33 @@ class Transactions(Report[Transaction]):
         if not len(self.rows):
             return
         for each in structs(struct(event.values, "body").get("messages")):
-            known = self.rows.get(text(properties(each.get("properties")), "UNIQ_KEY") or "")
+            known = self.rows.get(text(read_properties(each.get("properties")), "UNIQ_KEY") or "")
             if known is not None:
                 known.delivered += 1
                 known.read = event.time if known.read is None else known.read
                 known.note("delivered", event)
 
     on = (
-        on(SINGLE_SENDS, ASKS, receive_send, "producerGroup", "topic", "sysFlag", "properties")
-        | on(SINGLE_SENDS, ANSWERS, for_request(receive_answer), "msgId", "queueOffset", "transactionId", REPORTED)
-        | on(
+        subscribe_to(SINGLE_SENDS, ASKS, receive_send, "producerGroup", "topic", "sysFlag", "properties")
+        | subscribe_to(
+            SINGLE_SENDS, ANSWERS, for_request(receive_answer), "msgId", "queueOffset", "transactionId", REPORTED
+        )
+        | subscribe_to(
             *(_END, ASKS, receive_end, "transactionId", "msgId", "topic", "producerGroup", "commitOrRollback"),
             "fromTransactionCheck",
         )
-        | on(_END, ANSWERS, for_request(receive_answer), REPORTED)
-        | on(
+        | subscribe_to(_END, ANSWERS, for_request(receive_answer), REPORTED)
+        | subscribe_to(
             *(_CHECK, ASKS, receive_check, "transactionId", "msgId", "offsetMsgId", "tranStateTableOffset"),
             ("body", "messages"),
         )
-        | on("PULL_MESSAGE LITE_PULL_MESSAGE POP_MESSAGE", ANSWERS, receive_messages, ("body", "messages"))
+        | subscribe_to("PULL_MESSAGE LITE_PULL_MESSAGE POP_MESSAGE", ANSWERS, receive_messages, ("body", "messages"))
     )
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Few SENDs are of half messages; see Report."""
-        return operation in (_END, _CHECK) or role is Role.RESPONSE or is_half(header(values))
+        return operation in (_END, _CHECK) or role is Role.RESPONSE or is_half_message(read_header(values))
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

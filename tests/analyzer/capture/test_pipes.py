@@ -18,7 +18,7 @@ import pytest
 
 from analyzer.capture.packets import PacketReader
 from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_packet
-from analyzer.capture.records import concatenate_blocks
+from analyzer.capture.records import RecordBlock
 from analyzer.cli.memory import LEAST
 from analyzer.cli.program import run
 from analyzer.messages.eviction import Eviction
@@ -93,7 +93,7 @@ def blocks() -> list[bytes]:
     with PacketReader([CAPTURE]) as packets:
         for _ in packets.blocks():
             pass
-        records = concatenate_blocks(list(packets.reread_records()))
+        records = RecordBlock.concatenate(list(packets.reread_records()))
         data = packets.store.read_many(records.at, records.captured)
         columns = (records.time.tolist(), data, records.original.tolist())
         return [encode_packet(0, *each) for each in zip(*columns, strict=True)]

@@ -18,7 +18,7 @@ from analyzer.capture import succession as module
 from analyzer.capture.output import Output
 from analyzer.capture.packets import PacketReader
 from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_packet, encode_statistics
-from analyzer.capture.records import concatenate_blocks
+from analyzer.capture.records import RecordBlock
 from analyzer.capture.succession import FileSuccession
 from analyzer.errors import UserError
 from analyzer.export.pcapng import write
@@ -87,7 +87,7 @@ def as_pcapng(path: Path) -> tuple[bytes, list[bytes]]:
     with PacketReader([path]) as packets:
         for _ in packets.blocks():
             pass
-        records = concatenate_blocks(list(packets.reread_records()))
+        records = RecordBlock.concatenate(list(packets.reread_records()))
         data = packets.store.read_many(records.at, records.captured)
         links = np.unique(records.link).tolist()
         columns = (records.link.tolist(), records.time.tolist(), data, records.original.tolist())

@@ -1,4 +1,4 @@
-"""The usual packet read in one go is what the plain road makes of it."""
+"""The usual packet read in one go is what the slow path makes of it."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_sound_and_hostile_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert 1500 < len(fast.packets) < 3000
 
 
-def test_the_usual_packet_does_not_take_the_plain_road(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_usual_packet_does_not_take_the_slow_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([Frame(segment(b"abc", seq=index)) for index in range(10)]))
-    monkeypatch.setattr(packet_decoder.PacketDecoder, "_unusual", lambda *_: pytest.fail("took the plain road"))
+    monkeypatch.setattr(packet_decoder.PacketDecoder, "_decode_scalar", lambda *_: pytest.fail("took the slow path"))
     assert read(path).payloads == [b"abc"] * 10

@@ -67,17 +67,17 @@ PATH = "x" * 3000
 
 def test_who_does_not_read_hears_all_but_counts() -> None:
     source, out = os.pipe()
-    telling = ChannelWriter(out)
+    writer = ChannelWriter(out)
     said: list[ChannelMessage] = [FileBegunMessage(f"{number}{PATH}") for number in range(100)]
     with within(60.0):
         for line in said:
-            telling(line)
-            telling(CountMessage(1, 2, 3))
-    assert telling.waiting
+            writer(line)
+            writer(CountMessage(1, 2, 3))
+    assert writer.waiting
     heard = b""
-    while telling.waiting:
+    while writer.waiting:
         heard += os.read(source, 1 << 16)
-        telling.flush()
+        writer.flush()
     os.close(out)
     while data := os.read(source, 1 << 16):
         heard += data
@@ -90,10 +90,10 @@ def test_who_does_not_read_hears_all_but_counts() -> None:
 def test_who_has_gone_is_no_error() -> None:
     source, out = os.pipe()
     os.close(source)
-    telling = ChannelWriter(out)
-    telling(FileBegunMessage("a"))
-    assert not telling.waiting
-    telling.finish(60.0)
+    writer = ChannelWriter(out)
+    writer(FileBegunMessage("a"))
+    assert not writer.waiting
+    writer.finish(60.0)
     os.close(out)
 
 

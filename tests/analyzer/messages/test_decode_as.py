@@ -163,7 +163,7 @@ def test_without_handshake_the_first_end_is_the_client(tmp_path: Path, told: Tol
         assert name_endpoint(session, 0, CLIENT) == client
 
 
-def test_neither_blocks_nor_files_nor_the_road_matter() -> None:
+def test_neither_blocks_nor_files_nor_the_path_matter() -> None:
     with Session([KAFKA]).load() as session:
         stream = name_stream(session, 5)
         plain = {row["id"]: row for row in rows_of(session)}

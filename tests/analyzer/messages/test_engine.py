@@ -1,4 +1,4 @@
-"""The rows depend on the bytes of the conversations: not on packets, blocks, files, nor on which road they took."""
+"""The rows depend on the bytes of the conversations: not on packets, blocks, files, nor on which path they took."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import analyzer.capture.records
 import analyzer.messages.engine
 from analyzer.capture.packets import PacketReader
-from analyzer.capture.records import RecordBlock, concatenate_blocks
+from analyzer.capture.records import RecordBlock
 from analyzer.session import Session
 from tests.analyzer.capture.writers import NS, T0, Frame
 from tests.analyzer.wire import (
@@ -162,7 +162,7 @@ def test_sequence_numbers_wrap(tmp_path: Path, before: int) -> None:
     assert by_id(rows(path, STABLE)) == by_id(rows(golden("k4_go_segment"), STABLE))
 
 
-# ---- blocks, files, roads
+# ---- blocks, files, paths
 
 
 @pytest.mark.sampled(16)
@@ -181,7 +181,7 @@ def test_blocks_do_not_matter(name: str, block: int, use_fast_path: bool) -> Non
 @pytest.mark.sampled(20)
 @pytest.mark.parametrize("block", [100, 32_768])
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.pcap.zst")), ids=lambda path: path.name.split(".")[0])
-def test_the_two_roads_agree(path: Path, block: int) -> None:
+def test_the_slow_and_the_fast_path_agree(path: Path, block: int) -> None:
     assert rows(path, use_fast_path=True, block=block) == rows(path, use_fast_path=False)
 
 
@@ -197,7 +197,7 @@ BAD = {name: (EFFECTS | REORDERED | LATE)[name] for name in ("doubled", "reorder
 
 @pytest.mark.sampled(14)
 @pytest.mark.parametrize("path", sorted(GOLDEN.parent.glob("[rz]*/*.pcap.zst")), ids=lambda path: path.name[:-9])
-def test_the_two_roads_agree_on_other_protocols(path: Path) -> None:
+def test_the_slow_and_the_fast_path_agree_on_other_protocols(path: Path) -> None:
     """Pulsar's fast path is tested with its dissector."""
     plain = rows(path, use_fast_path=False)
     for block in (7, 32_768):
@@ -207,7 +207,7 @@ def test_the_two_roads_agree_on_other_protocols(path: Path) -> None:
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("effect", [*BAD, "lossy"])
 @pytest.mark.parametrize("name", BRIEF)
-def test_the_two_roads_agree_on_a_bad_network(tmp_path: Path, name: str, effect: str) -> None:
+def test_the_slow_and_the_fast_path_agree_on_a_bad_network(tmp_path: Path, name: str, effect: str) -> None:
     path = written(tmp_path / "a.pcap", name, (BAD | {"lossy": lossy})[effect])
     plain = rows(path, use_fast_path=False)
     for block in (40, 32_768):
@@ -314,7 +314,7 @@ def longest_connection(path: Path, port: int) -> list[Frame]:
         numbers, counts = np.unique(flows[:, 1], return_counts=True)
         ports = [{packets.flows.port(flow, side) for side in (0, 1)} for flow in numbers.tolist()]
         longest = numbers[np.argmax([count * (port in each) for count, each in zip(counts, ports, strict=True)])]
-        every = concatenate_blocks(records).take(flows[flows[:, 1] == longest, 0])
+        every = RecordBlock.concatenate(records)[flows[flows[:, 1] == longest, 0]]
         columns = (every.time.tolist(), every.at.tolist(), every.captured.tolist())
         return [Frame(packets.store.read_bytes(at, size), time) for time, at, size in zip(*columns, strict=True)]
 

@@ -16,7 +16,7 @@ import zstandard
 import dissectors.wire.sections
 from dissectors.api import Context, Role
 from dissectors.pulsar import Pulsar
-from dissectors.pulsar.frame import frame_values
+from dissectors.pulsar.frame import decode_frame
 from dissectors.wire import budget
 from dissectors.wire.embedded import Embedded
 from dissectors.wire.message import folded
@@ -65,7 +65,7 @@ def test_the_vendors_own_frames() -> None:
     assert len(frames()) == 280
     differences = []
     for each in frames():
-        own = json.loads(COMPLETE.line(frame_values(PlainSections(each.data))))
+        own = json.loads(COMPLETE.line(decode_frame(PlainSections(each.data))))
         differences += [(each.operation, *found) for found in differing(own, each.fields)]
         differences += [(each.operation, *found) for found in differing(each.fields, own)]
         assert not {"malformed-body", "unknown-operation", "trailing-bytes"}.intersection(findings(each.data))
@@ -164,7 +164,7 @@ def test_more_values_than_may_be_made(case: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(budget, "USUAL", 32_000)
     monkeypatch.setattr(budget._Bound, "size", 32_000)
     with pytest.raises(Unfit):
-        frame_values(PlainSections(message))
+        decode_frame(PlainSections(message))
     expected = "malformed-body" if "said" in case else "limit-exceeded"
     assert findings(message) == [expected]
 
@@ -172,7 +172,7 @@ def test_more_values_than_may_be_made(case: str, monkeypatch: pytest.MonkeyPatch
 def test_as_many_values_as_may_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "USUAL", 32_000)
     monkeypatch.setattr(budget._Bound, "size", 32_000)
-    assert len(frame_values(PlainSections(short_batch(500)))["payload"]["messages"]) == 500
+    assert len(decode_frame(PlainSections(short_batch(500)))["payload"]["messages"]) == 500
 
 
 @dataclass(frozen=True)

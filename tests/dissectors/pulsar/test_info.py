@@ -11,7 +11,7 @@ import dissectors.pulsar
 from dissectors.api import Body, Context, Role
 from dissectors.pulsar import Pulsar
 from dissectors.pulsar.commands import commands, library
-from dissectors.pulsar.info import info_line
+from dissectors.pulsar.summaries import format_info
 from tests.dissectors.pulsar.frames import METADATA, NO_ID, field, frame, payload_part, send, sized
 
 PULSAR = Pulsar()
@@ -255,7 +255,7 @@ ODD: list[object] = [None, True, -1, 1 << 70, 1.5, "", "x", b"", b"\xff", [], [{
 def test_fields_of_any_type(value: object) -> None:
     for names in TABLE["line"]:
         for name in names.split("|"):
-            assert isinstance(info_line(Body({"response": "Redirect", name: value}, None), Context(REQUEST)), str)
+            assert isinstance(format_info(Body({"response": "Redirect", name: value}, None), Context(REQUEST)), str)
 
 
 def test_each_field_of_the_table_is_one_of_a_command() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.pulsar.payloads import payloads
+from dissectors.pulsar.payloads import list_payloads
 
 KEYS: dict[str, tuple[dict[str, Any], object]] = {
     "none": ({}, None),
@@ -22,14 +22,14 @@ KEYS: dict[str, tuple[dict[str, Any], object]] = {
 def test_keys(case: str) -> None:
     metadata, expected = KEYS[case]
     batch = {"messages": [{"metadata": metadata, "payload": b"x"}, {"metadata": {}, "payload": b"y"}]}
-    (alone,) = payloads({"producer_id": 1, "sequence_id": 2, "metadata": metadata, "payload": b"x"}, lambda: None)
-    first, second = payloads({"producer_id": 1, "sequence_id": 2, "metadata": {}, "payload": batch}, lambda: None)
+    (alone,) = list_payloads({"producer_id": 1, "sequence_id": 2, "metadata": metadata, "payload": b"x"}, lambda: None)
+    first, second = list_payloads({"producer_id": 1, "sequence_id": 2, "metadata": {}, "payload": batch}, lambda: None)
     assert [each.record and each.record.key for each in (alone, first, second)] == [expected, expected, None]
     assert [each.name[-1] for each in (alone, first, second)] == ["2", "0", "1"]
 
 
 def test_of_what_lacks_anything() -> None:
     for values in ({}, {"payload": b"x"}, {"payload": {"messages": [None, {}, {"payload": b"x"}]}}, {"payload": {}}):
-        for each in payloads(values, lambda: None):
+        for each in list_payloads(values, lambda: None):
             assert each.record is not None
             assert each.record.key is None

@@ -14,7 +14,7 @@ from analyzer.messages import defects
 from analyzer.session import Session
 from dissectors.api import LengthPrefixed
 from dissectors.finding import Finding
-from dissectors.pulsar import Pulsar, probe
+from dissectors.pulsar import Pulsar, header
 from dissectors.pulsar.expert_info import LIMIT
 from tests.analyzer.wire import (
     CLIENT,
@@ -107,7 +107,7 @@ def test_a_frame_that_is_too_large_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_fast_path: bool
 ) -> None:
     monkeypatch.setattr(Pulsar, "framing", LengthPrefixed(4, 4, 100_000))
-    monkeypatch.setattr(probe, "MAXIMUM", 100_000)
+    monkeypatch.setattr(header, "MAXIMUM", 100_000)
     large = send(payload=LARGE[:100_000])
     rows, findings = read(tmp_path, [*OPENING, (CLIENT, large), *ENDING], use_fast_path=use_fast_path)
     assert [(row["role"], row["length"]) for row in rows[4:]] == [

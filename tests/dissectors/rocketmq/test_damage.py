@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.message import folded
+from dissectors.rocketmq.message import fold_tree
 from tests.dissectors.rocketmq.truth import Frame, captured
 from tests.dissectors.trees import assert_tiles
 
@@ -32,7 +32,7 @@ def damaged(data: bytes, places: range | list[int]) -> Iterator[bytes]:
 def assert_alike(data: bytes, frame: Frame) -> None:
     tree, body = ROCKETMQ.tree(data, frame.context), ROCKETMQ.values(data, frame.context)
     assert_tiles(tree)
-    again = folded(tree, frame.context)
+    again = fold_tree(tree, frame.context)
     assert again == body or repr(again) == repr(body), "NaN is not even equal to itself"
     assert [str(each) for each in again.findings] == [str(each) for each in body.findings]
     ROCKETMQ.info(body, frame.context)

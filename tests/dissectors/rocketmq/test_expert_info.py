@@ -11,9 +11,8 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.finding import CODES, Severity
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.codes import operations, response_name
-from dissectors.rocketmq.extfields import header_class, required
-from dissectors.rocketmq.message import folded
+from dissectors.rocketmq.codes import find_header_class, find_required, find_response_name, operations
+from dissectors.rocketmq.message import fold_tree
 from dissectors.rocketmq.tables import table
 from tests.dissectors.rocketmq.making import binary, command, frame, pair
 from tests.dissectors.trees import assert_tiles
@@ -21,7 +20,7 @@ from tests.dissectors.trees import assert_tiles
 ROCKETMQ = RocketMQ()
 NOTE, WARNING = Severity.NOTE, Severity.WARNING
 SENT, PULLED, ASKED = Context(Role.RESPONSE, 310), Context(Role.RESPONSE, 11), Context(Role.RESPONSE, None)
-GIVEN: Any = dict.fromkeys(required(310, True), "1")
+GIVEN: Any = dict.fromkeys(find_required(310, True), "1")
 SEND, BACK, POP = Context(Role.REQUEST, 310), Context(Role.REQUEST, 36), Context(Role.REQUEST, 200050)
 
 
@@ -32,7 +31,7 @@ def answer(code: int, remark: str | None = None, version: int = 513, **ext: str)
 
 def all_of(code: int) -> dict[str, Any]:
     """A value for each field that a request must have."""
-    return dict.fromkeys(required(code, False), "1")
+    return dict.fromkeys(find_required(code, False), "1")
 
 
 def sent(topic: str, times: str | None, most: str | None) -> bytes:
@@ -41,7 +40,7 @@ def sent(topic: str, times: str | None, most: str | None) -> bytes:
 
 
 def wide(code: int) -> bytes:
-    return binary(code, b"".join(pair(name.encode(), b"1") for name in required(200050, False)))
+    return binary(code, b"".join(pair(name.encode(), b"1") for name in find_required(200050, False)))
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ CASES = [
 def test_notices(case: Case) -> None:
     body, tree = ROCKETMQ.values(case.message, case.context), ROCKETMQ.tree(case.message, case.context)
     assert_tiles(tree)
-    assert folded(tree, case.context) == body
+    assert fold_tree(tree, case.context) == body
     assert [(each.severity, each.code) for each in body.findings] == [found[:2] for found in case.found]
     for each, (_, _, said) in zip(body.findings, case.found, strict=True):
         assert said in each.text
@@ -147,7 +146,7 @@ def test_an_answer_with_a_broken_body_is_explained_too() -> None:
 
 
 def test_tables() -> None:
-    names = {response_name(code, 513) for code in range(-2000, 5000)}
+    names = {find_response_name(code, 513) for code in range(-2000, 5000)}
     for name, rows in table("expert_info")["answers"].items():
         assert name in names
         conditions = [row.get("when") for row in rows]
@@ -156,5 +155,5 @@ def test_tables() -> None:
         assert all(row["code"] in CODES for row in rows)
     for code in operations():
         for response in (False, True):
-            assert required(code, response) <= (header_class(code, response) or {}).keys()
-    assert required(310, False) == set("abcdefgh")
+            assert find_required(code, response) <= (find_header_class(code, response) or {}).keys()
+    assert find_required(310, False) == set("abcdefgh")

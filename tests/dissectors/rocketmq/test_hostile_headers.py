@@ -12,7 +12,7 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.finding import Severity
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.message import folded
+from dissectors.rocketmq.message import fold_tree
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 from tests.dissectors.rocketmq.making import binary, command, frame, pair, sparing
@@ -155,7 +155,7 @@ CASES = [
 def test_hostile_headers(case: Case) -> None:
     body, tree = ROCKETMQ.values(case.data, ASKED), ROCKETMQ.tree(case.data, ASKED)
     assert_tiles(tree)
-    assert folded(tree, ASKED) == body or "nan" in case.name.lower(), "NaN is not even equal to itself"
+    assert fold_tree(tree, ASKED) == body or "nan" in case.name.lower(), "NaN is not even equal to itself"
     found = sparing(body).findings
     assert [each.severity for each in found] == [severity for severity, _ in case.said]
     for each, (_, said) in zip(found, case.said, strict=True):

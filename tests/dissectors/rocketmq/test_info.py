@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dissectors.api import Body, Context, Role
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.codes import operations
-from dissectors.rocketmq.extfields import header_class
+from dissectors.rocketmq.codes import find_header_class, operations
 from tests.analyzer.wire import rows
 from tests.dissectors.rocketmq.making import command, frame, item, stored
 from tests.dissectors.rocketmq.truth import GOLDEN
@@ -279,7 +278,7 @@ def test_every_operation_has_a_line_that_can_be_read() -> None:
     """Whatever fields a class has, none of them makes a line with Java's or Python's innards in it."""
     for code in operations():
         for role in (REQUEST, RESPONSE):
-            fields = header_class(code, role is RESPONSE) or {}
+            fields = find_header_class(code, role is RESPONSE) or {}
             ext = {wire: "3" if field.convert else "name" for wire, field in fields.items()}
             header = {"code": code if role is REQUEST else 0, "extFields": ext, "flag": int(role is RESPONSE)}
             said = line(frame(text(header | {"language": "JAVA", "opaque": 7, "version": 513})), role, code)

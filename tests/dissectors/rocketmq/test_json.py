@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.rocketmq.json_values import json_body, json_value
+from dissectors.rocketmq.command import decode_json, decode_json_body
 from dissectors.rocketmq.secrets import SECRETS
 from dissectors.wire.json_text import DEPTH
 from dissectors.wire.nonfinite import NonFinite
@@ -19,18 +19,18 @@ from tests.dissectors.wire.test_json_text import BROKEN, LENIENT, STRICT, read
 @pytest.mark.parametrize("case", STRICT)
 def test_strict(case: str) -> None:
     data, value = STRICT[case]
-    assert json_value(data.strip()) == value
+    assert decode_json(data.strip()) == value
 
 
 @pytest.mark.parametrize("case", [*LENIENT, *BROKEN])
 def test_what_it_refuses(case: str) -> None:
     with pytest.raises(Unfit):
-        json_value((LENIENT | BROKEN)[case][0])
+        decode_json((LENIENT | BROKEN)[case][0])
 
 
 def test_numbers_that_are_none() -> None:
     for data in (b"[1e999,-Infinity]", b"[Infinity,-1e999]"):
-        found = json_value(data)
+        found = decode_json(data)
         assert isinstance(found, list)
         assert found == read(data)[0]
         assert all(type(each) is NonFinite for each in found)
@@ -39,15 +39,15 @@ def test_numbers_that_are_none() -> None:
 @pytest.mark.parametrize(("opener", "inner", "closer"), [(b"[", b"", b"]"), (b'{"a":', b"1", b"}")])
 def test_depth_is_bounded(opener: bytes, inner: bytes, closer: bytes) -> None:
     data = opener * DEPTH + inner + closer * DEPTH
-    assert json_value(data) == read(data)[0]
+    assert decode_json(data) == read(data)[0]
     with pytest.raises(Unfit):
-        json_value(opener * (DEPTH + 1) + inner + closer * (DEPTH + 1))
+        decode_json(opener * (DEPTH + 1) + inner + closer * (DEPTH + 1))
 
 
 @pytest.mark.parametrize("name", sorted(SECRETS))
 def test_it_leaves_secrets_to_the_other(name: str) -> None:
     with pytest.raises(Unfit):
-        json_body(b'{"user":{"%b":"hunter2"}}' % name.encode())
+        decode_json_body(b'{"user":{"%b":"hunter2"}}' % name.encode())
 
 
 VALUES = st.recursive(
@@ -63,7 +63,7 @@ def test_both_ways_give_the_same(value: dict[str, object], plain: bool) -> None:
     found, tree = read(data)
     assert tree.findings == []
     try:
-        assert json_value(data) == found
+        assert decode_json(data) == found
     except Unfit:
         assert b"\xed" in data, "only half a surrogate pair is refused"
 
@@ -73,7 +73,7 @@ def test_whatever_the_strict_parser_reads_means_the_same(text: str) -> None:
     data = text.encode()
     found, tree = read(data)
     try:
-        assert json_value(data) == found
+        assert decode_json(data) == found
         assert tree.findings == []
     except Unfit:
         pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dissectors.rocketmq.labels import BY_NAME, delay
+from dissectors.rocketmq.labels import BY_NAME, format_delay
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,4 @@ def test_labels(name: str, value: object, text: str | None) -> None:
 
 
 def test_there_is_no_delay_of_level_0() -> None:
-    assert (delay(0), delay(-1), delay(1), delay(18)) == (None, None, "1 s", "2 h")
+    assert (format_delay(0), format_delay(-1), format_delay(1), format_delay(18)) == (None, None, "1 s", "2 h")

@@ -11,9 +11,8 @@ import pytest
 from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.codes import operations, response_name, version_name
-from dissectors.rocketmq.extfields import header_class
-from dissectors.rocketmq.message import folded
+from dissectors.rocketmq.codes import find_header_class, find_response_name, find_version_name, operations
+from dissectors.rocketmq.message import fold_tree
 from dissectors.wire.secret import Secret
 from tests.dissectors.rocketmq.making import binary, command, frame, pair, sparing
 from tests.dissectors.trees import assert_tiles, every, node
@@ -25,7 +24,7 @@ def decoded(data: bytes, role: Role = Role.REQUEST, code: int | None = 10) -> tu
     context = Context(role, code)
     body, tree = ROCKETMQ.values(data, context), ROCKETMQ.tree(data, context)
     assert_tiles(tree)
-    assert folded(tree, context) == body
+    assert fold_tree(tree, context) == body
     return sparing(body), tree
 
 
@@ -167,9 +166,9 @@ def test_errors(own: int, code: int | None, error: tuple[int, str] | None) -> No
 
 
 def test_names_of_response_codes_changed() -> None:
-    assert response_name(209, 513) == "POLLING_FULL"
-    assert response_name(209, 401) == "UPDATE_AND_CREATE_ACL_CONFIG_FAILED"
-    assert (version_name(513), version_name(0), version_name(30_000), version_name(-1)) == (
+    assert find_response_name(209, 513) == "POLLING_FULL"
+    assert find_response_name(209, 401) == "UPDATE_AND_CREATE_ACL_CONFIG_FAILED"
+    assert (find_version_name(513), find_version_name(0), find_version_name(30_000), find_version_name(-1)) == (
         "V5_5_0",
         "V3_0_0_SNAPSHOT",
         "HIGHER_VERSION",
@@ -190,7 +189,7 @@ def test_tables() -> None:
         assert operation.code == code
         assert {operation.request_body, operation.response_body} <= kinds
         for response, name in ((False, operation.request), (True, operation.response)):
-            assert (header_class(code, response) is None) == (name is None)
+            assert (find_header_class(code, response) is None) == (name is None)
 
 
 # ---- bodies

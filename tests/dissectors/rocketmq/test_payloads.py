@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.rocketmq.payloads import payloads
+from dissectors.rocketmq.payloads import list_payloads
 
 CASES = [
     ("sent", {"header": {"topic": "t", "properties": "A\x01b\x02KEYS\x01k1 k2\x02"}, "body": b"x"}, ["k1 k2"]),
@@ -26,4 +26,4 @@ CASES = [
 
 @pytest.mark.parametrize(("values", "keys"), [each[1:] for each in CASES], ids=[each[0] for each in CASES])
 def test_keys(values: dict[str, Any], keys: list[str | None]) -> None:
-    assert [each.record.key for each in payloads(values, lambda: None) if each.record is not None] == keys
+    assert [each.record.key for each in list_payloads(values, lambda: None) if each.record is not None] == keys

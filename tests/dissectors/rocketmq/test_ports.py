@@ -10,8 +10,7 @@ import pytest
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.header import MAXIMUM
-from dissectors.rocketmq.probe import TAKEN, oversized
+from dissectors.rocketmq.header import MAXIMUM, TAKEN, report_oversized
 from tests.analyzer.wire import (
     CLIENT,
     SERVER,
@@ -163,7 +162,7 @@ def test_a_frame_larger_than_is_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("size", "count"), [(TAKEN - 4, 0), (TAKEN - 3, 1)])
 def test_what_is_taken_by_default(size: int, count: int) -> None:
-    assert len(oversized(size)) == count
+    assert len(report_oversized(size)) == count
 
 
 def test_a_frame_larger_than_any(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dissectors.api import Role
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.message import folded
+from dissectors.rocketmq.message import fold_tree
 from tests.dissectors.rocketmq.truth import Frame, captured
 from tests.dissectors.trees import assert_tiles
 from tests.effort import within
@@ -32,7 +32,7 @@ def test_a_message(frame: Frame) -> None:
     tree = ROCKETMQ.tree(frame.data, frame.context)
     assert_tiles(tree)
     body = ROCKETMQ.values(frame.data, frame.context)
-    assert folded(tree, frame.context) == body
+    assert fold_tree(tree, frame.context) == body
     assert "\n" not in ROCKETMQ.info(body, frame.context)
 
 
@@ -45,7 +45,7 @@ def test_a_cut_gives_one_finding(frame: Frame) -> None:
         tree = ROCKETMQ.tree(cut, frame.context)
         assert_tiles(tree)
         assert [finding.code for finding in tree.findings] == ["malformed-body"], end
-        assert folded(tree, frame.context) == ROCKETMQ.values(cut, frame.context)
+        assert fold_tree(tree, frame.context) == ROCKETMQ.values(cut, frame.context)
         asks = frame.context.role is not Role.RESPONSE
         assert ROCKETMQ.header(cut, asks).operation in (None, ROCKETMQ.header(frame.data, asks).operation)
 
@@ -67,4 +67,4 @@ def test_a_mutation_never_raises_and_is_read_alike_both_ways(frame: Frame, data:
             ROCKETMQ.header(broken, from_client)
             ROCKETMQ.probe(broken[:512], from_client)
     assert_tiles(tree)
-    assert folded(tree, frame.context) == body or "nan" in repr(body), "NaN is not even equal to itself"
+    assert fold_tree(tree, frame.context) == body or "nan" in repr(body), "NaN is not even equal to itself"

@@ -12,7 +12,7 @@ from analyzer.decode.jsonable import JsonWriter, Limits
 from dissectors.api import Context, Role
 from dissectors.field import Field
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.message import folded
+from dissectors.rocketmq.message import fold_tree
 from dissectors.rocketmq.secrets import SECRETS, is_sensitive
 from tests.dissectors.rocketmq.making import binary, command, frame, pair
 from tests.dissectors.trees import assert_tiles
@@ -46,7 +46,7 @@ def printed(data: bytes, code: int | None, role: Role = Role.REQUEST) -> str:
     context = Context(role, code)
     body, tree = ROCKETMQ.values(data, context), ROCKETMQ.tree(data, context)
     assert_tiles(tree)
-    assert folded(tree, context) == body
+    assert fold_tree(tree, context) == body
     said = [ROCKETMQ.info(body, context), *(finding.text for finding in body.findings), *shown(tree.fields)]
     return "\n".join([WRITER.line({"fields": body.values}).decode(), repr(body.values), *said])
 

@@ -10,7 +10,7 @@ import pytest
 from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.message import folded
+from dissectors.rocketmq.message import fold_tree
 from tests.dissectors.rocketmq.making import command, item, sparing, stored
 from tests.dissectors.trees import assert_tiles, at_path, node
 
@@ -25,7 +25,7 @@ SIX = bytes(15) + b"\1", bytes.fromhex("20010db8000000000000000000000002")
 def decoded(data: bytes, context: Context) -> tuple[Body, Tree]:
     body, tree = ROCKETMQ.values(data, context), ROCKETMQ.tree(data, context)
     assert_tiles(tree)
-    assert folded(tree, context) == body
+    assert fold_tree(tree, context) == body
     return sparing(body), tree
 
 

@@ -10,7 +10,7 @@ import pytest
 from analyzer.decode.jsonable import JsonWriter, Limits
 from dissectors.api import Role
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.message import folded
+from dissectors.rocketmq.message import fold_tree
 from tests.dissectors.rocketmq.truth import GOLDEN, SHARED, SYNTHETIC, Synthetic, synthetic
 from tests.dissectors.trees import assert_tiles
 from tests.golden.truth import differing
@@ -51,7 +51,7 @@ def test_trees(frames: list[Synthetic]) -> None:
     for frame in frames:
         tree = ROCKETMQ.tree(frame.data, frame.context)
         assert_tiles(tree)
-        assert folded(tree, frame.context) == ROCKETMQ.values(frame.data, frame.context), frame.name
+        assert fold_tree(tree, frame.context) == ROCKETMQ.values(frame.data, frame.context), frame.name
 
 
 def test_all_are_known_for_what_they_are(frames: list[Synthetic]) -> None:

@@ -8,8 +8,14 @@ from typing import Any
 
 import pytest
 
-from dissectors.rocketmq.codes import language, operations, response_name, unwrapped, version_name
-from dissectors.rocketmq.extfields import header_class
+from dissectors.rocketmq.codes import (
+    decode_binary_code,
+    find_header_class,
+    find_language,
+    find_response_name,
+    find_version_name,
+    operations,
+)
 from dissectors.rocketmq.tables import table
 from tests.dissectors.rocketmq.truth import ROOT
 
@@ -69,7 +75,7 @@ def test_codes_of_old_releases_and_of_dledger() -> None:
     for code, name in facts()["dledgerController"]["codes"]:
         assert (operations()[code].name, operations()[code].success) == (name, 200)
     for code, binary in facts()["binaryCodeWrap"].items():
-        assert unwrapped(binary) == int(code)
+        assert decode_binary_code(binary) == int(code)
         assert int(code) & 0xFFFF == binary
     known = {row[0] for key in ("requestCodes", "removedRequestCodes") for row in facts()[key]}
     known |= {row[0] for row in (*facts()["post53"]["requestCodes"], *facts()["dledgerController"]["codes"])}
@@ -89,7 +95,7 @@ def test_header_classes() -> None:
 
 
 def test_the_letters_of_v2() -> None:
-    found = header_class(310, False)
+    found = find_header_class(310, False)
     assert found is not None
     assert {name: found[name].name for name in facts()["sendV2Alias"]} == facts()["sendV2Alias"]
 
@@ -97,15 +103,15 @@ def test_the_letters_of_v2() -> None:
 def test_response_codes() -> None:
     """Of the old ones, three of 5.0.0 alone meant something else under the numbers 2010 to 2012."""
     for code, name in {**facts()["responseCodes"], **facts()["post53"]["responseCodes"]}.items():
-        assert response_name(int(code)) == name
+        assert find_response_name(int(code)) == name
     old = {code: name for code, name in facts()["oldResponseCodes"] if not 2010 <= code <= 2012}
-    assert {code: response_name(code, 401) for code in old} == old
+    assert {code: find_response_name(code, 401) for code in old} == old
 
 
 def test_languages_and_versions() -> None:
-    assert {number: language(int(number)) for number in facts()["languageCodes"]} == facts()["languageCodes"]
+    assert {number: find_language(int(number)) for number in facts()["languageCodes"]} == facts()["languageCodes"]
     names = facts()["mqVersion"]["names"]
-    assert [version_name(number) for number in range(len(names))] == names
+    assert [find_version_name(number) for number in range(len(names))] == names
 
 
 def test_the_properties_that_messages_have() -> None:

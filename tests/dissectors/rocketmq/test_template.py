@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.template import template
+from dissectors.rocketmq.template import make_template
 from dissectors.symbolic import Bytes, Integer, Nested, SymbolicValue, Text, plain
 from dissectors.symbolic_text import Pieced
 from dissectors.wire.secret import Secret, Veiled
@@ -52,7 +52,7 @@ def find_symbolic_values(value: Any) -> int:
 
 def is_same(message: bytes, context: Context) -> bool:
     """Whether it has a shape; if so, its body is the decoder's."""
-    made = template(message, context, None)
+    made = make_template(message, context, None)
     if made is None:
         return False
     body = ROCKETMQ.values(message, context)
@@ -146,7 +146,7 @@ ALONE: dict[str, tuple[bytes, int, Role]] = {
 
 
 def made_of(case: tuple[bytes, int, Role]) -> Body | None:
-    made = template(case[0], Context(case[2], case[1]), None)
+    made = make_template(case[0], Context(case[2], case[1]), None)
     return None if made is None else made.body
 
 
@@ -202,18 +202,18 @@ def test_of_a_secret_only_the_length_is_known(case: str) -> None:
 def test_every_cut_stands_for_itself(case: str) -> None:
     message, code, role = SHAPES[case]
     for end in range(len(message)):
-        assert template(message[:end], Context(role, code), None) is None
+        assert make_template(message[:end], Context(role, code), None) is None
 
 
 def test_an_answer_beside_its_request() -> None:
     (answer, code, _), asked = SHAPES["an answer"], SHAPES["a send"][0]
     contexts = Context(RESPONSE, code), Context(REQUEST, code)
-    made = template(answer, contexts[0], (asked, contexts[1]))
+    made = make_template(answer, contexts[0], (asked, contexts[1]))
     assert made is not None
     assert made.shape.data == answer + asked
     assert told(made.body.values) == told(ROCKETMQ.values(answer, contexts[0]).values)
     assert told(made.body.request) == told(ROCKETMQ.values(asked, contexts[1]).values)
-    assert template(answer, contexts[0], (asked[:-1], contexts[1])) is None
+    assert make_template(answer, contexts[0], (asked[:-1], contexts[1])) is None
 
 
 @given(st.sampled_from([*SHAPES.values()]), st.data())

@@ -16,14 +16,12 @@ from dissectors.api import Context, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
 from dissectors.pulsar.checks import checks
-from dissectors.pulsar.checks.makers import Makers
-from dissectors.pulsar.checks.pings import Pings
-from dissectors.pulsar.checks.redelivery import Redelivery
-from dissectors.pulsar.checks.sends import Sends
-from dissectors.pulsar.checks.starved import Starved
-from dissectors.pulsar.checks.versions import Versions
+from dissectors.pulsar.checks.connections import PingAnswers, ProtocolVersions
+from dissectors.pulsar.checks.creation_loops import CreationLoops
+from dissectors.pulsar.checks.messages import MessageRedelivery, SendReceipts
+from dissectors.pulsar.checks.starved_consumers import StarvedConsumers
 from dissectors.pulsar.commands import commands
-from dissectors.pulsar.reports.fields import NO_NUMBER, codes
+from dissectors.pulsar.reports.fields import NO_NUMBER, command_codes
 from tests.analyzer.capture.writers import NS, T0
 from tests.analyzer.wire import CLIENT, FIN, SERVER, Talk, frames, segments, write
 from tests.dissectors.checking import End, Step, end, see, show_anything, texts
@@ -41,7 +39,7 @@ def client(stream: int) -> str:
 
 def say(name: str, at: int, role: Role = Role.REQUEST, stream: int = 1, losses: int = 0, **values: Any) -> MessageEvent:
     """A command at so many ms."""
-    context = Context(role, codes()[name])
+    context = Context(role, command_codes()[name])
     return see("pulsar", context, values, stream, at, server=BROKER, losses=losses, client=client(stream))
 
 
@@ -123,88 +121,96 @@ KEEP = "; both sides give a connection up that has said nothing for 30 s, or as 
 
 # Which watch, what happens, and what is said: how each sentence begins
 CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
-    "a ping in time": (Pings, [ping(0), pong(10_000), ends(90_000)], []),
-    "late": (Pings, [ping(0), pong(10_001)], [f"the PING was answered after 10 s{KEEP}"]),
-    "late, and bytes are missing": (Pings, [ping(0), pong(10_001, losses=1)], []),
-    "never": (Pings, [ping(0), ping(30_000), ends(60_000)], ["a PING had had no answer for 60 s when 10.0.0.1:5000"]),
-    "never, but bytes are missing": (Pings, [ping(0), ends(60_000, losses=1)], []),
-    "a connection that ends soon behind a ping": (Pings, [ping(0), ends(900)], []),
+    "a ping in time": (PingAnswers, [ping(0), pong(10_000), ends(90_000)], []),
+    "late": (PingAnswers, [ping(0), pong(10_001)], [f"the PING was answered after 10 s{KEEP}"]),
+    "late, and bytes are missing": (PingAnswers, [ping(0), pong(10_001, losses=1)], []),
+    "never": (
+        PingAnswers,
+        [ping(0), ping(30_000), ends(60_000)],
+        ["a PING had had no answer for 60 s when 10.0.0.1:5000"],
+    ),
+    "never, but bytes are missing": (PingAnswers, [ping(0), ends(60_000, losses=1)], []),
+    "a connection that ends soon behind a ping": (PingAnswers, [ping(0), ends(900)], []),
     "a ping that waits still": (
-        Pings,
+        PingAnswers,
         [ping(0), opens(20_000)],
         ["a PING has had no answer for 20 s when the capture"],
     ),
     "an old client": (
-        Versions,
+        ProtocolVersions,
         [*agree(11, 21), say("GET_LAST_MESSAGE_ID", 1), say("GET_LAST_MESSAGE_ID", 2)],
         ["GET_LAST_MESSAGE_ID is of protocol version 12 and newer, client and broker agreed on 11"],
     ),
     "an old broker": (
-        Versions,
+        ProtocolVersions,
         [*agree(21, 17), say("TC_CLIENT_CONNECT_REQUEST", 1)],
         ["TC_CLIENT_CONNECT_REQUEST is"],
     ),
-    "as agreed": (Versions, [*agree(21, 17), say("GET_OR_CREATE_SCHEMA", 1), ping(2)], []),
-    "nobody knows what was agreed": (Versions, [say("TOPIC_MIGRATED", 1, Role.PUSH)], []),
+    "as agreed": (ProtocolVersions, [*agree(21, 17), say("GET_OR_CREATE_SCHEMA", 1), ping(2)], []),
+    "nobody knows what was agreed": (ProtocolVersions, [say("TOPIC_MIGRATED", 1, Role.PUSH)], []),
     "a feature that the broker has not": (
-        Versions,
+        ProtocolVersions,
         [*agree(21, 21, {}, {"supports_topic_watchers": True}), say("WATCH_TOPIC_LIST", 1)],
         ["WATCH_TOPIC_LIST is only for who says supports_topic_watchers at the connection's beginning"],
     ),
     "and one that it has": (
-        Versions,
+        ProtocolVersions,
         [*agree(21, 21, {"supports_topic_watchers": True}), say("WATCH_TOPIC_LIST", 1)],
         [],
     ),
     "a client that cannot refresh": (
-        Versions,
+        ProtocolVersions,
         [*agree(21, 21, {"supports_auth_refresh": True}), say("AUTH_CHALLENGE", 1)],
         ["AUTH_CHALLENGE is only for who says supports_auth_refresh"],
     ),
     "the broker's question at the beginning": (
-        Versions,
+        ProtocolVersions,
         [say("CONNECT", 0, protocol_version=21), say("AUTH_CHALLENGE", 1)],
         [],
     ),
-    "a consumer that keeps up": (Starved, [*FED, message(2, batch=10), send(1, 3), flow(10, 900)], []),
+    "a consumer that keeps up": (StarvedConsumers, [*FED, message(2, batch=10), send(1, 3), flow(10, 900)], []),
     "one that does not": (
-        Starved,
+        StarvedConsumers,
         [*FED, message(2, batch=10), send(1, 3), send(2, 3, num_messages=4), flow(10, 3002)],
         [STARVED.format("3 s", "5 messages sent to its topic meanwhile: it does not keep up")],
     ),
-    "nothing was sent to it": (Starved, [*FED, message(2, batch=10), flow(10, 3002)], []),
-    "it has permits": (Starved, [*FED, message(2, batch=9), send(1, 3), flow(10, 3002)], []),
-    "it asks one by one": (Starved, [subscribe(), made(), flow(1, 1), message(2), send(1, 3), flow(1, 3002)], []),
+    "nothing was sent to it": (StarvedConsumers, [*FED, message(2, batch=10), flow(10, 3002)], []),
+    "it has permits": (StarvedConsumers, [*FED, message(2, batch=9), send(1, 3), flow(10, 3002)], []),
+    "it asks one by one": (
+        StarvedConsumers,
+        [subscribe(), made(), flow(1, 1), message(2), send(1, 3), flow(1, 3002)],
+        [],
+    ),
     "it never asks again": (
-        Starved,
+        StarvedConsumers,
         [*FED, message(2, batch=10), send(1, 3), ends(9002)],
         [STARVED.format("9 s", "1 m")],
     ),
     "nor up to the end": (
-        Starved,
+        StarvedConsumers,
         [*FED, message(2, batch=10), send(1, 3), opens(9002)],
         [STARVED.format("9 s", "1 m")],
     ),
-    "what was sent when it had ended": (Starved, [*FED, message(2, batch=10), send(1, 9003), ends(9002)], []),
+    "what was sent when it had ended": (StarvedConsumers, [*FED, message(2, batch=10), send(1, 9003), ends(9002)], []),
     "its FLOW may be lost before the end": (
-        Starved,
+        StarvedConsumers,
         [*FED, message(2, batch=10), send(1, 3), ends(9002, losses=1), subscribe(4), opens(9002, losses=1)],
         [],
     ),
-    "its FLOW may be lost": (Starved, [*FED, message(2, batch=10), send(1, 3), flow(10, 3002, losses=1)], []),
+    "its FLOW may be lost": (StarvedConsumers, [*FED, message(2, batch=10), send(1, 3), flow(10, 3002, losses=1)], []),
     "another one of its subscription is fed": (
-        Starved,
+        StarvedConsumers,
         [*FED, subscribe(4), flow(5, 1, 4), message(2, batch=10), send(1, 3), flow(10, 3002)],
         [STARVED.format("3 s", "1 message sent to its topic meanwhile; other consumers")],
     ),
     "closed and made again": (
-        Starved,
+        StarvedConsumers,
         [*FED, message(2, batch=10), send(1, 3), say("CLOSE_CONSUMER", 500, consumer_id=3), subscribe(at=9000)],
         [],
     ),
-    "each message once": (Redelivery, [subscribe(), *(message(at, at) for at in range(500))], []),
+    "each message once": (MessageRedelivery, [subscribe(), *(message(at, at) for at in range(500))], []),
     "again and again": (
-        Redelivery,
+        MessageRedelivery,
         [subscribe(), *(message(at, at % 10, at // 10) for at in range(110))],
         [
             f"subscription s of {TOPIC}: message 12:0 was delivered 10 times before",
@@ -212,64 +218,64 @@ CASES: dict[str, tuple[type[Check], Sequence[Step], list[str]]] = {
         ],
     ),
     "again, without a count": (
-        Redelivery,
+        MessageRedelivery,
         [subscribe(), *(message(at, at % 10) for at in range(110))],
         [f"subscription s of {TOPIC}: 100 of 110 entries"],
     ),
     "again, for it was wanted": (
-        Redelivery,
+        MessageRedelivery,
         [subscribe(), *(message(at, at) for at in range(90)), say("SEEK", 90, consumer_id=3)]
         + [message(at + 100, at) for at in range(110)],
         [],
     ),
-    "again, but slowly": (Redelivery, [subscribe(), *(message(at * 1000, at % 10) for at in range(200))], []),
-    "with receipts": (Sends, [made(), send(1, 1), receipt(2), ends(9, stream=2)], []),
+    "again, but slowly": (MessageRedelivery, [subscribe(), *(message(at * 1000, at % 10) for at in range(200))], []),
+    "with receipts": (SendReceipts, [made(), send(1, 1), receipt(2), ends(9, stream=2)], []),
     "without": (
-        Sends,
+        SendReceipts,
         [made(), send(1, 1), receipt(2), send(2, 3), send(3, 4), ends(9, stream=2)],
         [f"{NAME}: 10.0.0.2:5000 ended the connection with 2 SENDs without a receipt (sequences 2 to 3)"],
     ),
-    "a receipt may be lost": (Sends, [made(), send(1, 1), ends(9, stream=2, losses=1)], []),
+    "a receipt may be lost": (SendReceipts, [made(), send(1, 1), ends(9, stream=2, losses=1)], []),
     "receipts may be lost, but not that of what was sent behind": (
-        Sends,
+        SendReceipts,
         [made(), send(1, 1), send(2, 2, losses=1), send(3, 3, losses=1), ends(9, stream=2, losses=1)],
         [f"{NAME}: 10.0.0.2:5000 ended the connection with 2 SENDs without a receipt (sequences 2 to 3)"],
     ),
     "the broker closes the producer": (
-        Sends,
+        SendReceipts,
         [made(), send(1, 1), closed_by_broker(2), made(at=3), send(1, 4), receipt(5), ends(9, stream=2)],
         [f"{NAME} is closed by the broker with a SEND without a receipt (sequence 1): its client sends it again"],
     ),
-    "and had answered all": (Sends, [made(), send(1, 1), receipt(2), closed_by_broker(3)], []),
+    "and had answered all": (SendReceipts, [made(), send(1, 1), receipt(2), closed_by_broker(3)], []),
     "the broker knows it": (
-        Sends,
+        SendReceipts,
         [made(), send(7, 1), receipt(2, entry=NO_NUMBER)],
         [f"{NAME}: the broker had sequence 7 already and did not store this message again"],
     ),
     "the broker knows what comes behind it": (
-        Sends,
+        SendReceipts,
         [made(), send(7, 1, highest_sequence_id=9), receipt(2), send(8, 3), receipt(4, entry=NO_NUMBER)],
         [f"{NAME}: the broker did not store this message (its receipt says -1:-1): it drops duplicates"],
     ),
-    "back, and the broker does not mind": (Sends, [made(), send(7, 1), receipt(2), send(0, 3), receipt(4)], []),
-    "four times refused": (Makers, [step for at in range(4) for step in refused(at * 1000)], []),
+    "back, and the broker does not mind": (SendReceipts, [made(), send(7, 1), receipt(2), send(0, 3), receipt(4)], []),
+    "four times refused": (CreationLoops, [step for at in range(4) for step in refused(at * 1000)], []),
     "five times, and ten times": (
-        Makers,
+        CreationLoops,
         [step for at in range(10) for step in refused(at * 1000)],
         [
             f"{NAME} is asked for the 5th time within 4 s, the last answer was ProducerBusy",
             f"{NAME} is asked for the 10th time within 9 s",
         ],
     ),
-    "once in a while": (Makers, [step for at in range(9) for step in refused(at * 20_000)], []),
+    "once in a while": (CreationLoops, [step for at in range(9) for step in refused(at * 20_000)], []),
     "a consumer that seeks": (
-        Makers,
+        CreationLoops,
         [step for at in range(9) for step in (subscribe(at=at), say("SEEK", at, consumer_id=3))],
         [],
     ),
-    "another takes over": (Makers, [*alone(0, 1), *alone(1000, 2), *alone(2000, 3)], []),
+    "another takes over": (CreationLoops, [*alone(0, 1), *alone(1000, 2), *alone(2000, 3)], []),
     "in turns": (
-        Makers,
+        CreationLoops,
         [step for at in range(6) for step in alone(at * 1000, at % 2 + 1)],
         [f"10.0.0.1:5000 and 10.0.0.2:5000 take {TOPIC} from one another in turns, 3 times within 3 s"],
     ),
@@ -343,6 +349,6 @@ def test_a_ping_that_nobody_answers(tmp_path: Path, ended: bool) -> None:
 
 def test_versions_are_of_commands_that_there_are() -> None:
     names = {command.name for command in commands().values()}
-    wanted = {commands()[code].name for _, code, _ in Versions.on if code is not None}
+    wanted = {commands()[code].name for _, code, _ in ProtocolVersions.on if code is not None}
     assert wanted <= names
     assert {"PING", "WATCH_TOPIC_LIST", "TOPIC_MIGRATED"} <= wanted

@@ -10,7 +10,7 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.field import Field
 from dissectors.pulsar import Pulsar
-from dissectors.pulsar.nested.schemas import LARGEST
+from dissectors.pulsar.nested import LARGEST
 from dissectors.wire.specs import fold
 from tests.dissectors.pulsar.frames import field, frame
 from tests.dissectors.trees import assert_tiles, node

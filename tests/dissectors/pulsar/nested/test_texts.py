@@ -8,8 +8,7 @@ from dissectors.api import Context, Role
 from dissectors.field import Tree
 from dissectors.fragment import Other
 from dissectors.pulsar import Pulsar
-from dissectors.pulsar.nested import open_tree
-from dissectors.pulsar.nested.texts import ack_set_text
+from dissectors.pulsar.nested import format_ack_set, open_tree
 from dissectors.wire.texts import printable
 from tests.dissectors.pulsar.frames import METADATA, NO_ID, field, frame, payload_part, send, sized
 from tests.dissectors.trees import assert_tiles, every
@@ -97,7 +96,7 @@ def test_commands(message: bytes, expected: dict[str, str]) -> None:
     ],
 )
 def test_ack_sets(words: list[int], expected: str) -> None:
-    assert ack_set_text(words) == expected
+    assert format_ack_set(words) == expected
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dissectors.api import Context, Role
-from dissectors.pulsar.reports.fields import PULSAR, codes
+from dissectors.pulsar.reports.fields import PULSAR, command_codes
 from dissectors.report import ReportType
 from tests.dissectors.telling import Telling
 
@@ -27,7 +27,7 @@ class Lines(Telling):
     ) -> int:  # fmt: skip
         """The next command, some ms behind the one before; its row."""
         return self.receive(
-            *(PULSAR, Context(role, codes()[name]), values, name),
+            *(PULSAR, Context(role, command_codes()[name]), values, name),
             stream=stream,
             after=after,
             from_client=from_client,

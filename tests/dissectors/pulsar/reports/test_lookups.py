@@ -11,7 +11,7 @@ import pytest
 from analyzer.insight.reports import ReportReading
 from analyzer.session import Session
 from dissectors.pulsar.reports import lookups
-from dissectors.pulsar.reports.lookups import Lookups
+from dissectors.pulsar.reports.lookups import LookupReport
 from tests.dissectors.pulsar.reports.lines import Lines
 from tests.dissectors.telling import MS
 
@@ -121,30 +121,30 @@ WAYS: dict[str, tuple[Callable[[Lines], object], list[tuple[object, ...]]]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_a_way(way: str) -> None:
     tell, expected = WAYS[way]
-    lines = Lines(Lookups)
+    lines = Lines(LookupReport)
     tell(lines)
     assert lines.only(*COLUMNS) == expected
 
 
 def test_how_long_it_took_and_where_it_went() -> None:
-    lines = Lines(Lookups)
+    lines = Lines(LookupReport)
     redirected(lines)
     assert lines.only("took_ns", "slowest_ns", "brokers", "partitions") == [(11 * MS, 5 * MS, [B, B], 0)]
     (entry,) = lines.entries
-    assert Lookups.describe(entry, 2) == (
+    assert LookupReport.describe(entry, 2) == (
         "LOOKUP of a way to persistent://public/default/t: producer, 4 requests in 11 ms, 1 of them redirected"
     )
 
 
 def test_a_proxy_is_named() -> None:
-    lines = Lines(Lookups)
+    lines = Lines(LookupReport)
     through_a_proxy(lines)
     assert lines.only("proxied") == [("a:6650",)]
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lookups, "limit", 3)
-    lines = Lines(Lookups)
+    monkeypatch.setattr(LookupReport, "limit", 3)
+    lines = Lines(LookupReport)
     for number in range(10):
         lines.tell("LOOKUP", topic=str(number))
     assert len(lines.entries) == 7
@@ -155,8 +155,8 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_real_capture() -> None:
     with Session([GOLDEN / "java4_errors.pcap.zst"]).load() as session:
-        (chapter,) = ReportReading(session, [Lookups]).run()
-    said = [Lookups.cells(entry) for entry in chapter.entries]
+        (chapter,) = ReportReading(session, [LookupReport]).run()
+    said = [LookupReport.cells(entry) for entry in chapter.entries]
     assert sum(each["result"] == "failed" for each in said) == 6
     assert {each["error"] for each in said if each["result"] == "refused"} == {
         "ProducerBusy",

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from dissectors.pulsar.reports.permits import MOST_WORDS, Permits, batch_of, messages_in, words_of
+from dissectors.pulsar.reports.permits import MOST_WORDS, ConsumerPermits, count_batch, count_messages, read_ack_set
 
 
 def test_flows_add_and_messages_take() -> None:
-    permits = Permits(known=True)
+    permits = ConsumerPermits(known=True)
     permits.grant(10, 1)
     permits.take(4, 2)
     permits.grant(3, 3)
@@ -18,7 +18,7 @@ def test_flows_add_and_messages_take() -> None:
 
 
 def test_a_batch_may_take_more_than_there_are() -> None:
-    permits = Permits(known=True)
+    permits = ConsumerPermits(known=True)
     permits.grant(2, 10)
     permits.take(5, 20)
     permits.take(5, 25)
@@ -33,13 +33,13 @@ def test_a_batch_may_take_more_than_there_are() -> None:
 
 
 def test_before_its_first_flow_it_does_not_starve() -> None:
-    permits = Permits(known=True)
+    permits = ConsumerPermits(known=True)
     permits.end_starving(100)
     assert (permits.now, permits.least, permits.empty, permits.starved) == (0, None, None, 0)
 
 
 def test_of_one_made_before_the_capture_nothing_is_known() -> None:
-    permits = Permits(known=False)
+    permits = ConsumerPermits(known=False)
     permits.take(5, 1)
     permits.grant(10, 2)
     assert (permits.now, permits.least, permits.granted, permits.empty) == (None, None, 10, None)
@@ -47,7 +47,7 @@ def test_of_one_made_before_the_capture_nothing_is_known() -> None:
 
 @pytest.mark.parametrize("number", [0, -1, -(1 << 63)])
 def test_no_permits_and_no_messages_change_nothing(number: int) -> None:
-    permits = Permits(known=True)
+    permits = ConsumerPermits(known=True)
     permits.grant(1, 1)
     permits.grant(number, 2)
     permits.take(number, 3)
@@ -68,7 +68,7 @@ def test_no_permits_and_no_messages_change_nothing(number: int) -> None:
     ],
 )
 def test_an_ack_set_is_a_number(ack_set: object, bits: int | None) -> None:
-    assert words_of(ack_set) == bits
+    assert read_ack_set(ack_set) == bits
 
 
 @pytest.mark.parametrize(
@@ -86,5 +86,5 @@ def test_an_ack_set_is_a_number(ack_set: object, bits: int | None) -> None:
     ],
 )
 def test_how_many_messages_a_message_brings(values: dict[str, Any], count: int) -> None:
-    assert messages_in(values) == count
-    assert batch_of(values.get("metadata")) >= 1
+    assert count_messages(values) == count
+    assert count_batch(values.get("metadata")) >= 1

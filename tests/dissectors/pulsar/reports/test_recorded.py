@@ -10,9 +10,9 @@ import pytest
 
 from analyzer.insight.reports import ReportReading, parts_of
 from analyzer.session import Session
-from dissectors.pulsar.reports.consumers import Consumers
-from dissectors.pulsar.reports.deliveries import Deliveries
-from dissectors.pulsar.reports.producers import Producers
+from dissectors.pulsar.reports.consumers import ConsumerReport
+from dissectors.pulsar.reports.deliveries import DeliveryReport
+from dissectors.pulsar.reports.producers import ProducerReport
 from tests.golden.truth import read_ndjson
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "pulsar"
@@ -47,7 +47,7 @@ def test_what_is_counted_is_there(name: str) -> None:
         return sum(count(row) for row in truth if row.get("operation") == operation)
 
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
-        reading = ReportReading(session, [Producers, Consumers, Deliveries])
+        reading = ReportReading(session, [ProducerReport, ConsumerReport, DeliveryReport])
         made, read, written = ([chapter.report.cells(entry) for entry in chapter.entries] for chapter in reading.run())
         assert not reading.problems
     assert sum(each["sends"] for each in made) == total("SEND")
@@ -64,10 +64,10 @@ def test_what_is_counted_is_there(name: str) -> None:
 
 def test_a_message_is_followed_from_producer_to_consumer() -> None:
     with Session([GOLDEN / "go4_chunks.pcap.zst"]).load() as session:
-        (chapter,) = ReportReading(session, [Deliveries]).run()
+        (chapter,) = ReportReading(session, [DeliveryReport]).run()
         (entry,) = chapter.entries
-        said = Deliveries.cells(entry)
+        said = DeliveryReport.cells(entry)
         assert (said["state"], said["chunks"], said["redelivered"]) == ("acked", 5, 0)
         assert said["sent"] < session.rows.cell("time", said["delivery"]) < session.rows.cell("time", said["ack"])
-        (part,) = [part for part in parts_of(session, said["send"]) if part.report is Deliveries]
+        (part,) = [part for part in parts_of(session, said["send"]) if part.report is DeliveryReport]
         assert part.text.startswith(f"sends message {said['message']} of persistent://")

@@ -10,7 +10,7 @@ import pytest
 
 from analyzer.insight.reports import ReportReading
 from analyzer.session import Session
-from dissectors.pulsar.reports.transactions import Transactions
+from dissectors.pulsar.reports.transactions import TransactionReport
 from tests.dissectors.pulsar.reports.lines import Lines
 from tests.dissectors.telling import MS
 
@@ -96,33 +96,33 @@ OUTCOMES: dict[str, tuple[Callable[[Lines], object], tuple[object, ...]]] = {
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_how_it_ends(outcome: str) -> None:
     tell, expected = OUTCOMES[outcome]
-    lines = Lines(Transactions)
+    lines = Lines(TransactionReport)
     tell(lines)
     assert lines.only(*COLUMNS) == [expected]
 
 
 def test_what_is_counted() -> None:
-    lines = Lines(Transactions)
+    lines = Lines(TransactionReport)
     both(begin, work, lambda b: by_the_broker(b, "COMMIT"), lambda b: end(b, "COMMIT"))(lines)
     columns = ("transaction", "client", "coordinator", "sends", "sent", "acks", "topics", "subscriptions")
     assert lines.only(*columns) == [("(3,7)", "10.0.0.0:50001", 3, 1, 5, 2, ["t"], ["s of t"])]
-    said = Transactions.cells(lines.entries[0])
+    said = TransactionReport.cells(lines.entries[0])
     assert (said["timeout_ns"], said["made_ns"], said["told"], said["ended_there"]) == (1000 * MS, MS, 1, 1)
     assert said["took_ns"] == 15 * MS
-    assert Transactions.describe(lines.entries[0], 4) == (
+    assert TransactionReport.describe(lines.entries[0], 4) == (
         "send of transaction (3,7): committed by the client, in 15 ms, 5 messages sent, 2 acknowledged in it"
     )
 
 
 def test_a_number_that_a_coordinator_gives_again_is_another_transaction() -> None:
-    lines = Lines(Transactions)
+    lines = Lines(TransactionReport)
     both(begin, lambda b: end(b, "ABORT"), begin)(lines)
     assert lines.only("outcome") == [("aborted",), ("open",)]
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Transactions, "limit", 3)
-    lines = Lines(Transactions)
+    monkeypatch.setattr(TransactionReport, "limit", 3)
+    lines = Lines(TransactionReport)
     for number in range(10):
         lines.tell("SEND", txnid_least_bits=number)
         lines.tell("NEW_TXN")
@@ -132,7 +132,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_real_capture() -> None:
     with Session([GOLDEN / "go4_txn.pcap.zst"]).load() as session:
-        (chapter,) = ReportReading(session, [Transactions]).run()
-    said = [Transactions.cells(entry) for entry in chapter.entries]
+        (chapter,) = ReportReading(session, [TransactionReport]).run()
+    said = [TransactionReport.cells(entry) for entry in chapter.entries]
     assert [(each["transaction"], each["outcome"]) for each in said] == [("(0,7)", "committed"), ("(0,8)", "aborted")]
     assert [(each["sent"], each["acks"], each["told"], each["ended_there"]) for each in said] == [(1, 1, 2, 2)] * 2

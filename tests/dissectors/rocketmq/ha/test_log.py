@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.rocketmq.ha.log import BLANK, spans
+from dissectors.rocketmq.ha.log import BLANK, iterate_spans
 from tests.dissectors.rocketmq.ha.making import blank, placed
 from tests.effort import within
 
@@ -19,7 +19,7 @@ BORDERS = [0, SIZES[0], SIZES[0] + SIZES[1], len(LOG)]
 
 
 def told(data: bytes, base: int) -> list[tuple[str, int]]:
-    found = list(spans(data, 0, len(data), base))
+    found = list(iterate_spans(data, 0, len(data), base))
     assert all(one.stop == two.start for one, two in pairwise(found))
     assert not found or found[0].start == 0
     return [
@@ -62,7 +62,7 @@ def test_pieces(data: bytes, expected: list[tuple[str, int]]) -> None:
 def test_any_mixture(parts: list[bytes], data: st.DataObject) -> None:
     mixture = b"".join(parts)
     begin = data.draw(st.integers(0, len(mixture)))
-    found = list(spans(mixture, begin, len(mixture), BASE))
+    found = list(iterate_spans(mixture, begin, len(mixture), BASE))
     assert all(begin <= each.start < each.stop <= len(mixture) for each in found)
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from dissectors.api import Context, Role
 from dissectors.field import Field, Tree
 from dissectors.rocketmq import RocketMQ
-from dissectors.rocketmq.message import folded
+from dissectors.rocketmq.message import fold_tree
 from dissectors.rocketmq.nested.contents import MOST
-from dissectors.rocketmq.nested.spelling import plain, quoted
+from dissectors.rocketmq.nested.handles import spell_json, spell_utf8
 from tests.dissectors.rocketmq.making import binary, command, pair, stored
 from tests.dissectors.trees import assert_tiles, every, node
 
@@ -27,7 +27,7 @@ def tree(message: bytes, context: Context) -> Tree:
     """A tree that tiles, and has the values that the fast way gives."""
     found = ROCKETMQ.tree(message, context)
     assert_tiles(found)
-    assert folded(found, context).values == ROCKETMQ.values(message, context).values
+    assert fold_tree(found, context).values == ROCKETMQ.values(message, context).values
     return found
 
 
@@ -262,19 +262,19 @@ def test_places_in_both_spellings(text: str, behind: str) -> None:
     raw = (
         '"' + "".join(f"\\u{ord(each):04x}" if ord(each) < 32 else "\\" * (each in '"\\') + each for each in text) + '"'
     )
-    found = quoted(raw.encode() + behind.encode(), text)
+    found = spell_json(raw.encode() + behind.encode(), text)
     assert found is not None
     assert [found.places(0), found.places(len(text))] == [0 if text else len(raw.encode() + behind.encode()),
                                                           len((raw + behind).encode())]  # fmt: skip
     for at in range(1, len(text)):
         assert raw.encode()[: found.places(at)].decode()
-    straight = plain(text)
+    straight = spell_utf8(text)
     assert [straight.places(at) for at in range(len(text) + 1)] == [
         len(text[:at].encode()) for at in range(len(text) + 1)
     ]
 
 
 def test_what_cannot_be_spelt() -> None:
-    assert quoted(b'"ab"', "a") is None
-    assert quoted(b'"\xff"', "\xff") is None
-    assert quoted(b'"', "") is None
+    assert spell_json(b'"ab"', "a") is None
+    assert spell_json(b'"\xff"', "\xff") is None
+    assert spell_json(b'"', "") is None

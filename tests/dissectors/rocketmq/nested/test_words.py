@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.rocketmq.nested.ids import id_text, recalled, unique_text
-from dissectors.rocketmq.nested.properties import property_text
-from dissectors.rocketmq.nested.topics import delay_text, topic_text
-from dissectors.rocketmq.nested.words import in_form
+from dissectors.rocketmq.nested.identifiers import (
+    decode_recall_handle,
+    format_default_delay,
+    format_id,
+    format_topic,
+    format_unique_id,
+)
+from dissectors.rocketmq.nested.properties import format_in_form, format_property
 
 MADE = "7F00000167484E0E2F2A6A065ED00000"
 MADE_TEXT = "made at 127.0.0.1, process 26440, day 21 of its month, 14:06:42.384, number 0"
@@ -37,13 +41,13 @@ IDS = [
 
 @pytest.mark.parametrize(("text", "expected"), IDS)
 def test_ids(text: str, expected: str | None) -> None:
-    assert id_text(text) == expected
-    assert unique_text(text) is not None or expected is None
+    assert format_id(text) == expected
+    assert format_unique_id(text) is not None or expected is None
 
 
 @given(st.text("0123456789abcdefABCDEF", min_size=30, max_size=60))
 def test_whatever_looks_like_an_id_says_something_or_nothing(text: str) -> None:
-    assert (id_text(text) is None) <= (len(text) not in (32, 56))
+    assert (format_id(text) is None) <= (len(text) not in (32, 56))
 
 
 RECALLS = [
@@ -58,7 +62,7 @@ RECALLS = [
 
 @pytest.mark.parametrize(("handle", "expected"), RECALLS)
 def test_recall_handles(handle: str, expected: str | None) -> None:
-    assert recalled(handle) == expected
+    assert decode_recall_handle(handle) == expected
 
 
 TOPICS = [
@@ -76,14 +80,14 @@ TOPICS = [
 
 @pytest.mark.parametrize(("topic", "expected"), TOPICS)
 def test_topics(topic: object, expected: str | None) -> None:
-    assert topic_text(topic) == expected
+    assert format_topic(topic) == expected
 
 
 def test_delay_levels() -> None:
-    assert [delay_text(level) for level in (1, 3, 16, 18)] == [
+    assert [format_default_delay(level) for level in (1, 3, 16, 18)] == [
         f"{each} by default" for each in ("1 s", "10 s", "30 min", "2 h")
     ]
-    assert [delay_text(level) for level in (0, -1, "3", None)] == [None] * 4
+    assert [format_default_delay(level) for level in (0, -1, "3", None)] == [None] * 4
 
 
 PROPERTIES = [
@@ -110,11 +114,11 @@ PROPERTIES = [
 
 @pytest.mark.parametrize(("name", "value", "expected"), PROPERTIES)
 def test_properties(name: str, value: object, expected: str | None) -> None:
-    assert property_text(name, value) == expected
+    assert format_property(name, value) == expected
 
 
 def test_forms() -> None:
-    assert in_form("type", "1") == "half of a transaction"
-    assert in_form("type", "99") is None
-    assert in_form("time", "\u0663") is None
-    assert in_form("", "1") is None
+    assert format_in_form("type", "1") == "half of a transaction"
+    assert format_in_form("type", "99") is None
+    assert format_in_form("time", "\u0663") is None
+    assert format_in_form("", "1") is None

@@ -6,7 +6,7 @@ from typing import Any
 
 from dissectors.api import Context, Role
 from dissectors.report import ReportType
-from dissectors.rocketmq.reports.fields import ROCKETMQ, codes
+from dissectors.rocketmq.reports.fields import ROCKETMQ, request_codes
 from tests.dissectors.telling import Telling
 
 NAME_SERVER, BROKER = "10.0.1.1:9876", "10.0.2.1:10911"
@@ -39,7 +39,7 @@ class Lines(Telling):
     ) -> int:
         """The next command, some ms behind the one before; its row."""
         return self.receive(
-            *(ROCKETMQ, Context(role, codes()[name]), {"header": header, "body": body}, name),
+            *(ROCKETMQ, Context(role, request_codes()[name]), {"header": header, "body": body}, name),
             stream=stream,
             after=after,
             from_client=from_client,

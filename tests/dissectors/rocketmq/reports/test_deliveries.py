@@ -8,14 +8,14 @@ import pytest
 
 from dissectors.api import Role
 from dissectors.rocketmq.reports import deliveries, messages
-from dissectors.rocketmq.reports.deliveries import Deliveries
-from dissectors.rocketmq.reports.sending import due
+from dissectors.rocketmq.reports.deliveries import DeliveryReport
+from dissectors.rocketmq.reports.messages import estimate_due
 from tests.dissectors.rocketmq.reports.told import HOST, Book, offset_id, said, stored, written
 from tests.dissectors.telling import MS
 
 
 def book(**more: Any) -> Book:
-    return Book(Deliveries, **more)
+    return Book(DeliveryReport, **more)
 
 
 def test_a_message_from_its_sending_to_the_commit() -> None:
@@ -255,7 +255,7 @@ def test_a_message_that_is_recalled() -> None:
     ],
 )
 def test_when_a_message_is_due(said: dict[str, str], sent: int | None, when: int | None) -> None:
-    assert due(said, sent) == when
+    assert estimate_due(said, sent) == when
 
 
 def test_a_delayed_message_lies_where_it_was_pulled() -> None:
@@ -317,7 +317,7 @@ def test_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     told = book()
     for at in range(4):
         told.send(f"K{at}", at, at)
-    assert [Deliveries.cells(each)["message"] for each in told.entries] == ["K0", "K1"]
+    assert [DeliveryReport.cells(each)["message"] for each in told.entries] == ["K0", "K1"]
     told.pull(stored("K0", 0, 0))
     assert [line["message"] for line in told.finish()] == ["K0", "K1", "K2", "K3", "K0"]
 
@@ -336,7 +336,7 @@ def test_one_commit_is_named_by_the_latest(monkeypatch: pytest.MonkeyPatch) -> N
     told.pull(*(stored(f"K{at}", at, at) for at in range(9)))
     done = told.commit(9)
     assert {line["state"] for line in told.finish()} == {"acked"}
-    assert [Deliveries.cells(each)["message"] for each in told.entries if ("acked", done) in each.rows] == [
+    assert [DeliveryReport.cells(each)["message"] for each in told.entries if ("acked", done) in each.rows] == [
         "K7",
         "K8",
     ]

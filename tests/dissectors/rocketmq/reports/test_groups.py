@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.rocketmq.reports.groups import Groups
+from dissectors.rocketmq.reports.groups import GroupReport
 from tests.dissectors.rocketmq.reports.lines import BROKER, Lines
 from tests.dissectors.telling import MS
 
@@ -92,14 +92,14 @@ CASES: dict[str, tuple[Callable[[Lines], None], dict[str, Any]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_member(case: str) -> None:
     tell, expected = CASES[case]
-    lines = Lines(Groups)
+    lines = Lines(GroupReport)
     tell(lines)
     (line,) = lines.finish()
     assert {name: line[name] for name in expected} == expected
 
 
 def test_members_that_do_not_subscribe_alike() -> None:
-    lines = Lines(Groups)
+    lines = Lines(GroupReport)
     beat(lines)
     beat(lines, "c2", "TagA", stream=12)
     beat(lines, "c3", stream=13)
@@ -108,7 +108,7 @@ def test_members_that_do_not_subscribe_alike() -> None:
 
 
 def test_who_left_differs_from_nobody() -> None:
-    lines = Lines(Groups)
+    lines = Lines(GroupReport)
     beat(lines)
     beat(lines, "c2", "TagA", stream=12)
     leave(lines, "c2", stream=12)
@@ -116,17 +116,17 @@ def test_who_left_differs_from_nobody() -> None:
 
 
 def test_producers_have_lines_too() -> None:
-    lines = Lines(Groups)
+    lines = Lines(GroupReport)
     lines.call("HEART_BEAT", body={"clientID": "p", "producerDataSet": [{"groupName": "h"}]})
     lines.call("UNREGISTER_CLIENT", clientID="p", producerGroup="h")
     assert lines.only("group", "part", "state", "kind") == [("h", "producer", "left", None)]
 
 
 def test_what_is_said_of_a_message() -> None:
-    lines = Lines(Groups)
+    lines = Lines(GroupReport)
     whole(lines)
     lines.finish()
     (entry,) = lines.entries
-    assert Groups.describe(entry, 2) == (
+    assert GroupReport.describe(entry, 2) == (
         "consumer c1 of group g is told of a change: left, 2 heartbeats, subscribed to %RETRY%g *, t *"
     )

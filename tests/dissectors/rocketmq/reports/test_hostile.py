@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dissectors.api import Context
 from dissectors.correlator import MessageEvent
-from dissectors.rocketmq.codes import operation_name
+from dissectors.rocketmq.codes import find_operation_name
 from dissectors.rocketmq.reports import reports
 from tests.dissectors.rocketmq.reports.told import HOST, ends, offset_id
 from tests.dissectors.telling import feed, kinds_of, wanted_names
@@ -54,7 +54,7 @@ def test_nothing_is_raised(messages: list[Any]) -> None:
         kinds, events = kinds_of(report), []
         for row, (choice, header, body, stream, from_client, partner, error) in enumerate(messages):
             protocol, code, role = kinds[choice % len(kinds)]
-            name = None if code is None else operation_name(code)
+            name = None if code is None else find_operation_name(code)
             place = row, protocol, Context(role, code), {"header": header, "body": body}, stream, row, from_client
             event = MessageEvent(*place, name, None, None, partner, 1 + choice, 0, error)
             events.append((event, choice % 5 == 0))

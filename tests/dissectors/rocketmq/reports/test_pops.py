@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.rocketmq.reports.pops import Pops
+from dissectors.rocketmq.reports.pops import PopReport
 from tests.dissectors.rocketmq.reports.told import Book, stored
 from tests.dissectors.telling import MS
 
@@ -14,7 +14,7 @@ CHANGE = "CHANGE_MESSAGE_INVISIBLETIME"
 
 
 def book() -> Book:
-    return Book(Pops)
+    return Book(PopReport)
 
 
 def test_from_the_pop_to_the_acknowledgement() -> None:
@@ -105,7 +105,7 @@ def test_any_time_is_bounded(invisible: Any) -> None:
 
 
 def test_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Pops, "limit", 2)
+    monkeypatch.setattr(PopReport, "limit", 2)
     told = book()
     told.pop(*(stored(f"K{at}", at, at) for at in range(4)))
-    assert [Pops.cells(each)["message"] for each in told.entries] == ["K0", "K1"]
+    assert [PopReport.cells(each)["message"] for each in told.entries] == ["K0", "K1"]

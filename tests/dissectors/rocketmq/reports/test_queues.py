@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.rocketmq.reports.queues import Queues
+from dissectors.rocketmq.reports.queues import QueueReport
 from tests.dissectors.rocketmq.reports.lines import BROKER, Lines
 from tests.dissectors.telling import MS
 
@@ -86,14 +86,14 @@ CASES: dict[str, tuple[Callable[[Lines], None], dict[str, Any]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_queue(case: str) -> None:
     tell, expected = CASES[case]
-    lines = Lines(Queues)
+    lines = Lines(QueueReport)
     tell(lines)
     (line,) = lines.finish()
     assert {name: line[name] for name in expected} == expected
 
 
 def test_queues_are_told_apart() -> None:
-    lines = Lines(Queues)
+    lines = Lines(QueueReport)
     for name, other in (("topic", "u"), ("consumerGroup", "h"), ("queueId", 3)):
         lines.tell("UPDATE_CONSUMER_OFFSET", **{**OF, name: other}, commitOffset=1)
     lines.tell("UPDATE_CONSUMER_OFFSET", consumerGroup="g", commitOffset=1)
@@ -101,8 +101,8 @@ def test_queues_are_told_apart() -> None:
 
 
 def test_what_is_said_of_a_message() -> None:
-    lines = Lines(Queues)
+    lines = Lines(QueueReport)
     pushed(lines)
     lines.finish()
     (entry,) = lines.entries
-    assert Queues.describe(entry, 2) == "pulls t[2] for group g, committed up to 10, 2 messages behind"
+    assert QueueReport.describe(entry, 2) == "pulls t[2] for group g, committed up to 10, 2 messages behind"

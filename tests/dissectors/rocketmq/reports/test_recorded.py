@@ -11,9 +11,9 @@ import pytest
 from analyzer.insight.reports import ReportReading, parts_of
 from analyzer.session import Session
 from dissectors.report import Report
-from dissectors.rocketmq.reports.deliveries import Deliveries
-from dissectors.rocketmq.reports.pops import Pops
-from dissectors.rocketmq.reports.transactions import Transactions
+from dissectors.rocketmq.reports.deliveries import DeliveryReport
+from dissectors.rocketmq.reports.pops import PopReport
+from dissectors.rocketmq.reports.transactions import TransactionReport
 from tests.golden.truth import captures, read_ndjson
 
 PATHS = {path.name.removesuffix(".pcap.zst"): path for path in captures("rocketmq")}
@@ -75,7 +75,7 @@ def _once(told: list[Row]) -> list[Row]:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_counted_is_there(name: str) -> None:
     path = _path(name)
-    truth, (told,) = _truth(path), _told(path, Deliveries)
+    truth, (told,) = _truth(path), _told(path, DeliveryReport)
     assert sum(each["attempts"] or 0 for each in _once(told)) == _sent(truth)
     assert sum(each["status"] == "SEND_OK" for each in _once(told)) == _stored(truth)
     got = [each["properties"].get("UNIQ_KEY") for each in _messages(truth, "PULL_MESSAGE", "POP_MESSAGE")]
@@ -86,7 +86,7 @@ def test_what_is_counted_is_there(name: str) -> None:
 
 def test_transactions_have_the_outcome_that_the_vendor_reads() -> None:
     path = _path("m550_json_tx_lab_tx")
-    truth, (told,) = _truth(path), _told(path, Transactions)
+    truth, (told,) = _truth(path), _told(path, TransactionReport)
     ends = [row["fields"]["header"] for row in truth if row.get("operation") == "END_TRANSACTION"]
     outcomes = {8: "committed", 12: "rolled back"}
     said = {each["transactionId"]: outcomes.get(each["commitOrRollback"], "unknown") for each in ends}
@@ -100,7 +100,7 @@ def test_transactions_have_the_outcome_that_the_vendor_reads() -> None:
 
 
 def test_pops_end_as_the_application_wanted() -> None:
-    (told,) = _told(_path("m550_json_pop_lab_pop"), Pops)
+    (told,) = _told(_path("m550_json_pop_lab_pop"), PopReport)
     assert Counter(each["state"] for each in told) == {"acked": 11, "expired": 1}
     (back,) = [each for each in told if each["state"] == "expired"]
     assert (back["queue"], back["offset"], back["handed_back"]) == (0, 1, 1)
@@ -108,10 +108,10 @@ def test_pops_end_as_the_application_wanted() -> None:
 
 def test_a_message_is_followed_from_producer_to_consumer() -> None:
     with Session([_path("m550_json_bcq_lab_bcq")]).load() as session:
-        (chapter,) = ReportReading(session, [Deliveries]).run()
+        (chapter,) = ReportReading(session, [DeliveryReport]).run()
         (entry, *_) = chapter.entries
-        said = Deliveries.cells(entry)
+        said = DeliveryReport.cells(entry)
         assert said["state"] == "acked"
         assert said["sent"] < session.rows.cell("time", said["delivery"]) < session.rows.cell("time", said["ack"])
-        (part,) = [part for part in parts_of(session, said["send"]) if part.report is Deliveries]
+        (part,) = [part for part in parts_of(session, said["send"]) if part.report is DeliveryReport]
         assert part.text.startswith(f"sends message {said['message']} of lab_bcq to CG_bcq: acked")

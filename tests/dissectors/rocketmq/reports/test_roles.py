@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.rocketmq.reports.roles import Roles
+from dissectors.rocketmq.reports.roles import RoleReport
 from tests.dissectors.rocketmq.reports.lines import BROKER, NAME_SERVER, Lines
 
 REFUSED = (3, "REQUEST_CODE_NOT_SUPPORTED")
@@ -121,13 +121,13 @@ CASES: dict[str, tuple[Callable[[Lines], None], list[tuple[Any, ...]]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_who_is_who(case: str) -> None:
     tell, expected = CASES[case]
-    lines = Lines(Roles)
+    lines = Lines(RoleReport)
     tell(lines)
     assert lines.only(*COLUMNS) == expected
 
 
 def test_what_a_broker_says_of_itself() -> None:
-    lines = Lines(Roles)
+    lines = Lines(RoleReport)
     register(lines)
     register(lines, after=30_000)
     columns = ("registrations", "topics", "data_version", "ha", "asks", "servers", "broker_id", "version")
@@ -135,15 +135,15 @@ def test_what_a_broker_says_of_itself() -> None:
 
 
 def test_what_a_client_says_of_itself() -> None:
-    lines = Lines(Roles)
+    lines = Lines(RoleReport)
     client(lines)
     assert lines.only("groups", "asks", "answers")[2:] == [(["h", "g"], 2, 0), ([], 0, 2)]
 
 
 def test_what_is_said_of_a_message() -> None:
-    lines = Lines(Roles)
+    lines = Lines(RoleReport)
     register(lines)
     lines.finish()
     broker, server = lines.entries
-    assert Roles.describe(broker, 0) == f"registers: broker a at {BROKER}, master, 1 registration"
-    assert Roles.describe(server, 1) == f"shows to be name server: name server at {NAME_SERVER}"
+    assert RoleReport.describe(broker, 0) == f"registers: broker a at {BROKER}, master, 1 registration"
+    assert RoleReport.describe(server, 1) == f"shows to be name server: name server at {NAME_SERVER}"

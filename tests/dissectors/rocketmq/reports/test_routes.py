@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.rocketmq.reports.routes import Routes
+from dissectors.rocketmq.reports.routes import RouteReport
 from tests.dissectors.rocketmq.reports.lines import NAME_SERVER, Lines
 from tests.dissectors.telling import MS
 
@@ -92,13 +92,13 @@ CASES: dict[str, tuple[Callable[[Lines], object], tuple[Any, ...]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_topic(case: str) -> None:
     tell, expected = CASES[case]
-    lines = Lines(Routes)
+    lines = Lines(RouteReport)
     tell(lines)
     assert lines.only(*COLUMNS) == [expected]
 
 
 def test_a_topic_that_is_not_there_yet() -> None:
-    lines = Lines(Routes)
+    lines = Lines(RouteReport)
     route(lines, error=MISSING)
     route(lines, broker(), topic="TBW102", took=5)
     route(lines, error=MISSING, stream=2)
@@ -111,20 +111,20 @@ def test_a_topic_that_is_not_there_yet() -> None:
 
 
 def test_what_is_said_of_a_message() -> None:
-    lines = Lines(Routes)
+    lines = Lines(RouteReport)
     route(lines, broker())
     row = route(lines, broker(reads=8))
     lines.finish()
     (entry,) = lines.entries
-    assert Routes.describe(entry, row + 1) == (
+    assert RouteReport.describe(entry, row + 1) == (
         "changed: topic t is known at a 0=10.0.2.1:10911, asked for 2 times by 1 client, at last: "
         "a 8 to read, 4 to write (read, write), was 4 to read, 4 to write (read, write)"
     )
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Routes, "limit", 3)
-    lines = Lines(Routes)
+    monkeypatch.setattr(RouteReport, "limit", 3)
+    lines = Lines(RouteReport)
     for number in range(10):
         lines.tell("GET_ROUTEINFO_BY_TOPIC", stream=1, topic=str(number))
     assert [entry.values[0] for entry in lines.entries] == [str(number) for number in range(7)]

@@ -9,10 +9,10 @@ import pytest
 
 from analyzer.insight.reports import ReportReading
 from analyzer.session import Session
-from dissectors.rocketmq.reports.groups import Groups
-from dissectors.rocketmq.reports.queues import Queues
-from dissectors.rocketmq.reports.roles import Roles
-from dissectors.rocketmq.reports.routes import Routes
+from dissectors.rocketmq.reports.groups import GroupReport
+from dissectors.rocketmq.reports.queues import QueueReport
+from dissectors.rocketmq.reports.roles import RoleReport
+from dissectors.rocketmq.reports.routes import RouteReport
 from tests.dissectors.rocketmq.truth import GOLDEN
 from tests.golden.truth import read_ndjson
 
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 def lines(path: Path) -> list[list[Row]]:
     with Session([path]).load() as session:
-        reading = ReportReading(session, [Routes, Queues, Groups, Roles])
+        reading = ReportReading(session, [RouteReport, QueueReport, GroupReport, RoleReport])
         told = [[chapter.report.cells(entry) for entry in chapter.entries] for chapter in reading.run()]
         assert not reading.problems
     return told

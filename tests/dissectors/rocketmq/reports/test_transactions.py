@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from dissectors.api import Role
-from dissectors.rocketmq.reports.transactions import Transactions
+from dissectors.rocketmq.reports.transactions import TransactionReport
 from tests.dissectors.rocketmq.reports.told import Book, offset_id, stored
 from tests.dissectors.telling import MS
 
 
 class Deals(Book):
     def __init__(self) -> None:
-        super().__init__(Transactions)
+        super().__init__(TransactionReport)
 
     def half(self, key: str = "K", **more: Any) -> int:
         return self.send(key, 100, 5, header={"sysFlag": 4}, **more)
@@ -109,13 +109,13 @@ def test_other_messages_are_none() -> None:
     told.pull(stored("K", 100, 0))
     assert told.finish() == []
     half = {"header": {"properties": "TRAN_MSG\x01true\x02UNIQ_KEY\x01K\x02"}}
-    assert Transactions.concerns("SEND_MESSAGE", Role.REQUEST, half)
-    assert not Transactions.concerns("SEND_MESSAGE", Role.REQUEST, {"header": {"sysFlag": 8}})
+    assert TransactionReport.concerns("SEND_MESSAGE", Role.REQUEST, half)
+    assert not TransactionReport.concerns("SEND_MESSAGE", Role.REQUEST, {"header": {"sysFlag": 8}})
 
 
 def test_the_oldest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Transactions, "limit", 2)
+    monkeypatch.setattr(TransactionReport, "limit", 2)
     told = Deals()
     for key in "ABCD":
         told.half(key)
-    assert [Transactions.cells(each)["transaction"] for each in told.entries] == ["A", "B"]
+    assert [TransactionReport.cells(each)["transaction"] for each in told.entries] == ["A", "B"]

@@ -8,7 +8,7 @@ from typing import Any
 from dissectors.api import Context, Role
 from dissectors.correlator import Ends
 from dissectors.report import ReportType
-from dissectors.rocketmq.reports.fields import ROCKETMQ, codes
+from dissectors.rocketmq.reports.fields import ROCKETMQ, request_codes
 from tests.dissectors.telling import Telling
 
 TOPIC, GROUP = "orders", "CG"
@@ -66,7 +66,7 @@ class Book(Telling):
     ) -> int:
         """The next command, some ms behind the one before; its row."""
         return self.receive(
-            *(ROCKETMQ, Context(role, codes()[name]), {"header": header, "body": body}, name),
+            *(ROCKETMQ, Context(role, request_codes()[name]), {"header": header, "body": body}, name),
             stream=stream,
             after=after,
             from_client=from_client,

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dissectors.correlator import BoundedTable, MessageEvent, for_request
+from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment, for_request
 from dissectors.message import Path, Role
 from dissectors.pulsar.checks.sentences import PulsarCheck
 from dissectors.pulsar.commands import BROKER, commands
-from dissectors.pulsar.reports.fields import on
+from dissectors.pulsar.reports.fields import subscribe_to
 from dissectors.pulsar.tables import table
 from dissectors.slotted import field, slotted
 from dissectors.values import number, struct
@@ -28,7 +28,7 @@ _FLAGS: list[Path] = [("feature_flags", flag) for flag in sorted(_FEATURES.value
 
 
 @slotted(frozen=False, eq=False)
-class _Agreement:
+class _VersionAgreement:
     """agreed: the version; client, broker: their features; named: commands that were named."""
 
     agreed: int
@@ -37,11 +37,11 @@ class _Agreement:
     named: set[str] = field(default_factory=set)
 
 
-class Versions(PulsarCheck):
+class ProtocolVersions(PulsarCheck):
     """See the module. Each command is named once for a connection."""
 
     def _begin(self) -> None:
-        self.agreements: BoundedTable[int, _Agreement] = BoundedTable()
+        self.agreements: BoundedTable[int, _VersionAgreement] = BoundedTable()
 
     def receive_connect(self, event: MessageEvent) -> None:
         """CONNECT: what the client says of itself."""
@@ -53,7 +53,7 @@ class Versions(PulsarCheck):
         """CONNECTED."""
         version, flags = asked
         agreed = min(version, number(event.values, "protocol_version"))
-        self.agreements[event.stream] = _Agreement(agreed, flags, struct(event.values, "feature_flags"))
+        self.agreements[event.stream] = _VersionAgreement(agreed, flags, struct(event.values, "feature_flags"))
 
     def receive_command(self, event: MessageEvent) -> None:
         """A command that the other side need not know."""
@@ -74,7 +74,53 @@ class Versions(PulsarCheck):
             self.find("unasked", command=name, flag=flag)
 
     on = (
-        on(" ".join(sorted({*_SINCE, *_FEATURES})), receive_command, roles=_SENT)
-        | on("CONNECT", receive_connect, "protocol_version", *_FLAGS, roles=(Role.REQUEST,))
-        | on("CONNECTED", for_request(receive_connected), "protocol_version", *_FLAGS, roles=(Role.RESPONSE,))
+        subscribe_to(" ".join(sorted({*_SINCE, *_FEATURES})), receive_command, roles=_SENT)
+        | subscribe_to("CONNECT", receive_connect, "protocol_version", *_FLAGS, roles=(Role.REQUEST,))
+        | subscribe_to("CONNECTED", for_request(receive_connected), "protocol_version", *_FLAGS, roles=(Role.RESPONSE,))
+    )
+
+
+LATE = 10 * SECOND
+"""A third of the interval: an answer is a matter of milliseconds where nothing is wrong."""
+
+
+class PingAnswers(PulsarCheck):
+    """See the module."""
+
+    def _begin(self) -> None:
+        self.since: BoundedTable[int, Moment] = BoundedTable()
+        """By connection when the first PING was sent of those without an answer."""
+
+    def receive_ping(self, event: MessageEvent) -> None:
+        """PING."""
+        if event.stream not in self.since:
+            self.since[event.stream] = event.moment
+        self.await_answer(event, event.moment)
+
+    def receive_pong(self, asked: Moment, event: MessageEvent) -> None:
+        """PONG."""
+        self.since.pop(event.stream)
+        took = asked.until(event)
+        if took is not None and took > LATE:
+            self.find("late", took=took)
+
+    def end_connection(self, end: ConnectionEnd) -> None:
+        """A connection that was given up."""
+        waited = self.wait(end)
+        if waited > LATE:
+            self.find("silent", took=waited, who=end.ender)
+
+    def leave_open(self, end: ConnectionEnd) -> None:
+        """One that nobody gave up yet."""
+        waited = self.wait(end)
+        if waited > LATE:
+            self.find("waits", took=waited)
+
+    def wait(self, end: ConnectionEnd) -> int:
+        """ns that a PING had had no answer; 0 where there is none, or bytes are missing that may have the answer."""
+        since = self.since.pop(end.stream)
+        return (since and since.until(end)) or 0
+
+    on = subscribe_to("PING", receive_ping, roles=(Role.REQUEST,)) | subscribe_to(
+        "PONG", for_request(receive_pong), roles=(Role.RESPONSE,)
     )

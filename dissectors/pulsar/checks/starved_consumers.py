@@ -16,8 +16,8 @@ from itertools import islice
 from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, NumberedKey, NumberedTable
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer
-from dissectors.pulsar.reports.fields import on, text
-from dissectors.pulsar.reports.permits import Permits, messages_in
+from dissectors.pulsar.reports.fields import read_text, subscribe_to
+from dissectors.pulsar.reports.permits import ConsumerPermits, count_messages
 from dissectors.slotted import field, slotted
 from dissectors.values import number
 
@@ -35,7 +35,7 @@ MOST_FED = 1024
 
 
 @slotted(frozen=False, eq=False)
-class _Consumer:
+class _StarvingConsumer:
     """largest: the most that one FLOW asked for. losses: as the connection had them when it was last heard of.
 
     missed: when messages were sent while it had no permits, and how many.
@@ -45,25 +45,25 @@ class _Consumer:
     name: str
     topic: str
     subscription: str
-    permits: Permits
+    permits: ConsumerPermits
     losses: int
     largest: int = 0
     missed: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=MOST_MISSED))
 
 
-class Starved(PulsarCheck):
+class StarvedConsumers(PulsarCheck):
     """See the module."""
 
     def _begin(self) -> None:
-        self.consumers: NumberedTable[_Consumer] = NumberedTable(evict=self.feed)
+        self.consumers: NumberedTable[_StarvingConsumer] = NumberedTable(evict=self.feed)
         self.topics: BoundedTable[NumberedKey, str] = BoundedTable()
         """Topics of producers."""
-        self.empty: dict[str, dict[NumberedKey, _Consumer]] = {}
+        self.empty: dict[str, dict[NumberedKey, _StarvingConsumer]] = {}
         """By topic the consumers that have no permits."""
 
     def receive_producer(self, event: MessageEvent) -> None:
         """PRODUCER."""
-        self.topics[event.stream, number(event.values, "producer_id")] = text(event.values, "topic") or ""
+        self.topics[event.stream, number(event.values, "producer_id")] = read_text(event.values, "topic") or ""
 
     def receive_send(self, event: MessageEvent) -> None:
         """SEND: who has no permits misses it."""
@@ -75,11 +75,13 @@ class Starved(PulsarCheck):
         """SUBSCRIBE."""
         key = event.stream, number(event.values, "consumer_id")
         self.forget(self.consumers.get(key))
-        topic, subscription = (text(event.values, name) or "" for name in ("topic", "subscription"))
+        topic, subscription = (read_text(event.values, name) or "" for name in ("topic", "subscription"))
         name = name_consumer(key[1], event.values)
-        self.consumers[key] = _Consumer(key, name, topic, subscription, Permits(known=True), event.losses)
+        self.consumers[key] = _StarvingConsumer(
+            key, name, topic, subscription, ConsumerPermits(known=True), event.losses
+        )
 
-    def find_consumer(self, event: MessageEvent) -> _Consumer | None:
+    def find_consumer(self, event: MessageEvent) -> _StarvingConsumer | None:
         """Whose a message is; what it asked for may be among bytes that are missing."""
         known = self.consumers.get((event.stream, number(event.values, "consumer_id")))
         if known is not None and known.losses != event.losses:
@@ -91,7 +93,7 @@ class Starved(PulsarCheck):
         """MESSAGE."""
         known = self.find_consumer(event)
         if known is not None:
-            known.permits.take(messages_in(event.values), event.time)
+            known.permits.take(count_messages(event.values), event.time)
             if known.permits.empty is not None:
                 self.empty.setdefault(known.topic, {})[known.key] = known
 
@@ -123,20 +125,20 @@ class Starved(PulsarCheck):
 
     leave_open = end_connection
 
-    def forget(self, known: _Consumer | None) -> None:
+    def forget(self, known: _StarvingConsumer | None) -> None:
         """A consumer is no more."""
         if known is not None:
             self.consumers.pop(known.key)
             self.feed(known)
 
-    def feed(self, known: _Consumer) -> None:
+    def feed(self, known: _StarvingConsumer) -> None:
         """It is not one of those without permits any more."""
         empty = self.empty.get(known.topic, {})
         empty.pop(known.key, None)
         if not empty:
             self.empty.pop(known.topic, None)
 
-    def end_starving(self, known: _Consumer, since: int | None, time: int) -> None:
+    def end_starving(self, known: _StarvingConsumer, since: int | None, time: int) -> None:
         """A time without permits is over, or nobody will see how it goes on."""
         missed = sum(count for sent, count in known.missed if sent <= time)
         if since is None or time - since < LONG or not missed or known.largest <= ONE_BY_ONE:
@@ -146,7 +148,7 @@ class Starved(PulsarCheck):
         sentence = "beside" if self.has_others(known) else "starved"
         self.find(sentence, who=known.name, took=time - since, missed=counted)
 
-    def has_others(self, known: _Consumer) -> bool:
+    def has_others(self, known: _StarvingConsumer) -> bool:
         """Whether another consumer of its subscription can be sent something."""
         return any(
             each is not known
@@ -156,14 +158,14 @@ class Starved(PulsarCheck):
         )
 
     on = (
-        on("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
-        | on("PRODUCER", receive_producer, "producer_id", "topic", roles=(Role.REQUEST,))
-        | on("SEND", receive_send, "producer_id", "num_messages", roles=(Role.REQUEST,))
-        | on("CLOSE_CONSUMER", receive_close, "consumer_id", roles=(Role.REQUEST, Role.PUSH))
-        | on("UNSUBSCRIBE", receive_close, "consumer_id", roles=(Role.REQUEST,))
-        | on(
+        subscribe_to("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
+        | subscribe_to("PRODUCER", receive_producer, "producer_id", "topic", roles=(Role.REQUEST,))
+        | subscribe_to("SEND", receive_send, "producer_id", "num_messages", roles=(Role.REQUEST,))
+        | subscribe_to("CLOSE_CONSUMER", receive_close, "consumer_id", roles=(Role.REQUEST, Role.PUSH))
+        | subscribe_to("UNSUBSCRIBE", receive_close, "consumer_id", roles=(Role.REQUEST,))
+        | subscribe_to(
             *("MESSAGE", receive_message, "consumer_id", "ack_set", ("metadata", "num_messages_in_batch")),
             roles=(Role.PUSH,),
         )
-        | on("FLOW", receive_flow, "consumer_id", "messagePermits", roles=(Role.ONEWAY,))
+        | subscribe_to("FLOW", receive_flow, "consumer_id", "messagePermits", roles=(Role.ONEWAY,))
     )

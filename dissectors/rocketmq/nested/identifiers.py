@@ -19,7 +19,10 @@ from base64 import urlsafe_b64decode
 from datetime import timedelta
 from ipaddress import ip_address
 from struct import Struct
+from typing import Any
 
+from dissectors.rocketmq.labels import format_delay
+from dissectors.rocketmq.tables import table
 from dissectors.wire.times import timestamp
 
 _HEX = re.compile(r"(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{34}|[0-9a-fA-F]{56})")
@@ -32,26 +35,26 @@ _SINCE = 1_609_459_200
 _DAY = 86_400_000
 
 
-def id_text(text: str) -> str | None:
+def format_id(text: str) -> str | None:
     """What an id of either kind says."""
-    raw = _bytes(text)
+    raw = _parse_hex(text)
     if raw is None:
         return None
     if len(raw) == _OF_GRPC.size:
-        return _of_grpc(raw)
+        return _format_grpc_id(raw)
     port, offset = _STORED.unpack(raw[-_STORED.size :])
     if 0 < port <= 0xFFFF and offset >= 0:
-        return f"stored at {_host(raw[: -_STORED.size], port)}, offset {offset} of its commit log"
-    return unique_text(text)
+        return f"stored at {_format_host(raw[: -_STORED.size], port)}, offset {offset} of its commit log"
+    return format_unique_id(text)
 
 
-def unique_text(text: str) -> str | None:
+def format_unique_id(text: str) -> str | None:
     """What an id says that a client made."""
-    raw = _bytes(text)
+    raw = _parse_hex(text)
     if raw is None:
         return None
     if len(raw) == _OF_GRPC.size:
-        return _of_grpc(raw)
+        return _format_grpc_id(raw)
     process, _, span, number = _MADE.unpack(raw[-_MADE.size :])
     days, rest = divmod(span, _DAY)
     clock = str(timedelta(milliseconds=rest, microseconds=1))[:-3]
@@ -59,26 +62,50 @@ def unique_text(text: str) -> str | None:
     return f"made at {address}, process {process}, day {days + 1} of its month, {clock}, number {number}"
 
 
-def _of_grpc(raw: bytes) -> str | None:
+def _format_grpc_id(raw: bytes) -> str | None:
     version, address, process, seconds, number = _OF_GRPC.unpack(raw)
     if version != 1:
         return None
     return f"made at {address.hex(':')}, process {process}, {timestamp((_SINCE + seconds) * 1000)}, number {number}"
 
 
-def _bytes(text: str) -> bytes | None:
+def _parse_hex(text: str) -> bytes | None:
     return bytes.fromhex(text) if _HEX.fullmatch(text) else None
 
 
-def _host(raw: bytes, port: int) -> str:
+def _format_host(raw: bytes, port: int) -> str:
     address = ip_address(raw)
     return f"{address}:{port}" if address.version == 4 else f"[{address}]:{port}"
 
 
-def recalled(handle: str) -> str | None:
+def decode_recall_handle(handle: str) -> str | None:
     """The words of a recall handle."""
     try:
         words = urlsafe_b64decode(handle + "=" * (-len(handle) % 4)).decode()
     except (binascii.Error, ValueError):
         return None
     return words if words.startswith("v1 ") else None
+
+
+SCHEDULED = frozenset({"SCHEDULE_TOPIC_XXXX", "SCHEDULE_TOPIC_XXXX_V2"})
+
+
+def format_topic(topic: Any) -> str | None:
+    """What a topic is for, if it is one of the system's."""
+    if not isinstance(topic, str):
+        return None
+    known: str | None = table("meanings")["topics"].get(topic)
+    if known is not None:
+        return known
+    prefixes: dict[str, str] = table("meanings")["prefixes"]
+    prefix = next((each for each in prefixes if topic.startswith(each)), None)
+    if prefix is None:
+        return None
+    group, plus, popped = topic[len(prefix) :].partition("+")
+    return f"{prefixes[prefix]} {group}" + (f", popped from {popped}" if plus else "")
+
+
+def format_default_delay(level: Any) -> str | None:
+    """How long a delay level lasts by default."""
+    lasts = format_delay(level) if isinstance(level, int) else None
+    return None if lasts is None else f"{lasts} by default"

@@ -17,9 +17,14 @@ from itertools import islice
 from typing import Any
 
 from dissectors.field import Field
-from dissectors.rocketmq.labels import permission
-from dissectors.rocketmq.nested.ids import id_text, unique_text
-from dissectors.rocketmq.nested.topics import SCHEDULED, delay_text, topic_text
+from dissectors.rocketmq.labels import format_permission
+from dissectors.rocketmq.nested.identifiers import (
+    SCHEDULED,
+    format_default_delay,
+    format_id,
+    format_topic,
+    format_unique_id,
+)
 from dissectors.wire.amounts import duration_text
 from dissectors.wire.texts import printable, runs_text
 from dissectors.wire.times import timestamp
@@ -38,28 +43,28 @@ _MOST = 4096
 _BESIDE = 64
 """Nodes that are looked at for what explains another: an object in JSON may have a million of one name."""
 
-Beside = Callable[[str], Any]
+FindBeside = Callable[[str], Any]
 """The value of a node beside, by name; None where there is none."""
 
-Text = Callable[[Any, Beside], "str | None"]
+TextFormatter = Callable[[Any, FindBeside], "str | None"]
 
 
-def text_of(node: Field, nodes: list[Field]) -> str | None:
+def format_text(node: Field, nodes: list[Field]) -> str | None:
     """The text for a node among `nodes`; None where its value says all."""
     spec, value = node.spec, node.value
     if value is None:
         return None
     say = _TEXTS.get(spec.name)
     if say is not None:
-        return say(value, lambda name: _beside(nodes, name))
-    return _of_number(spec.name, value) if spec.type == _NUMBER else None
+        return say(value, lambda name: _find_beside(nodes, name))
+    return _format_number(spec.name, value) if spec.type == _NUMBER else None
 
 
-def _beside(nodes: Iterable[Field], name: str) -> Any:
+def _find_beside(nodes: Iterable[Field], name: str) -> Any:
     return next((node.value for node in islice(nodes, _BESIDE) if node.spec.name == name), None)
 
 
-def _of_number(name: str, value: Any) -> str | None:
+def _format_number(name: str, value: Any) -> str | None:
     """A number in JSON."""
     if not isinstance(value, int):
         return None
@@ -68,30 +73,30 @@ def _of_number(name: str, value: Any) -> str | None:
     return duration_text(value) if name in _DURATIONS and 0 < value < _EARLIEST else None
 
 
-def _topic(value: Any, _: Beside) -> str | None:
-    return topic_text(value)
+def _format_topic(value: Any, _: FindBeside) -> str | None:
+    return format_topic(value)
 
 
-def _id(value: Any, _: Beside) -> str | None:
-    return id_text(value) if isinstance(value, str) else None
+def _format_message_id(value: Any, _: FindBeside) -> str | None:
+    return format_id(value) if isinstance(value, str) else None
 
 
-def _unique(value: Any, _: Beside) -> str | None:
-    return unique_text(value) if isinstance(value, str) else None
+def _format_unique(value: Any, _: FindBeside) -> str | None:
+    return format_unique_id(value) if isinstance(value, str) else None
 
 
-def _permission(value: Any, _: Beside) -> str | None:
-    return permission(value) if isinstance(value, int) else None
+def _format_permission(value: Any, _: FindBeside) -> str | None:
+    return format_permission(value) if isinstance(value, int) else None
 
 
-def _queue(value: Any, beside: Beside) -> str | None:
+def _format_queue(value: Any, beside: FindBeside) -> str | None:
     """Queues of what waits are levels."""
     if not isinstance(value, int) or value < 0 or beside("topic") not in SCHEDULED:
         return None
-    return f"delay level {value + 1}, {delay_text(value + 1)}"
+    return f"delay level {value + 1}, {format_default_delay(value + 1)}"
 
 
-def _acknowledged(value: Any, beside: Beside) -> str | None:
+def _format_acknowledged(value: Any, beside: FindBeside) -> str | None:
     """The offsets of a bit set."""
     first = beside("so")
     if not isinstance(first, int) or not isinstance(value, str) or len(value) > _MOST:
@@ -104,19 +109,19 @@ def _acknowledged(value: Any, beside: Beside) -> str | None:
     return f"{'offsets' if many else 'offset'} {said}" if said else None
 
 
-def _body(value: Any, beside: Beside) -> str | None:
+def _format_body(value: Any, beside: FindBeside) -> str | None:
     is_short = isinstance(value, bytes) and len(value) <= _MOST
     if is_short and beside("topic") == _OF_HALF_MESSAGES and _OFFSETS.fullmatch(value):
         return f"done with the half messages at {value.decode().rstrip(',').replace(',', ', ')}"
     return printable(value)
 
 
-_TEXTS: Mapping[str, Text] = {
-    **dict.fromkeys(("topic", "topicName", "originTopic", "defaultTopic", "t"), _topic),
-    **dict.fromkeys(("msgId", "offsetMsgId", "originMsgId", "messageId"), _id),
-    **dict.fromkeys(("transactionId", "batchUniqId"), _unique),
-    **dict.fromkeys(("body", "bodyUncompressed"), _body),
-    "perm": _permission,
-    "queueId": _queue,
-    "b": _acknowledged,
+_TEXTS: Mapping[str, TextFormatter] = {
+    **dict.fromkeys(("topic", "topicName", "originTopic", "defaultTopic", "t"), _format_topic),
+    **dict.fromkeys(("msgId", "offsetMsgId", "originMsgId", "messageId"), _format_message_id),
+    **dict.fromkeys(("transactionId", "batchUniqId"), _format_unique),
+    **dict.fromkeys(("body", "bodyUncompressed"), _format_body),
+    "perm": _format_permission,
+    "queueId": _format_queue,
+    "b": _format_acknowledged,
 }

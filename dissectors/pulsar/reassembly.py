@@ -20,11 +20,10 @@ from dissectors.field import Field, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.fragment import Fragment, Fragments, Other
 from dissectors.message import Body, Context
-from dissectors.pulsar.expert_info import of_tree
-from dissectors.pulsar.fragments import FRAGMENTED, portion
-from dissectors.pulsar.frame import frame_values, payload
-from dissectors.pulsar.frame_fields import read, read_payload
-from dissectors.pulsar.header import command_of
+from dissectors.pulsar.expert_info import collect_tree_findings
+from dissectors.pulsar.frame import FRAGMENTED, decode_frame, decode_payload, find_fragment
+from dissectors.pulsar.frame_fields import read_frame, read_payload
+from dissectors.pulsar.header import find_command
 from dissectors.pulsar.nested import open_tree
 from dissectors.wire.amounts import count_text
 from dissectors.wire.budget import Budget
@@ -45,7 +44,7 @@ _SIZE = 4
 """Bytes of a frame's size, which does not count itself."""
 
 
-class _Chunk(NamedTuple):
+class _FrameChunk(NamedTuple):
     """A frame with a chunk. row: its number as it is printed, None for the one that is looked at."""
 
     row: int | None
@@ -70,7 +69,7 @@ class _Chunk(NamedTuple):
         return "this message" if self.row is None else f"message {self.row}"
 
 
-class _Refused(Exception):
+class _NotReassemblable(Exception):
     """The chunks can't be joined, for a reason that a Finding of this code tells."""
 
     def __init__(self, code: str, text: str) -> None:
@@ -78,84 +77,88 @@ class _Refused(Exception):
         self.code, self.text = code, text
 
 
-def join(tree: Tree, message: bytes, others: Sequence[Other]) -> None:
+def add_reassembled(tree: Tree, message: bytes, others: Sequence[Other]) -> None:
     """Adds to the tree of a chunk what the others tell: which message completes it, or the whole."""
     payload = tree.fields[-1] if tree.fields else None
     said = None if payload is None else next((node for node in payload.children if node.spec.name == "chunk"), None)
     if payload is None or said is None:
         return
-    last = _chunk(None, message)
+    last = _read_chunk(None, message)
     if not Fragment((), last.number, last.total).completes:
         if others:
-            _say(said, f"message {others[0].row} has the whole")
+            _annotate(said, f"message {others[0].row} has the whole")
         return
-    rows = f"with {_rows(others)}" if others else "alone"
+    rows = f"with {_format_rows(others)}" if others else "alone"
     if "encrypted" in last.values:
-        _say(said, f"{rows}; each is encrypted by itself, so they can't be joined")
+        _annotate(said, f"{rows}; each is encrypted by itself, so they can't be joined")
         return
-    _say(said, rows)
+    _annotate(said, rows)
     try:
-        chunks = _all(last, others)
-    except _Refused as refused:
+        chunks = _collect_chunks(last, others)
+    except _NotReassemblable as refused:
         tree.findings.append(Finding(Severity.WARNING, refused.code, refused.text, 0, payload.offset, payload.length))
         return
     data = b"".join(chunk.values["payload"] for chunk in chunks)
     reader = Reader(tree, tree.sources[0], tree.fields, (), Budget())
     inner = reader.below(payload, f"payload, {count_text(len(chunks), 'chunk')} joined", data)
-    for text in _contradictions(chunks, others, len(data)):
+    for text in _find_contradictions(chunks, others, len(data)):
         tree.findings.append(Finding(Severity.WARNING, "inconsistent-chunks", text, inner.source, 0, len(data)))
-    inner.guard(partial(_whole, metadata=last.metadata), len(data))
+    inner.guard(partial(_read_reassembled, metadata=last.metadata), len(data))
 
 
-def _whole(reader: Reader, metadata: dict[str, Any]) -> None:
+def _read_reassembled(reader: Reader, metadata: dict[str, Any]) -> None:
     reader.enter(_WHOLE)
     read_payload(reader, metadata)
     reader.leave()
 
 
-def whole(message: bytes, others: Sequence[Other]) -> dict[str, Any] | None:
+def decode_reassembled(message: bytes, others: Sequence[Other]) -> dict[str, Any] | None:
     """The values of the last chunk's frame, as if it had the whole; None where that can't be read."""
-    last = _chunk(None, message)
+    last = _read_chunk(None, message)
     try:
         if "encrypted" in last.values:
             return None
-        data = b"".join(chunk.values["payload"] for chunk in _all(last, others))
-        found = payload(PlainSections(data), 0, {k: v for k, v in last.metadata.items() if k != "chunk_id"})
-    except (*FAILURES, _Refused):
+        data = b"".join(chunk.values["payload"] for chunk in _collect_chunks(last, others))
+        found = decode_payload(PlainSections(data), 0, {k: v for k, v in last.metadata.items() if k != "chunk_id"})
+    except (*FAILURES, _NotReassemblable):
         return None
     return {name: value for name, value in last.values.items() if name != "chunk"} | {"payload": found}
 
 
-def _chunk(row: int | None, message: bytes) -> _Chunk:
+def _read_chunk(row: int | None, message: bytes) -> _FrameChunk:
     try:
-        found = frame_values(PlainSections(message))
+        found = decode_frame(PlainSections(message))
     except FAILURES:
-        found = folded(read(message)).values
+        found = folded(read_frame(message)).values
     number = found.get("metadata", {}).get("chunk_id", -1)
     lacks = len(message) < _SIZE + int.from_bytes(message[:_SIZE])
-    return _Chunk(row, number, found, lacks or not isinstance(found.get("payload"), bytes))
+    return _FrameChunk(row, number, found, lacks or not isinstance(found.get("payload"), bytes))
 
 
-def _all(last: _Chunk, others: Sequence[Other]) -> list[_Chunk]:
+def _collect_chunks(last: _FrameChunk, others: Sequence[Other]) -> list[_FrameChunk]:
     """The chunks by their numbers. Raises _Refused unless all are there, whole, and not too large."""
     if last.number >= last.total:
-        raise _Refused("inconsistent-chunks", f"chunk {last.number}, counted from 0, is said to be of {last.total}")
-    missing = _missing([other.number for other in others], last.number)
+        raise _NotReassemblable(
+            "inconsistent-chunks", f"chunk {last.number}, counted from 0, is said to be of {last.total}"
+        )
+    missing = _format_missing([other.number for other in others], last.number)
     if missing:
         text = f"of {last.total} chunks those of number {missing} are not in the messages before this one"
-        raise _Refused("missing-chunks", text)
+        raise _NotReassemblable("missing-chunks", text)
     budget = Budget()
     if any(other.message is None for other in others):
-        raise _Refused("limit-exceeded", f"the chunks have more than the {budget.left} bytes that may be joined")
-    found = [_chunk(other.row, other.message) for other in others if other.message is not None]
+        raise _NotReassemblable(
+            "limit-exceeded", f"the chunks have more than the {budget.left} bytes that may be joined"
+        )
+    found = [_read_chunk(other.row, other.message) for other in others if other.message is not None]
     chunks = sorted((*found, last), key=lambda chunk: chunk.number)
     for chunk in chunks:
         if chunk.lacks:
-            raise _Refused("missing-chunks", f"chunk {chunk.number}, in {chunk.called}, is not whole")
+            raise _NotReassemblable("missing-chunks", f"chunk {chunk.number}, in {chunk.called}, is not whole")
     return chunks
 
 
-def _missing(numbers: Iterable[int], last: int) -> str:
+def _format_missing(numbers: Iterable[int], last: int) -> str:
     """The numbers below the last one that are not there, as `0 to 2, 5`; empty where all are."""
     edges = pairwise(sorted({-1, last, *numbers}))
     runs = ((low + 1, high - 1) for low, high in edges if high - low > 1)
@@ -163,7 +166,7 @@ def _missing(numbers: Iterable[int], last: int) -> str:
     return ", ".join(named) + (" and more" if next(runs, None) else "")
 
 
-def _contradictions(chunks: Sequence[_Chunk], others: Sequence[Other], size: int) -> Iterator[str]:
+def _find_contradictions(chunks: Sequence[_FrameChunk], others: Sequence[Other], size: int) -> Iterator[str]:
     """What does not fit together in chunks that can be joined; others: in the order in which they came."""
     last = chunks[-1]
     numbers = [other.number for other in others]
@@ -180,35 +183,35 @@ def _contradictions(chunks: Sequence[_Chunk], others: Sequence[Other], size: int
         yield f"the chunks have {size} bytes together, total_chunk_msg_size says {said}"
 
 
-def _rows(others: Sequence[Other]) -> str:
+def _format_rows(others: Sequence[Other]) -> str:
     """`messages 51, 52 and 53`."""
     *rows, last = [str(other.row) for other in others]
     more = f" and {len(rows) + 1 - NAMED:,} more" if len(rows) >= NAMED else f" and {last}" if rows else last
     return f"message{'s' if rows else ''} {', '.join(rows[:NAMED])}{more}"
 
 
-def _say(node: Field, text: str) -> None:
+def _annotate(node: Field, text: str) -> None:
     """Says something beside the value of a node."""
     node.spec = replace(node.spec, label=lambda _: text)
 
 
-def read_noticed(message: bytes, context: Context) -> Tree:
+def read_with_findings(message: bytes, context: Context) -> Tree:
     """A frame's nodes, and what there is to say of it."""
-    tree = read(message)
-    tree.findings.extend(of_tree(command_of(message)[0], tree, context))
+    tree = read_frame(message)
+    tree.findings.extend(collect_tree_findings(find_command(message)[0], tree, context))
     return tree
 
 
-def _tree(message: bytes, context: Context, others: Sequence[Other]) -> Tree:
+def _decode_tree(message: bytes, context: Context, others: Sequence[Other]) -> Tree:
     """The frame, and its chunks joined and decompressed."""
-    tree = read_noticed(message, context)
-    join(tree, message, others)
+    tree = read_with_findings(message, context)
+    add_reassembled(tree, message, others)
     return open_tree(tree)
 
 
-def _values(message: bytes, context: Context, others: Sequence[Other]) -> Body | None:
-    found = whole(message, others)
+def _decode_values(message: bytes, context: Context, others: Sequence[Other]) -> Body | None:
+    found = decode_reassembled(message, others)
     return None if found is None else Body(found, None)
 
 
-FRAGMENTS = Fragments(FRAGMENTED, portion, _tree, _values)
+FRAGMENTS = Fragments(FRAGMENTED, find_fragment, _decode_tree, _decode_values)

@@ -74,7 +74,7 @@ CASES = [
 
 @pytest.mark.parametrize("step", [1, 2, 5, 1000])
 @pytest.mark.parametrize(("dissector", "data", "lost", "expected"), CASES)
-def test_messages_end_where_the_measure_says(
+def test_messages_end_where_the_framer_says(
     dissector: Kafka, data: bytes, lost: tuple[tuple[int, int], ...], expected: str, step: int
 ) -> None:
     framer, memory = StreamFramer(True, synced=True, framer=dissector.make_framer(True, True)), Memory(data)

@@ -21,7 +21,7 @@ from dissectors.correlator import (
 )
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer, name_producer
-from dissectors.pulsar.reports.fields import on, text
+from dissectors.pulsar.reports.fields import read_text, subscribe_to
 from dissectors.slotted import field, slotted
 from dissectors.values import number
 
@@ -35,12 +35,12 @@ TURNS = 3
 """How often a topic goes from one connection to another, back to one that had it before."""
 
 _ALONE = frozenset({"Exclusive", "WaitForExclusive", "ExclusiveWithFencing"})
-_Thing = tuple[str, str, str]
+_ExclusiveThing = tuple[str, str, str]
 """Server, topic, and what it is that only one can have."""
 
 
 @slotted(frozen=False, eq=False)
-class _Asked(Repeats):
+class _CreationRequests(Repeats):
     """What a connection asked for, and the latest error."""
 
     topic: str | None = None
@@ -50,12 +50,12 @@ class _Asked(Repeats):
 class _Request(NamedTuple):
     """A PRODUCER or SUBSCRIBE; thing: what only one producer can have."""
 
-    asked: _Asked
-    thing: _Thing | None
+    asked: _CreationRequests
+    thing: _ExclusiveThing | None
 
 
 @slotted(frozen=False, eq=False)
-class _Owners:
+class _ThingOwners:
     """The connections that had a thing, with their clients and since when; how often one came back to it."""
 
     latest: deque[tuple[int, str, int]] = field(default_factory=lambda: deque(maxlen=8))
@@ -63,13 +63,13 @@ class _Owners:
     since: int = 0
 
 
-class Makers(PulsarCheck):
+class CreationLoops(PulsarCheck):
     """See the module."""
 
     def _begin(self) -> None:
-        self.producers: BoundedTable[NumberedKey, _Asked] = BoundedTable()
-        self.consumers: BoundedTable[NumberedKey, _Asked] = BoundedTable()
-        self.owners: BoundedTable[_Thing, _Owners] = BoundedTable(make=_Owners)
+        self.producers: BoundedTable[NumberedKey, _CreationRequests] = BoundedTable()
+        self.consumers: BoundedTable[NumberedKey, _CreationRequests] = BoundedTable()
+        self.owners: BoundedTable[_ExclusiveThing, _ThingOwners] = BoundedTable(make=_ThingOwners)
 
     def receive_seek(self, event: MessageEvent) -> None:
         """SEEK: by it the broker closes the consumer, so that it asks again."""
@@ -83,26 +83,26 @@ class Makers(PulsarCheck):
         """SUBSCRIBE."""
         self.ask(self.consumers, number(event.values, "consumer_id"), event)
 
-    def ask(self, table: BoundedTable[NumberedKey, _Asked], named: int, event: MessageEvent) -> None:
+    def ask(self, table: BoundedTable[NumberedKey, _CreationRequests], named: int, event: MessageEvent) -> None:
         """Something is asked for, once more perhaps."""
-        key, topic = (event.stream, named), text(event.values, "topic")
+        key, topic = (event.stream, named), read_text(event.values, "topic")
         asked, is_producer = table.get(key), table is self.producers
         if asked is None or asked.topic != topic or event.time - asked.begun > WINDOW:
             error = None if asked is None else asked.error
-            asked = table[key] = _Asked(event.time, topic=topic, error=error)
+            asked = table[key] = _CreationRequests(event.time, topic=topic, error=error)
         if asked.add(TIMES):
             who = name_producer(named, topic) if is_producer else name_consumer(named, event.values)
             last = "" if asked.error is None else f", the last answer was {asked.error}"
             self.find("loop", who=who, count=asked.count, took=event.time - asked.begun, last=last)
-        self.await_answer(event, _Request(asked, _thing(event) if is_producer else None))
+        self.await_answer(event, _Request(asked, _find_exclusive_thing(event) if is_producer else None))
 
     def receive_answer(self, request: _Request, event: MessageEvent) -> None:
         """An answer: somebody has it now, perhaps."""
-        error = request.asked.error = text(event.values, "error")
+        error = request.asked.error = read_text(event.values, "error")
         if error is None and event.values.get("producer_ready") is not False and request.thing is not None:
             self.take(request.thing, event)
 
-    def take(self, thing: _Thing, event: MessageEvent) -> None:
+    def take(self, thing: _ExclusiveThing, event: MessageEvent) -> None:
         """A thing has an owner, who may have had it before."""
         owners = self.owners.find(thing)
         before = owners.latest
@@ -121,25 +121,25 @@ class Makers(PulsarCheck):
             owners.turns = 0
 
     on = (
-        on(
+        subscribe_to(
             *("PRODUCER", receive_producer, "producer_id", "topic", "producer_name", "producer_access_mode"),
             "user_provided_producer_name",
             roles=(Role.REQUEST,),
         )
-        | on("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
-        | on("SEEK", receive_seek, "consumer_id", roles=(Role.REQUEST,))
-        | on(
+        | subscribe_to("SUBSCRIBE", receive_subscribe, "consumer_id", "topic", "subscription", roles=(Role.REQUEST,))
+        | subscribe_to("SEEK", receive_seek, "consumer_id", roles=(Role.REQUEST,))
+        | subscribe_to(
             *("PRODUCER_SUCCESS SUCCESS ERROR", for_request(receive_answer), "producer_ready", "error"),
             roles=(Role.RESPONSE,),
         )
     )
 
 
-def _thing(event: MessageEvent) -> _Thing | None:
+def _find_exclusive_thing(event: MessageEvent) -> _ExclusiveThing | None:
     """What only one producer can have: a topic for itself, or a name that was chosen for it."""
     values = event.values
-    topic, name = text(values, "topic") or "", text(values, "producer_name")
-    if text(values, "producer_access_mode") in _ALONE:
+    topic, name = read_text(values, "topic") or "", read_text(values, "producer_name")
+    if read_text(values, "producer_access_mode") in _ALONE:
         return event.server, topic, topic
     if name is not None and values.get("user_provided_producer_name") is not False:
         return event.server, topic, f"the name {name} on {topic}"

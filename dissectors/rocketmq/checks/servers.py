@@ -1,0 +1,195 @@
+"""Brokers that refuse much of what they are asked for, because they are busy.
+
+Facts (BrokerFastFailure, SendMessageProcessor, PullMessageProcessor, PopMessageProcessor). A broker answers SYSTEM_BUSY
+where the page cache is slow, or a request has waited longer in its queue than it may (waitTimeMillsInSendQueue, 200
+ms), and FLOW_CONTROL where a topic or group has no quota left. Clients try another broker, or wait a few seconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Repeats, Window, WindowTable, for_request
+from dissectors.message import Role
+from dissectors.rocketmq.checks.sentences import RocketmqCheck
+from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, read_header, subscribe_to
+from dissectors.slotted import field, slotted
+from dissectors.values import number, text
+
+WINDOW = 60 * SECOND
+"""Nanoseconds that are looked at together."""
+
+STORM, SHARE = 20, 10
+"""Requests that are refused within that time, and are one in so many or more."""
+
+_BUSY = frozenset({2, 215})
+"""SYSTEM_BUSY, FLOW_CONTROL."""
+
+_ASKED = (
+    "SEND_MESSAGE SEND_MESSAGE_V2 SEND_BATCH_MESSAGE SEND_REPLY_MESSAGE SEND_REPLY_MESSAGE_V2 PULL_MESSAGE "
+    "LITE_PULL_MESSAGE POP_MESSAGE POP_LITE_MESSAGE CONSUMER_SEND_MSG_BACK ACK_MESSAGE BATCH_ACK_MESSAGE HEART_BEAT "
+    "QUERY_MESSAGE"
+)
+
+
+@slotted(frozen=False, eq=False)
+class _AnswerWindow(Window):
+    """What a server answered since `begun`. is_said: whether that was too much already."""
+
+    busy: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    is_said: bool = False
+
+
+class BusyBrokers(RocketmqCheck):
+    """See the module."""
+
+    def _begin(self) -> None:
+        self.windows: WindowTable[str, _AnswerWindow] = WindowTable(_AnswerWindow, WINDOW)
+
+    def receive_request(self, event: MessageEvent) -> None:
+        """Nothing is wanted of a request but that its answer comes."""
+        self.await_answer(event, True)
+
+    def receive_answer(self, _: object, event: MessageEvent) -> None:
+        """An answer."""
+        window = self.windows.find_at(event.server, event.time)
+        window.count += 1
+        if event.error is None or event.error[0] not in _BUSY:
+            return
+        window.busy += 1
+        window.errors[event.error[1]] += 1
+        if window.busy >= STORM and SHARE * window.busy >= window.count and not window.is_said:
+            window.is_said = True
+            errors = ", ".join(f"{count} {name}" for name, count in window.errors.most_common())
+            counts = {"busy": window.busy, "all": window.count, "took": event.time - window.begun}
+            self.find("busy", server=event.server, errors=errors, **counts)
+
+    on = subscribe_to(_ASKED, (Role.REQUEST,), receive_request) | subscribe_to(
+        _ASKED, ANSWERS, for_request(receive_answer)
+    )
+
+
+_MASTERS, _LEADER = "CONTROLLER_ELECT_MASTER CONTROLLER_GET_REPLICA_INFO", "CONTROLLER_GET_METADATA_INFO"
+
+
+class MasterChanges(RocketmqCheck):
+    """See the module. Who is told of a change is the broker that asked, by its name."""
+
+    def _begin(self) -> None:
+        self.masters: BoundedTable[str, tuple[int, str]] = BoundedTable()
+        """By name of a broker its master's epoch, and what it is called."""
+        self.leaders: BoundedTable[str, str] = BoundedTable()
+
+    def receive_question(self, event: MessageEvent) -> None:
+        """A question, perhaps about a broker."""
+        self.await_answer(event, text(read_header(event.values), "brokerName") or "")
+
+    def receive_leader(self, _: str, event: MessageEvent) -> None:
+        """The leader of the controllers."""
+        said = read_header(event.values)
+        group, address = text(said, "group") or "", text(said, "controllerLeaderAddress")
+        if event.error is not None or address is None:
+            return
+        before = self.leaders.get(group)
+        if before is not None and before != address:
+            self.find("leader", now=address, before=before)
+        self.leaders[group] = address
+
+    def receive_master(self, broker: str, event: MessageEvent) -> None:
+        """The master of a broker."""
+        said = read_header(event.values)
+        address, epoch = text(said, "masterAddress"), number(said, "masterEpoch", -1)
+        before = self.masters.get(broker)
+        if event.error is not None or not broker or address is None or epoch < 0 or (before and epoch <= before[0]):
+            return
+        master = f"{address}, broker id {said.get('masterBrokerId')}"
+        if before and before[1] != master:
+            self.find("master", broker=broker, now=master, epoch=epoch, before=before[1])
+        self.masters[broker] = epoch, master
+
+    on = (
+        subscribe_to(f"{_MASTERS} {_LEADER}", (Role.REQUEST,), receive_question, "brokerName")
+        | subscribe_to(
+            *(_MASTERS, ANSWERS, for_request(receive_master), "masterBrokerId", "masterAddress", "masterEpoch"),
+        )
+        | subscribe_to(_LEADER, ANSWERS, for_request(receive_leader), "controllerLeaderAddress", "group")
+    )
+
+
+TOPIC_NOT_EXIST, NOT_SUPPORTED = 17, 3
+ROUTE_WINDOW = 600 * SECOND
+"""Nanoseconds within which it counts: a client that waits for its topic asks twenty times in it."""
+
+TIMES = 5
+"""How often a topic is asked for in vain before that is said, and again at each doubling."""
+
+_ORDINARY = ("%RETRY%", "%DLQ%", "rmq_sys_", "TBW102")
+"""Topics that are asked for whether or not they are there."""
+
+_SERVERS = 64
+"""Name servers that are told apart for a topic."""
+
+_ASK, _REGISTER, _UNREGISTER = "GET_ROUTEINFO_BY_TOPIC", "REGISTER_BROKER", "UNREGISTER_BROKER"
+_DELETE = "DELETE_TOPIC_IN_NAMESRV DELETE_TOPIC_IN_BROKER"
+
+
+class MissingRoutes(RocketmqCheck):
+    """See the module."""
+
+    def _begin(self) -> None:
+        self.missing: WindowTable[tuple[str, str, str], Repeats] = WindowTable(Repeats, ROUTE_WINDOW)
+        self.known: BoundedTable[str, dict[str, int]] = BoundedTable(make=dict)
+        """By topic which name servers gave a route, and when they did last."""
+        self.left: BoundedTable[str, int] = BoundedTable()
+        """By name server when a broker took its leave of it last."""
+
+    def receive_question(self, event: MessageEvent) -> None:
+        """A client asks for a topic."""
+        topic = text(read_header(event.values), "topic")
+        if topic is not None:
+            self.await_answer(event, topic)
+
+    def receive_register(self, event: MessageEvent) -> None:
+        """A broker registers."""
+        said = read_header(event.values)
+        name, address = text(said, "brokerName") or "a broker", text(said, "brokerAddr") or event.client
+        self.await_answer(event, f"{name} at {address}")
+
+    def receive_unregister(self, event: MessageEvent) -> None:
+        """A broker takes its leave."""
+        self.left[event.server] = event.time
+
+    def receive_delete(self, event: MessageEvent) -> None:
+        """A topic is deleted."""
+        self.known.pop(text(read_header(event.values), "topic") or "")
+
+    def receive_route(self, topic: str, event: MessageEvent) -> None:
+        """The answer to a client."""
+        asked, known = (event.client, event.server, topic), self.known.find(topic)
+        if event.error is None:
+            self.missing.pop(asked)
+            if len(known) < _SERVERS or event.server in known:
+                known[event.server] = event.time
+        elif event.error[0] == TOPIC_NOT_EXIST and not topic.startswith(_ORDINARY):
+            repeats = self.missing.find_at(asked, event.time)
+            if repeats.add(TIMES):
+                took = event.time - repeats.begun
+                self.find("missing", client=event.client, count=repeats.count, took=took, topic=topic)
+            since, left = known.pop(event.server, None), self.left.get(event.server)
+            if since is not None and (left is None or left < since):
+                self.find("forgotten", topic=topic, took=event.time - since)
+
+    def receive_registered(self, broker: str, event: MessageEvent) -> None:
+        """The answer to a broker; who does not know the request is no name server."""
+        if event.error is not None and event.error[0] != NOT_SUPPORTED:
+            self.find("refused", broker=broker, error=event.error[1])
+
+    on = (
+        subscribe_to(_ASK, (Role.REQUEST,), receive_question, "topic")
+        | subscribe_to(_ASK, ANSWERS, for_request(receive_route))
+        | subscribe_to(_REGISTER, (Role.REQUEST,), receive_register, "brokerName", "brokerAddr")
+        | subscribe_to(_REGISTER, ANSWERS, for_request(receive_registered))
+        | subscribe_to(_UNREGISTER, ASKS, receive_unregister)
+        | subscribe_to(_DELETE, (Role.REQUEST,), receive_delete, "topic")
+    )
