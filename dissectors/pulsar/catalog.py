@@ -21,10 +21,10 @@ _CHECKSUM = (Member("value", "uint32"), Member("valid", "bool"))
 
 
 class PulsarCatalog(Catalog):
-    """All commands."""
+    """The names of all fields that a filter or a column can ask Pulsar messages for."""
 
     def layouts(self) -> Sequence[Layout]:
-        """By type."""
+        """One layout for each command type."""
         return _make_layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:

@@ -111,7 +111,7 @@ class PulsarConversation(Unanswered, Conversation):
         self.doubts[not from_client] = None, self.turn + LASTING
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """See Conversation.renumber; what is in doubt stays so."""
+        """Replaces the handles of waiting requests after rows were renumbered."""
         for asker, (edge, last) in list(self.doubts.items()):
             if edge is not None:
                 older = [numbers[handle] for handle in self.handles() if handle < edge]

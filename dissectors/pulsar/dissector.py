@@ -2,7 +2,7 @@
 
 Theory. A frame is two sizes and a command, a Protocol Buffers message whose type is one of seventy; behind two of them
 a payload with metadata may follow. Every frame tells by itself how it is to be read, so decoding needs nothing from
-earlier; only pairing does, and the client's version, which CONNECT alone tells. header.py and probe.py read the first
+earlier; only pairing does, and the client's version, which CONNECT alone tells. header.py reads the first
 bytes, conversation.py pairs, frame.py and frame_fields.py read everything.
 """
 

@@ -42,7 +42,7 @@ def collect_findings(command: Command | None, values: Values, context: Context, 
 
 
 def collect_tree_findings(command: Command | None, tree: Tree, context: Context) -> tuple[Finding, ...]:
-    """The same of a tree, whose first nodes are the frame's size, the command's, and the command."""
+    """Collects the findings of a tree whose first nodes are the frame's size, the command's size and the command."""
     if not tree.fields or not isinstance(tree.fields[0].value, int):
         return ()
     speaks = command is not None and _compile_table(command.code, context.role) is not None

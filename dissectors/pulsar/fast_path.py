@@ -4,9 +4,9 @@ Theory. A command is Protocol Buffers, so where its ids stand depends on what st
 all messages at once, a field a step: it reads the tag and the number behind it, keeps the number if it is one of the
 ids, and moves on, over the bytes that it counts if that is what it does. Most messages have their ids within two or
 three fields, so there are few steps; where the cursor leaves the bytes at hand, new ones are fetched there. How a
-command begins, which fields are wanted and what they count come from the table that the plain fast path reads.
+command begins, which fields are wanted and what they count come from the table that the slow path reads.
 
-What no encoder writes (a tag of two bytes, an id twice, a fixed number before the ids) is left to the plain fast_path.
+What no encoder writes (a tag of two bytes, an id twice, a fixed number before the ids) is left to the slow path.
 tests/dissectors/pulsar/test_fast_path.py holds the two equal.
 """
 
@@ -209,7 +209,7 @@ class PulsarFastPath(FastPath):
         )
 
     def look(self, prefix: bytes, from_client: bool) -> Look:
-        """See FastPath.look."""
+        """Reads one header with the reference implementation, `header.read_header`."""
         seen = read_header(prefix, from_client)
         header, command, wanted = seen
         if command is None:
@@ -235,7 +235,10 @@ class PulsarFastPath(FastPath):
         return Reporting(Layout(INT32, INT32.size, (), (), whole=False), begin=(COMMAND_AT, command.begin))
 
     def may_answer(self, asked: Column, answer: Column) -> Column | None:
-        """FastPath: conversation.may_answer."""
+        """Tells for n pairs of command types whether the second may answer the first.
+
+        Reference: `conversation.can_answer`.
+        """
         found: Column = _make_tables().fits[asked, answer]
         return found
 

@@ -193,7 +193,10 @@ def is_cut(prefix: bytes) -> bool:
 
 
 def find_fragment(prefix: bytes) -> Fragment | None:
-    """See Fragments.portion; nothing of metadata that goes on behind the prefix."""
+    """Finds which chunk of a larger message a frame carries.
+
+    None for no chunk, or if the prefix ends within the metadata.
+    """
     try:
         at, stop = find_metadata(prefix)
         if not any(prefix.find(mark, at, stop) >= 0 for mark in _CHUNK_ID):

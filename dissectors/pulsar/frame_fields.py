@@ -1,4 +1,4 @@
-"""One Pulsar frame to nodes: the fast path of frame.py that keeps where every value lies, and says what is broken.
+"""One Pulsar frame to a tree: it keeps where every value lies and reports what is broken; frame.py makes values alone.
 
 Theory. Each part of a frame has a size of its own, so what breaks inside of one is contained in it. The payload is the
 one part that may hide a source of its own, below the leaf of the compressed bytes.
@@ -86,8 +86,9 @@ def _has_secret_type(tree: Tree) -> bool:
 
 
 def _hide_broken(tree: Tree, command: Command, message: bytes) -> None:
-    """Hides a command that breaks, or is more than its type and the body of that type, unless both sizes say that it
-    was only cut short.
+    """Hides a command that breaks, or that is more than its type and the body of that type.
+
+    A command of which both sizes say that it was only cut short is not hidden.
     """
     node = next((node for node in tree.fields if node.spec is _COMMAND), None)
     total, size = SIZES.unpack_from(message)

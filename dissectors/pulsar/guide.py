@@ -1,8 +1,8 @@
-"""Messages and enums as lines and JSON.
+"""The guide pages of Pulsar's commands, messages and enums, and of the frames that carry them.
 
-Theory. Protocol Buffers has no versions: fields are told apart by their numbers, and a reader passes over those that it
-does not know. So a field's number stands first. A message within a message is shown below its field, but not within
-itself (a MessageIdData may hold another).
+Theory. The tables that decode a frame also describe it; guide.json has what decoding does not need. Protocol Buffers
+has no versions: fields are told apart by their numbers, so a field's number stands first. A message within a message is
+shown below its field, but not within itself (a MessageIdData may hold another).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _format_notes(owner: str, row: Row, depth: int) -> str:
 
 
 def make_layout_data(name: str, above: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """The same as JSON knows it: what is so is there, what is not so is left out."""
+    """Makes the fields of a message ready for JSON; a property that does not hold is left out."""
     return [_make_field_data(name, row, above) for row in table("messages")["messages"][name]]
 
 
@@ -117,7 +117,7 @@ def format_frame(code: int) -> list[str]:
 
 
 def make_frame_data(parts: Sequence[Sequence[str]]) -> list[dict[str, str]]:
-    """The same as JSON knows it."""
+    """Makes the parts of a frame ready for JSON."""
     return [{"part": name, "type": kind} | ({"about": about} if about else {}) for name, kind, about in parts]
 
 

@@ -41,13 +41,16 @@ def _find_makers() -> dict[int, _BindingCommand]:
 
 
 def list_binding_sources() -> Iterator[BindingSource]:
-    """See Names.binding_sources. The same number may be told again on another connection, so no two are alike."""
+    """Lists the commands that bind a number to a topic or subscription.
+
+    A number may be bound again on another connection.
+    """
     told = ((kind, code) for code, maker in _find_makers().items() for kind, _ in maker.tells)
     return (BindingSource(kind, code, Role.REQUEST, scoped=True) for kind, code in told)
 
 
 def list_name_bindings(taught: BoundName) -> Iterator[NameBinding]:
-    """See Names.name_bindings."""
+    """Lists the names that one PRODUCER or SUBSCRIBE binds to its number."""
     code = taught.context.code
     maker = None if code is None else _find_makers().get(code)
     if maker is None:
@@ -61,7 +64,10 @@ def list_name_bindings(taught: BoundName) -> Iterator[NameBinding]:
 
 @lru_cache(maxsize=128)
 def find_references(code: int) -> tuple[Reference, ...]:
-    """See Names.references; none for an unknown command, nor for one that says the names itself."""
+    """Finds which fields of a command refer to a bound number.
+
+    None for an unknown command or one that has the names itself.
+    """
     command = commands().get(code)
     if command is None or code in _find_makers():
         return ()

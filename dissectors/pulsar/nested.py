@@ -1,10 +1,18 @@
-"""The definition of a schema, which is a bytes field: JSON, or the two schemas of a KeyValue.
+"""What a tree shows beside Pulsar's values, and the schemas in its bytes fields.
+
+Theory. Much of a value's meaning stands beside it: whether a key is base64, which two numbers are a transaction. So a
+finished tree is gone through once, and nodes get texts and children. Values stay as they are, so a tree folds to the
+same as before.
 
 Facts. Avro and JSON schemas are defined in Avro's JSON, Protocol Buffers likewise or (ProtobufNative) by a JSON object
-with the descriptors in base64; primitive ones have no definition. A KeyValue has that of the key and that of the value,
-each behind its size as a big-endian int32, -1 for none (KeyValueSchemaInfo).
+with the descriptors in base64; primitive ones have no definition. A KeyValue has the definitions of key and value, each
+behind its size as a big-endian int32, -1 for none (KeyValueSchemaInfo). Bytes that are not surely one of these stay
+bytes.
 
-Bytes that are not surely one of these stay bytes.
+Facts. Message ids and transactions are printed as MessageId and TxnID do it. An ack set is a bit set of indexes in a
+batch, lowest word first (java.util.BitSet.toLongArray); a set bit is a message that is not acknowledged. The version of
+a schema is a big-endian number (LongSchemaVersion). Properties of clients and brokers: RetryMessageUtil, and the
+replicator's.
 """
 
 from __future__ import annotations

@@ -23,12 +23,12 @@ _UNKNOWN = "unknown"
 
 
 def list_carriers() -> Carriers:
-    """See Payloads.carriers; no other command has a payload behind it."""
+    """Lists the commands that may carry a payload."""
     return frozenset((code, role) for code in (SEND, MESSAGE, None) for role in Role)
 
 
 def list_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
-    """Of a decoded frame."""
+    """Lists the payloads of a decoded frame, one for each message of a batch."""
     payload = values.get("payload")
     if isinstance(payload, dict):
         messages = payload.get("messages")

@@ -29,7 +29,7 @@ _METADATA = frozenset({"metadata", "encrypted", "chunk"})
 
 
 def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
-    """See Dissector.projection."""
+    """Makes a decoder of the asked fields alone; None where these need the whole frame."""
     command = None if context.code is None else commands().get(context.code)
     if command is None or command.code not in (SEND, MESSAGE):
         return None

@@ -1,9 +1,13 @@
-"""What a broker registers with a name server, when it compresses it.
+"""A command's body: its kind, its values, and its tree.
+
+Facts. The operation and the direction say how a body is written: as JSON, as stored messages, as a batch, as text (Java
+properties), or as what an application sends, which the header's sysFlag may call compressed. What no table knows, and
+what is not as its operation says, stays bytes.
 
 Facts. Before version 5 the body of REGISTER_BROKER is zlib by default, whether or not the header says so. Inside, each
 part stands behind an int32 length: a DataVersion as JSON; behind a count a topic each, as words between spaces; a list
 of filter servers as JSON; and in version 5, behind another count, the queue mappings as JSON. It is sent every thirty
-seconds, so there is one way to read it, and values are folded out of its nodes.
+seconds, so it has one reader, and values are folded out of its nodes.
 """
 
 from __future__ import annotations
@@ -116,7 +120,7 @@ _ZLIB = FieldSpec(_NAME, "zlib")
 _JSON_BEGINS = (b"{", b"[")
 _SECRET_BYTES = FieldSpec(_NAME, "bytes", secret=True)
 CHECKPOINT = "checkpoint"
-"""A kind of body that is bytes in the values; a tree has what is in them (inside/contents.py)."""
+"""A kind of body that is bytes in the values; a tree has what is in them (nested/contents.py)."""
 
 UNDECLARED = "undeclared"
 """That of an answer whose operation declares no body: JSON, where it is some, else bytes."""

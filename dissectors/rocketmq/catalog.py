@@ -28,7 +28,7 @@ class RocketMQCatalog(Catalog):
     """All operations, each with a request and an answer."""
 
     def layouts(self) -> Sequence[Layout]:
-        """By request code."""
+        """Two layouts for each request code: request and answer."""
         return _make_layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:
@@ -83,7 +83,7 @@ def _list_item_members() -> list[Member]:
 
 
 def list_stored_members() -> list[Member]:
-    """Of a stored message."""
+    """Lists the fields of a stored message."""
     numbered = [*_make_members([QUEUE_OFFSET]), *_list_item_members()]
     inner = Member("messages", "struct", True, members=lambda: numbered, about="of an inner batch")
     return [*_list_plan_members(make_message_plan(True, 0)), *_make_members([CRC_VALID, UNCOMPRESSED]), inner]

@@ -1,4 +1,4 @@
-"""A command's header to nodes: the fast path of command.py that keeps where every value lies, and says what is broken.
+"""A command's header to nodes, with the place of every value and what is broken; command.py makes values alone.
 
 Theory. `code` and `opaque` are the row's, so here they stand around the values. extFields are as on the wire, and
 below each is the value that the operation's header class makes of it.

@@ -3,7 +3,7 @@
 Theory. Clients, brokers, name servers and controllers all speak the same frames: a length, a header as JSON or in a
 compact form, a body. Either side may ask; a command says itself whether it is a request, an answer, or wants none, and
 an answer repeats the asker's number. So pairing needs the numbers alone; what an answer's body is, is known from its
-request. header.py and probe.py read the first bytes, message.py reads everything.
+request. header.py reads the first bytes, message.py reads everything.
 """
 
 from __future__ import annotations

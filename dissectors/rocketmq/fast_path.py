@@ -97,7 +97,7 @@ class RocketMQFastPath(FastPath):
         return ~filled
 
     def look(self, prefix: bytes, from_client: bool) -> Look:
-        """What header() says."""
+        """Reads one header with the reference implementation, `header.read_header`."""
         return keyed(read_header(prefix, from_client))
 
 

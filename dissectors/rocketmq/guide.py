@@ -1,7 +1,8 @@
-"""Header classes and the parts of layouts, as lines and JSON.
+"""The guide pages of RocketMQ's requests, header classes, codes and layouts.
 
-Theory. A header class is a table of names, and the classes above it add theirs. On the wire all values are texts; a
-type is what Java makes of one. A name on the wire may be a letter, so what it stands for is beside it.
+Theory. The tables that decode a command also describe it; guide.json has what decoding does not need. A header class is
+a table of names, and the classes that it extends add theirs. On the wire all values are texts; a type is what Java
+makes of one. A name on the wire may be a letter, so its meaning is shown beside it.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _list_notes(row: _Row) -> list[str]:
 
 
 def make_class_data(name: str) -> list[dict[str, Any]]:
-    """The same as JSON knows it: what is so is there, what is not so is left out."""
+    """Makes the fields of a header class ready for JSON; a property that does not hold is left out."""
     return [_make_row_data(name, row) for row in _iterate_rows(name)]
 
 

@@ -76,12 +76,12 @@ def format_retry_level(value: int) -> str | None:
 
 
 def format_topic_flag(value: int) -> str | None:
-    """What TopicSysFlag says."""
+    """Formats the bits of TopicSysFlag."""
     return ", ".join(name for bit, name in _UNITS if value & bit) or None
 
 
 def format_checksum(value: int) -> str:
-    """As CRCs are written."""
+    """Formats a CRC as eight hexadecimal digits."""
     return f"{value & 0xFFFF_FFFF:#010x}"
 
 

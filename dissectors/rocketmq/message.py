@@ -56,7 +56,7 @@ def _decode_fast(message: bytes, context: Context) -> Body:
 def assemble_body(
     command: CommandHeader, header: dict[str, Any] | None, body: dict[str, Any], context: Context
 ) -> Body:
-    """What a command's parts are together; they may have holes. header: None for a command without a header class."""
+    """Assembles a body from a command's parts, plain or symbolic. header: None for a command without a header class."""
     ext: dict[str, Any] = command.ext
     for name in SECRETS.intersection(ext):
         ext[name] = Secret(ext[name])
@@ -183,7 +183,7 @@ _TOLD = (_HEADER_VALUES, REPORTED[0])
 
 
 def make_projection(context: Context, paths: frozenset[Path]) -> Pick | None:
-    """See Dissector.projection."""
+    """Makes a decoder of the header alone; None where something else is asked for."""
     fields = find_header_class(context.code, context.role is Role.RESPONSE)
     if not all(path[0] in _TOLD for path in paths) or (fields is None and paths != {REPORTED}):
         return None

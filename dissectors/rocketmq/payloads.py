@@ -27,7 +27,7 @@ _ITEMS, _BODY, _PLAIN = "messages", "body", "bodyUncompressed"
 
 @cache
 def list_carriers() -> Carriers:
-    """See Payloads.carriers: what names a topic, and what may be a list of messages."""
+    """Lists the commands that may carry payloads: those with a topic, and those with a list of messages."""
     found = ((code, role) for code in (*operations(), None) for role in Role)
     return frozenset(each for each in found if _can_carry(each[0], each[1] is Role.RESPONSE))
 
@@ -38,7 +38,7 @@ def _can_carry(code: int | None, response: bool) -> bool:
 
 
 def list_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
-    """Of a decoded command."""
+    """Lists the payloads of a decoded command, one for each message."""
     header = values.get("header")
     header = header if isinstance(header, dict) else {}
     record, body = _make_record(header, Record(None, None, None, None)), values.get(_BODY)

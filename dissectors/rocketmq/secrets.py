@@ -71,13 +71,14 @@ def mentions_secret(data: bytes) -> bool:
 
 
 def may_hide_secret(data: bytes) -> bool:
-    """The same of JSON, whose names may be spelt with escapes."""
+    """Tells whether JSON may contain a secret, whose name may be spelt with escapes."""
     return mentions_secret(data) or any(each in data for each in _ESCAPES)
 
 
 def is_sensitive(text: str) -> bool:
-    """Whether one of the settings in a text is a secret, as java.util.Properties reads it: a name ends at `=`, `:` or
-    a space, a line goes on behind a backslash, and a letter may be an escape.
+    """Tells whether one of the settings in a text is a secret, as java.util.Properties reads it.
+
+    A name ends at `=`, `:` or a space, a line goes on behind a backslash, and a letter may be an escape.
     """
     if "\\" in text:
         text = _UNICODE.sub(lambda found: chr(int(found[1], 16)), _GOES_ON.sub("", text))

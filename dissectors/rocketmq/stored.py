@@ -55,7 +55,7 @@ def decode_properties(raw: bytes) -> dict[str, str]:
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """The same of a text, as headers have them."""
+    """Parses the text of a message's properties, as headers have it."""
     return {name: value for item in text.split(PROPERTY) if item for name, _, value in [item.partition(NAME_VALUE)]}
 
 
@@ -72,7 +72,7 @@ class _BodyContent(Derived):
     __slots__ = ()
 
     def add(self, values: dict[str, Any], budget: Budget) -> None:
-        """`bodyUncompressed` and `messages`."""
+        """Adds `bodyUncompressed` and `messages` to the values."""
         body, flag = values["body"], values["sysFlag"]
         if flag & COMPRESSED and body:
             body = values[UNCOMPRESSED.name] = decompress_body(flag, body, budget, 0)
@@ -80,7 +80,7 @@ class _BodyContent(Derived):
             values[BATCH.spec.name] = BATCH.decode(body, 0, budget, values["queueOffset"])
 
     def show(self, reader: Reader) -> None:
-        """The same below the body's leaf."""
+        """Adds uncompressed bytes and inner messages below the body's leaf."""
         node, flag = reader.into[-1], reader.node("sysFlag").value
         if not node.value:
             return
@@ -182,7 +182,7 @@ def can_be_stored(reader: Reader, stop: int) -> bool:
 
 
 def can_be_item(reader: Reader, stop: int) -> bool:
-    """The same for an item of a batch."""
+    """Tells whether an item of a batch may begin here, in a body that ends at `stop`."""
     head = reader.data[reader.at : reader.at + 4]
     return _ITEM_MINIMUM <= int.from_bytes(head, signed=True) <= stop - reader.at
 

@@ -69,7 +69,7 @@ def _list_structs(value: Any) -> list[dict[str, Any]]:
 
 
 def format_queue(value: Any) -> str:
-    """`orders[3]`."""
+    """Formats a queue as `orders[3]`."""
     return f"{value.get('topic', '?')}[{value.get('queueId', '?')}]" if isinstance(value, dict) else "?"
 
 

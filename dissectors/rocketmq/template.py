@@ -1,12 +1,13 @@
-"""What may differ between RocketMQ's frames that are alike (wire.frame_stencil has the values that stand for many).
+"""Templates of RocketMQ's frames: what may differ between frames that are alike (wire.frame_template).
 
-Theory. The names in a header, and their order, belong to the shape, as do code, flag, language and version; opaque and
-the values of extFields may differ, and take more or less room: in a JSON header they end at a quote, in a binary one
-sizes stand in front. Where the header class says that such a text is a number, it stays one. A message's properties are
-a text of several, whose names belong to the shape. Bodies of applications may be any bytes; JSON is left open by
-itself; stored messages are a value of their own within the frame; of all others the bytes are part of the shape.
+Theory. The names in a header, and their order, belong to the template, as do code, flag, language and version. The
+opaque number and the values of extFields may differ, also in length: in a JSON header they end at a quote, in a binary
+one sizes stand in front. Where the header class says that such a text is a number, it stays one. A message's properties
+are a text of several, whose names belong to the template. Bodies of applications may be any bytes; JSON differs by
+itself; stored messages are a value of their own within the frame; the bytes of all other bodies belong to the template.
 
-Secrets, numbers written otherwise, and whatever there is a finding about stand for themselves.
+A secret is a symbolic value of its length alone. Frames with findings, or with numbers that are written otherwise, get
+no template.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from dissectors.wire.secret import Veiled
 from dissectors.wire.varint import Unfit
 
 LARGE = 4096
-"""Bytes of a body that is part of the shape."""
+"""Most bytes of a body that belongs to the template."""
 
 _OFTEN = frozenset((34, 38, 322))
 """HEART_BEAT, GET_CONSUMER_LIST_BY_GROUP, QUERY_DATA_VERSION: what is asked every few seconds.
 
-Other bodies of JSON are rare, or the same again and again, and of a part of the shape every question may be asked.
+Other JSON bodies are rare, or repeat unchanged; they belong to the template.
 """
 
 _SIZE, _KEY = 4, 2
@@ -58,7 +59,7 @@ class _FrameReader:
         self._secrets: dict[str, Veiled] = {}
 
     def read_frame(self) -> Body:
-        """All of it."""
+        """Reads the whole frame."""
         frame, begin = self._frame, self._frame.begin
         total, mark = MARK.unpack_from(frame.data, begin)
         kind, at = mark >> 24, begin + HEAD

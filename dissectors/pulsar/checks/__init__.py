@@ -12,5 +12,5 @@ from dissectors.pulsar.checks.starved_consumers import StarvedConsumers
 
 
 def checks() -> Sequence[type[Check]]:
-    """All of them."""
+    """Lists the protocol's checks in the order in which they run."""
     return PingAnswers, ProtocolVersions, StarvedConsumers, MessageRedelivery, SendReceipts, CreationLoops

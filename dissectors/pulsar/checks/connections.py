@@ -1,10 +1,12 @@
-"""Commands that the other side need not know.
+"""Faults of whole connections: commands that the other side need not know, and keep-alives without an answer.
 
-Facts (PulsarApi.proto, ProtocolVersion and FeatureFlags; Commands.newConnected). The client names the version of the
-protocol that it speaks, and the broker answers with the smaller of that and its own; both say which features they have.
+Facts (PulsarApi.proto, ProtocolVersion and FeatureFlags; Commands.newConnected). The client names the protocol version
+that it speaks, and the broker answers with the smaller of that and its own; both say which features they have.
 tables/guide.json has the commands of which the proto says since which version they are sent, tables/checks.json those
-that want a feature.
-A broker asks only a client for fresh credentials that can refresh them.
+that want a feature. A broker asks only a client for fresh credentials that can refresh them.
+
+Facts (PulsarHandler). Each side sends a PING when it has heard nothing for the keep-alive interval, 30 s by default. It
+closes the connection when it has heard nothing for another interval.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ class _VersionAgreement:
 
 
 class ProtocolVersions(PulsarCheck):
-    """See the module. Each command is named once for a connection."""
+    """Finds commands that the other side need not understand; each is named once for a connection."""
 
     def _begin(self) -> None:
         self.agreements: BoundedTable[int, _VersionAgreement] = BoundedTable()
@@ -50,7 +52,7 @@ class ProtocolVersions(PulsarCheck):
         self.await_answer(event, kept)
 
     def receive_connected(self, asked: tuple[int, Mapping[str, Any]], event: MessageEvent) -> None:
-        """CONNECTED."""
+        """Notes which version and features both sides agreed on in CONNECTED."""
         version, flags = asked
         agreed = min(version, number(event.values, "protocol_version"))
         self.agreements[event.stream] = _VersionAgreement(agreed, flags, struct(event.values, "feature_flags"))
@@ -85,20 +87,20 @@ LATE = 10 * SECOND
 
 
 class PingAnswers(PulsarCheck):
-    """See the module."""
+    """Finds keep-alives that are answered late or never."""
 
     def _begin(self) -> None:
         self.since: BoundedTable[int, Moment] = BoundedTable()
         """By connection when the first PING was sent of those without an answer."""
 
     def receive_ping(self, event: MessageEvent) -> None:
-        """PING."""
+        """Notes when the first unanswered PING was sent."""
         if event.stream not in self.since:
             self.since[event.stream] = event.moment
         self.await_answer(event, event.moment)
 
     def receive_pong(self, asked: Moment, event: MessageEvent) -> None:
-        """PONG."""
+        """Reports a PONG that came late."""
         self.since.pop(event.stream)
         took = asked.until(event)
         if took is not None and took > LATE:
@@ -117,7 +119,7 @@ class PingAnswers(PulsarCheck):
             self.find("waits", took=waited)
 
     def wait(self, end: ConnectionEnd) -> int:
-        """ns that a PING had had no answer; 0 where there is none, or bytes are missing that may have the answer."""
+        """Finds for how many ns a PING has had no answer; 0 without one, or if missing bytes may hold the answer."""
         since = self.since.pop(end.stream)
         return (since and since.until(end)) or 0
 

@@ -64,7 +64,7 @@ class _ThingOwners:
 
 
 class CreationLoops(PulsarCheck):
-    """See the module."""
+    """Finds producers and consumers that are asked for over and over, and producers that fence each other off."""
 
     def _begin(self) -> None:
         self.producers: BoundedTable[NumberedKey, _CreationRequests] = BoundedTable()
@@ -76,11 +76,11 @@ class CreationLoops(PulsarCheck):
         self.consumers.pop((event.stream, number(event.values, "consumer_id")))
 
     def receive_producer(self, event: MessageEvent) -> None:
-        """PRODUCER."""
+        """Counts a PRODUCER request."""
         self.ask(self.producers, number(event.values, "producer_id"), event)
 
     def receive_subscribe(self, event: MessageEvent) -> None:
-        """SUBSCRIBE."""
+        """Counts a SUBSCRIBE request."""
         self.ask(self.consumers, number(event.values, "consumer_id"), event)
 
     def ask(self, table: BoundedTable[NumberedKey, _CreationRequests], named: int, event: MessageEvent) -> None:

@@ -1,9 +1,14 @@
-"""Messages that come again and again.
+"""Faults of messages: deliveries that repeat, SENDs without a receipt, and SENDs that the broker dropped.
 
 Facts (Consumer, RedeliveryTracker, PersistentSubscription). The broker sends again what a consumer refuses (a negative
-acknowledgement), what it does not acknowledge in time, and what was not acknowledged when it went away. To Shared and
+acknowledgement), what it does not acknowledge in time, and what was not acknowledged when it went away. For Shared and
 Key_Shared subscriptions redelivery_count says how often; other types start with 0 each time, so there a message that
 comes twice is known by its id. After a SEEK messages come again because somebody wanted that.
+
+Facts (ProducerImpl, ServerCnx.closeProducer, MessageDeduplication). A producer numbers what it sends upwards, and keeps
+each message until its receipt comes. When the broker closes it, or the connection ends, it is made anew, and sends
+again what had no receipt, with the old sequence ids. A broker that drops duplicates (brokerDeduplicationEnabled) stores
+only what is above the highest sequence id of that producer's name, and gives anything else a receipt with the id -1:-1.
 """
 
 from __future__ import annotations
@@ -57,14 +62,14 @@ class _RedeliveryWindow(Window):
 
 
 class MessageRedelivery(PulsarCheck):
-    """See the module."""
+    """Finds subscriptions to which messages are delivered again and again."""
 
     def _begin(self) -> None:
         self.consumers: BoundedTable[NumberedKey, _SubscriptionKey] = BoundedTable()
         self.windows: WindowTable[_SubscriptionKey, _RedeliveryWindow] = WindowTable(_RedeliveryWindow, WINDOW)
 
     def receive_subscribe(self, event: MessageEvent) -> None:
-        """SUBSCRIBE."""
+        """Notes which subscription a consumer belongs to."""
         topic, subscription = (read_text(event.values, each) or "" for each in ("topic", "subscription"))
         self.consumers[event.stream, number(event.values, "consumer_id")] = event.server, topic, subscription
 
@@ -75,11 +80,11 @@ class MessageRedelivery(PulsarCheck):
         return found or (event.server, "", f"of consumer {consumer} on {event.client}")
 
     def receive_seek(self, event: MessageEvent) -> None:
-        """SEEK."""
+        """Forgets what was delivered, because a SEEK asks for old messages."""
         self.windows.pop(self.find_subscription(event))
 
     def receive_message(self, event: MessageEvent) -> None:
-        """MESSAGE."""
+        """Counts a delivery and reports poison messages and storms of redelivery."""
         place, times = read_place(struct(event.values, "message_id")), number(event.values, "redelivery_count")
         whose = self.find_subscription(event)
         if place is None:
@@ -116,11 +121,11 @@ MOST_PENDING = 4096
 
 @slotted(frozen=False, eq=False)
 class _SendingProducer:
-    """losses: its connection's when it was last heard of. highest: its highest sequence id, before: that before the
-    latest one.
+    """A producer and its SENDs without a receipt.
 
-    pending: by sequence id how many SENDs have no receipt yet, of those behind the last loss: a receipt for others may
-    be among the bytes that are missing.
+    losses: how often its connection had lost bytes when it was last heard of. highest: its highest sequence id; before:
+    the highest one before the latest SEND. pending: by sequence id how many SENDs have no receipt yet, of those behind
+    the last loss, because a receipt for earlier ones may be among the missing bytes.
     """
 
     name: str
@@ -153,13 +158,13 @@ class _SendingProducer:
 
 
 class SendReceipts(PulsarCheck):
-    """See the module."""
+    """Finds SENDs without a receipt, and SENDs that the broker dropped as duplicates."""
 
     def _begin(self) -> None:
         self.producers: NumberedTable[_SendingProducer] = NumberedTable()
 
     def receive_producer(self, event: MessageEvent) -> None:
-        """PRODUCER."""
+        """Notes a new producer and its topic."""
         key = event.stream, number(event.values, "producer_id")
         self.producers[key] = _SendingProducer(name_producer(key[1], read_text(event.values, "topic")), event.losses)
 
@@ -175,7 +180,7 @@ class SendReceipts(PulsarCheck):
         return known
 
     def receive_send(self, event: MessageEvent) -> None:
-        """SEND."""
+        """Notes a SEND that waits for its receipt."""
         known, sequence = self.find_producer(event), number(event.values, "sequence_id")
         known.send(sequence, number(event.values, "highest_sequence_id"))
         self.await_answer(event, (sequence, known.before))

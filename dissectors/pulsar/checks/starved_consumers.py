@@ -52,7 +52,7 @@ class _StarvingConsumer:
 
 
 class StarvedConsumers(PulsarCheck):
-    """See the module."""
+    """Finds consumers without permits while messages for them are sent."""
 
     def _begin(self) -> None:
         self.consumers: NumberedTable[_StarvingConsumer] = NumberedTable(evict=self.feed)
@@ -62,7 +62,7 @@ class StarvedConsumers(PulsarCheck):
         """By topic the consumers that have no permits."""
 
     def receive_producer(self, event: MessageEvent) -> None:
-        """PRODUCER."""
+        """Notes the topic of a producer."""
         self.topics[event.stream, number(event.values, "producer_id")] = read_text(event.values, "topic") or ""
 
     def receive_send(self, event: MessageEvent) -> None:
@@ -72,7 +72,7 @@ class StarvedConsumers(PulsarCheck):
             known.missed.append((event.time, max(number(event.values, "num_messages", 1), 1)))
 
     def receive_subscribe(self, event: MessageEvent) -> None:
-        """SUBSCRIBE."""
+        """Notes a new consumer, its topic and its subscription."""
         key = event.stream, number(event.values, "consumer_id")
         self.forget(self.consumers.get(key))
         topic, subscription = (read_text(event.values, name) or "" for name in ("topic", "subscription"))
@@ -90,7 +90,7 @@ class StarvedConsumers(PulsarCheck):
         return known
 
     def receive_message(self, event: MessageEvent) -> None:
-        """MESSAGE."""
+        """Takes permits for a delivered message."""
         known = self.find_consumer(event)
         if known is not None:
             known.permits.take(count_messages(event.values), event.time)

@@ -13,5 +13,5 @@ from dissectors.report import ReportType
 
 
 def reports() -> Sequence[ReportType]:
-    """All of them."""
+    """Lists the protocol's reports in the order in which they are offered."""
     return ProducerReport, ConsumerReport, DeliveryReport, LookupReport, TransactionReport

@@ -100,7 +100,7 @@ class ConsumerRow(ConnectionMember):
 
 
 class ConsumerReport(MemberReport[ConsumerRow]):
-    """See the module."""
+    """The report of consumers: one row for each consumer on a connection."""
 
     name = "consumers"
     about = "each consumer on a connection: its subscription, its permits, what it was sent and acknowledged"
@@ -116,28 +116,31 @@ class ConsumerReport(MemberReport[ConsumerRow]):
         """Whose an entry is, and when it was delivered."""
 
     def close(self, row: ConsumerRow) -> None:
-        """See Report."""
+        """Settles what is still open in a row and emits it."""
         self.outstanding.drop(row.reader)
         row.empty_since = row.budget.empty
         row.budget.end_starving(row.ended or row.last)
         super().close(row)
 
     def find_member(self, event: MessageEvent) -> ConsumerRow | None:
-        """See MemberReport. Bytes may be missing before a message."""
+        """Finds a message's consumer.
+
+        Where bytes are missing before the message, the number of permits is forgotten.
+        """
         found = super().find_member(event)
         if found is not None and found.budget.known and event.losses != found.losses:
             found.budget.forget()
         return found
 
     def ask(self, member: ConsumerRow, event: MessageEvent) -> None:
-        """See MemberReport."""
+        """Reads what SUBSCRIBE says of a new consumer."""
         values = event.values
         member.losses, member.budget = event.losses, ConsumerPermits(known=True)
         member.topic, member.subscription = read_text(values, "topic"), read_text(values, "subscription")
         member.type, member.consumer = read_text(values, "subType"), read_text(values, "consumer_name")
 
     def receive_answer(self, event: MessageEvent) -> None:
-        """SUCCESS or ERROR."""
+        """Handles SUCCESS or ERROR."""
         found, makes = self.take_request(event) or (None, False)
         if found is None:
             return
@@ -152,11 +155,11 @@ class ConsumerReport(MemberReport[ConsumerRow]):
             found.begin(event)
 
     def receive_flow(self, found: ConsumerRow, event: MessageEvent) -> None:
-        """FLOW."""
+        """Adds the permits of a FLOW."""
         found.budget.grant(number(event.values, "messagePermits"), event.time)
 
     def receive_message(self, found: ConsumerRow, event: MessageEvent) -> None:
-        """MESSAGE."""
+        """Counts a MESSAGE and takes its permits."""
         values = event.values
         count, place = count_messages(values), read_place(values.get("message_id"))
         found.budget.take(count, event.time)
@@ -173,7 +176,7 @@ class ConsumerReport(MemberReport[ConsumerRow]):
             found.redelivered += count
 
     def receive_ack(self, found: ConsumerRow, event: MessageEvent) -> None:
-        """ACK."""
+        """Removes what an ACK names from the outstanding entries."""
         cumulative = event.values.get("ack_type") in CUMULATIVE
         named: set[Place] = set()
         for each in structs(event.values.get("message_id")):
@@ -191,11 +194,11 @@ class ConsumerReport(MemberReport[ConsumerRow]):
             found.acks_beside += not done
 
     def receive_ack_response(self, found: ConsumerRow, event: MessageEvent) -> None:
-        """ACK_RESPONSE."""
+        """Counts an ACK_RESPONSE with an error."""
         found.acks_failed += read_text(event.values, "error") is not None
 
     def receive_redeliver(self, found: ConsumerRow, event: MessageEvent) -> None:
-        """REDELIVER_UNACKNOWLEDGED_MESSAGES."""
+        """Handles REDELIVER_UNACKNOWLEDGED_MESSAGES."""
         found.note("redeliver", event)
         ids = structs(event.values.get("message_ids"))
         places = [place for place in map(read_place, ids) if place is not None]
@@ -210,13 +213,13 @@ class ConsumerReport(MemberReport[ConsumerRow]):
             found.back.update(places)
 
     def receive_seek(self, found: ConsumerRow, event: MessageEvent) -> None:
-        """SEEK."""
+        """Counts a SEEK."""
         found.note("seek", event)
         found.seeks += 1
         self.await_answer(event, (found, False))
 
     def receive_unsubscribe(self, found: ConsumerRow, event: MessageEvent) -> None:
-        """UNSUBSCRIBE."""
+        """Ends a consumer by UNSUBSCRIBE."""
         found.close(event, UNSUBSCRIBED)
         self.await_answer(event, (found, False))
 
@@ -225,7 +228,7 @@ class ConsumerReport(MemberReport[ConsumerRow]):
         found.close(event)
 
     def receive_change(self, found: ConsumerRow, event: MessageEvent) -> None:
-        """ACTIVE_CONSUMER_CHANGE."""
+        """Notes from ACTIVE_CONSUMER_CHANGE whether the consumer is served."""
         found.active = "yes" if event.values.get("is_active") is True else "no"
 
     on = (
@@ -258,7 +261,7 @@ class ConsumerReport(MemberReport[ConsumerRow]):
 
     @classmethod
     def suffix(cls, cells: Mapping[str, Any]) -> str:
-        """See MemberReport."""
+        """The subscription that tells one consumer from others."""
         return f" on {cells['subscription']}" if cells["subscription"] else ""
 
 

@@ -94,7 +94,10 @@ class _PendingSend(NamedTuple):
 
 
 class DeliveryReport(Report[MessageDelivery]):
-    """See the module. Nothing is over before the end, for another subscription may come; the oldest goes first."""
+    """The report of messages.
+
+    Rows stay open until the capture ends, because another subscription may follow; the oldest is closed first.
+    """
 
     name = "deliveries"
     about = "each message and subscription: when it was sent, written, delivered and acknowledged"
@@ -121,16 +124,16 @@ class DeliveryReport(Report[MessageDelivery]):
             self.close(found)
 
     def finish(self) -> None:
-        """See Report."""
+        """Closes all rows that are open when the capture ends."""
         for message in self.messages.list_messages():
             self.close_message(message)
 
     def connect(self, event: MessageEvent) -> None:
-        """CONNECT."""
+        """Notes from CONNECT to which broker a proxy leads."""
         self.brokers.connect(event)
 
     def receive_producer(self, event: MessageEvent) -> None:
-        """PRODUCER."""
+        """Notes a producer's topic and the name that it asks for."""
         key = event.stream, number(event.values, "producer_id", -1)
         self.producers[key] = _NamedMember(
             read_text(event.values, "topic"), None, read_text(event.values, "producer_name")
@@ -139,14 +142,14 @@ class DeliveryReport(Report[MessageDelivery]):
             self.asked[event.row] = key
 
     def name_producer(self, event: MessageEvent) -> None:
-        """PRODUCER_SUCCESS."""
+        """Notes the name that PRODUCER_SUCCESS gives a producer."""
         key = self.asked.get(event.partner)
         known = self.producers.get(key)
         if key is not None and known is not None:
             self.producers[key] = known._replace(name=read_text(event.values, "producer_name") or known.name)
 
     def receive_subscribe(self, event: MessageEvent) -> None:
-        """SUBSCRIBE."""
+        """Notes a consumer's topic, subscription and name."""
         values = event.values
         named = _NamedMember(
             read_text(values, "topic"), read_text(values, "subscription"), read_text(values, "consumer_name")
@@ -154,7 +157,7 @@ class DeliveryReport(Report[MessageDelivery]):
         self.consumers[event.stream, number(values, "consumer_id", -1)] = named
 
     def receive_send(self, event: MessageEvent) -> None:
-        """SEND."""
+        """Notes a SEND until its receipt comes."""
         values = event.values
         sender = event.stream, number(values, "producer_id", -1)
         by = self.producers.get(sender) or _NOBODY
@@ -172,7 +175,7 @@ class DeliveryReport(Report[MessageDelivery]):
             self.close_unwritten(sent, event, UNRECEIPTED)
 
     def receive_receipt(self, event: MessageEvent) -> None:
-        """SEND_RECEIPT."""
+        """Gives a sent message the id that SEND_RECEIPT tells."""
         sent, place = self.take_request(event), read_place(event.values.get("message_id"))
         key = event.stream, number(event.values, "producer_id", -1)
         by = sent.by if sent else self.producers.get(key) or _NOBODY
@@ -194,7 +197,7 @@ class DeliveryReport(Report[MessageDelivery]):
         message.written = event.time
 
     def refuse(self, sent: _PendingSend, event: MessageEvent) -> None:
-        """SEND_ERROR."""
+        """Closes a message that SEND_ERROR refuses."""
         self.close_unwritten(sent, event, REFUSED)
 
     def close_unwritten(self, sent: _PendingSend, event: MessageEvent, state: str) -> None:
@@ -208,7 +211,7 @@ class DeliveryReport(Report[MessageDelivery]):
         self.close_message(message)
 
     def receive_message(self, event: MessageEvent) -> None:
-        """MESSAGE."""
+        """Finds the message that MESSAGE delivers, and notes the delivery."""
         values, place = event.values, read_place(event.values.get("message_id"))
         reader, by = self.find_reader(event)
         if place is None or by.is_volatile:
@@ -255,7 +258,7 @@ class DeliveryReport(Report[MessageDelivery]):
             found.ids += 1
 
     def receive_ack(self, event: MessageEvent) -> None:
-        """ACK."""
+        """Notes which deliveries an ACK acknowledges."""
         reader, _ = self.find_reader(event)
         cumulative = event.values.get("ack_type") in CUMULATIVE
         for each in structs(event.values.get("message_id")):
@@ -315,7 +318,7 @@ class DeliveryReport(Report[MessageDelivery]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Describes in one sentence what a message is to its row."""
         what = f"message {cells['message']}" if cells["message"] else "a message"
         about = f" of {cells['topic']}" if cells["topic"] else ""
         to = f" to {cells['subscription']}" if cells["subscription"] else ""

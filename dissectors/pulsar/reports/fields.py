@@ -28,7 +28,7 @@ def command_codes() -> Mapping[str, int]:
 def subscribe_to(
     names: str, handle: Handler, *paths: str | Path, roles: Iterable[Role] = tuple(Role)
 ) -> dict[MessageKind, Subscription]:
-    """A handler of commands (names with spaces between), in some roles, and the fields that it looks at."""
+    """Subscribes a handler to commands (names with spaces between) in some roles; paths: the fields that it reads."""
     kinds = [(PULSAR, command_codes()[name], role) for name in names.split() for role in roles]
     return subscribe(kinds, handle, ((path,) if isinstance(path, str) else path for path in paths))
 
@@ -56,7 +56,7 @@ class ProxiedBrokers:
         self._urls: BoundedTable[int, str] = BoundedTable()
 
     def connect(self, event: MessageEvent) -> None:
-        """A CONNECT."""
+        """Notes to which broker a CONNECT asks a proxy to lead."""
         url = read_text(event.values, "proxy_to_broker_url")
         if url is not None:
             self._urls[event.stream] = url

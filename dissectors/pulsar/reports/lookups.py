@@ -117,7 +117,7 @@ class TopicLookup(Row):
 
 
 class LookupReport(Report[TopicLookup]):
-    """See the module."""
+    """The report of lookups: one row for each way of a client to a topic."""
 
     name = "lookups"
     about = "each topic that a client looked for: partitions, lookups, redirects, and what was made there"
@@ -129,23 +129,23 @@ class LookupReport(Report[TopicLookup]):
         self.brokers = ProxiedBrokers()
 
     def close(self, row: TopicLookup) -> None:
-        """See Report."""
+        """Settles what is still open in a row and emits it."""
         if row.result is None:
             row.result = "unanswered" if row.since is not None else row.standing
         super().close(row)
 
     def close_all(self, ways: Iterable[TopicLookup]) -> None:
-        """Some at once."""
+        """Closes several rows."""
         for way in ways:
             self.close(way)
 
     def finish(self) -> None:
-        """See Report."""
+        """Closes all rows that are open when the capture ends."""
         for ways in self.open.values():
             self.close_all(ways)
 
     def connect(self, event: MessageEvent) -> None:
-        """CONNECT."""
+        """Notes from CONNECT to which broker a proxy leads."""
         self.brokers.connect(event)
 
     def receive_request(self, event: MessageEvent) -> None:
@@ -219,7 +219,7 @@ class LookupReport(Report[TopicLookup]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Describes in one sentence what a message is to its row."""
         parts = [f"{word} of a way to {cells['topic']}: {cells['result']}"]
         parts += [f"{cells['error']}"] if cells["error"] else []
         parts.append(f"{count_text(cells['steps'], 'request')} in {lasting(cells['took_ns'])}")

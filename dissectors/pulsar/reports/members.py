@@ -108,7 +108,7 @@ class MemberReport(Report[_Member]):
         """A command makes one."""
 
     def connect(self, event: MessageEvent) -> None:
-        """A CONNECT."""
+        """Notes from CONNECT to which broker a proxy leads."""
         self.brokers.connect(event)
 
     def ask_for(self, event: MessageEvent) -> None:
@@ -148,7 +148,7 @@ class MemberReport(Report[_Member]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Describes in one sentence what a message is to its row."""
         about = f" of {cells['topic']}" if cells["topic"] else ""
         by = f" by the {cells['by']}" if cells["by"] else ""
         error = f" ({cells['error']})" if cells["error"] else ""
@@ -194,7 +194,7 @@ _BITS = 7
 
 
 class DurationStatistics:
-    """ns; longest: None without any."""
+    """Durations in ns: how many there are, the longest (None without any) and the median."""
 
     __slots__ = ("_groups", "count", "longest")
 

@@ -137,7 +137,7 @@ class MessageDelivery(Row):
 
     @property
     def outcome(self) -> str:
-        """How it stands."""
+        """The state in words, as the column `state` shows it."""
         if self.time is None:
             return self.subject.state
         return ACKED if self.acked is not None and not self.ids else DELIVERED

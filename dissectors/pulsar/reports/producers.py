@@ -68,7 +68,7 @@ class ProducerRow(ConnectionMember):
 
 
 class ProducerReport(MemberReport[ProducerRow]):
-    """See the module."""
+    """The report of producers: one row for each producer on a connection."""
 
     name = "producers"
     about = "each producer on a connection: its topic, what it sent, how long receipts took, how it ended"
@@ -84,7 +84,7 @@ class ProducerReport(MemberReport[ProducerRow]):
         """By row of a SEND that will have an answer whose it is, and when."""
 
     def ask(self, member: ProducerRow, event: MessageEvent) -> None:
-        """See MemberReport."""
+        """Reads what PRODUCER says of a new producer."""
         values = event.values
         member.topic, member.producer = read_text(values, "topic"), read_text(values, "producer_name")
         member.access = read_text(values, "producer_access_mode") or "Shared"
@@ -110,7 +110,7 @@ class ProducerReport(MemberReport[ProducerRow]):
             found.begin(event)
 
     def receive_send(self, found: ProducerRow, event: MessageEvent) -> None:
-        """A SEND."""
+        """Counts a SEND."""
         values = event.values
         found.sends += 1
         found.bytes += event.size
@@ -173,5 +173,5 @@ class ProducerReport(MemberReport[ProducerRow]):
 
     @classmethod
     def suffix(cls, cells: Mapping[str, Any]) -> str:
-        """See MemberReport."""
+        """The producer's name, which tells one from others."""
         return f" {cells['producer']}" if cells["producer"] else ""

@@ -56,8 +56,9 @@ _Id = tuple[int, int]
 
 @slotted(frozen=False, eq=False)
 class TransactionRow(Row):
-    """made_at: when it had its number; action: as the client ended it, or else the broker; ending: when that was
-    asked for.
+    """A row of the report: one transaction.
+
+    made_at: when it got its number. action: how the client, or else the broker, ended it; ending: when that was asked.
     """
 
     transaction: str | None = column("text", "coordinator and number")
@@ -132,12 +133,15 @@ class TransactionRow(Row):
 
     @property
     def took(self) -> int | None:
-        """ns from its beginning to what was heard of its end."""
+        """Duration in ns from its beginning to the last message about its end."""
         return _subtract_times(self.asked or self.made_at, self.ended or self.ending or self.last)
 
 
 class TransactionReport(Report[TransactionRow]):
-    """See the module. They are told when the capture ends: a broker may be told of the end behind the client."""
+    """The report of transactions.
+
+    Rows stay open until the capture ends: brokers may hear of a transaction's end after the client.
+    """
 
     name = "transactions"
     about = "each Pulsar transaction: what was sent and acknowledged in it, its outcome, and how long it took"
@@ -150,22 +154,22 @@ class TransactionReport(Report[TransactionRow]):
         self.now = 0
 
     def close(self, row: TransactionRow) -> None:
-        """See Report."""
+        """Settles what is still open in a row and emits it."""
         row.settle(self.now)
         super().close(row)
 
     def finish(self) -> None:
-        """See Report."""
+        """Closes all rows that are open when the capture ends."""
         for row in self.nameless.values():
             self.close(row)
         super().finish()
 
     def make(self, key: _Id, event: MessageEvent) -> TransactionRow:
-        """See Report."""
+        """Makes the row of a key that has none yet, from its first message."""
         return TransactionRow(event.time, event.time, transaction=_format_id(key))
 
     def receive_new(self, event: MessageEvent) -> None:
-        """NEW_TXN."""
+        """Makes a row for NEW_TXN, which has no number yet."""
         made = TransactionRow(event.time, event.time, client=event.client, asked=event.time)
         made.note("new", event)
         made.coordinator = number(event.values, "tc_id")
@@ -255,7 +259,7 @@ class TransactionReport(Report[TransactionRow]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Describes in one sentence what a message is to its row."""
         parts = [f"{word} of transaction {cells['transaction']}: {cells['outcome']}"]
         parts[0] += f" by the {cells['by']}" if cells["by"] else ""
         parts += [cells["error"]] if cells["error"] else []

@@ -11,5 +11,5 @@ from dissectors.rocketmq.checks.servers import BusyBrokers, MasterChanges, Missi
 
 
 def checks() -> Sequence[type[Check]]:
-    """All of them."""
+    """Lists the protocol's checks in the order in which they run."""
     return MissingRoutes, MasterChanges, GroupMembers, BusyBrokers, EmptyPulls, ReturnedMessages

@@ -1,10 +1,15 @@
-"""Pulls that come back at once with nothing, again and again.
+"""Faults of consumers: pulls that come back at once with nothing, and messages that are sent back.
 
 Facts (PullMessageProcessor, DefaultPullMessageResultHandler, PullSysFlag). Where a queue has nothing new, a broker
 holds a pull whose sysFlag says so for up to suspendTimeoutMillis, or a second where its own long polling is switched
 off, and answers PULL_NOT_FOUND then. Without that flag it answers at once. PULL_RETRY_IMMEDIATELY says to go on behind
 messages that the subscription does not want: nextBeginOffset is a later one. PULL_OFFSET_MOVED says that the offset is
 not there, and where to go on.
+
+Facts (AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.sendMessageBack). What a consumer of
+a group could not process it sends back, by the offset in the commit log; the broker delivers it again, later each time,
+and keeps its first id (originMsgId). At maxReconsumeTimes, 16 by default, or with a delayLevel below 0, it goes to
+%DLQ%group instead. Where sending back fails, the consumer sends it as a new message to %RETRY%group itself.
 """
 
 from __future__ import annotations
@@ -56,7 +61,7 @@ class _PullRequest(NamedTuple):
 
 
 class EmptyPulls(RocketmqCheck):
-    """See the module."""
+    """Finds pulls that come back at once with nothing, again and again."""
 
     def _begin(self) -> None:
         self.empty: WindowTable[_Queue, Repeats] = WindowTable(Repeats, WINDOW)
@@ -83,7 +88,7 @@ class EmptyPulls(RocketmqCheck):
             self.moved.pop(asked.queue)
 
     def come_back(self, asked: _PullRequest, event: MessageEvent) -> None:
-        """There was nothing."""
+        """Counts a pull that found nothing."""
         went_on = number(read_header(event.values), "nextBeginOffset", asked.offset) != asked.offset
         took = asked.moment.until(event)
         if went_on or took is None or took > AT_ONCE:
@@ -141,7 +146,7 @@ class _ReturnWindow(Window):
 
 
 class ReturnedMessages(RocketmqCheck):
-    """See the module."""
+    """Finds groups that send messages back again and again, and messages that are given up."""
 
     def _begin(self) -> None:
         self.windows: WindowTable[tuple[str, str], _ReturnWindow] = WindowTable(_ReturnWindow, RETURN_WINDOW)

@@ -62,7 +62,7 @@ _ALIKE = _Difference(False, "")
 
 
 class GroupMembers(RocketmqCheck):
-    """See the module."""
+    """Finds members of a group that subscribe differently, and clients that fall silent."""
 
     def _begin(self) -> None:
         self.groups: BoundedTable[tuple[str, str], dict[str, _Member]] = BoundedTable(make=dict)
@@ -74,7 +74,7 @@ class GroupMembers(RocketmqCheck):
         """By group what was said of two members."""
 
     def receive_leave(self, event: MessageEvent) -> None:
-        """A client leaves."""
+        """Forgets a client that leaves its group."""
         said = read_header(event.values)
         client, group = text(said, "clientID") or "", text(said, "consumerGroup") or ""
         self.groups.find((event.server, group)).pop(client, None)
@@ -82,7 +82,7 @@ class GroupMembers(RocketmqCheck):
         self.beating.pop(event.stream)
 
     def receive_beat(self, event: MessageEvent) -> None:
-        """A heartbeat."""
+        """Compares what a heartbeat says with the other members of the group."""
         body = struct(event.values, "body")
         client = text(body, "clientID") or event.client
         before = self.beats.get((event.server, client))

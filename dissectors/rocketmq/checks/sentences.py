@@ -13,6 +13,6 @@ class RocketmqCheck(TableCheck):
 
     @classmethod
     def sentences(cls) -> Mapping[str, Sequence[str]]:
-        """See TableCheck."""
+        """Reads the sentences of the checks from tables/checks.json."""
         found: Mapping[str, Sequence[str]] = table("checks")["sentences"]
         return found

@@ -1,8 +1,18 @@
-"""Brokers that refuse much of what they are asked for, because they are busy.
+"""Faults of brokers, controllers and name servers: busy brokers, changes of masters, missing routes.
 
 Facts (BrokerFastFailure, SendMessageProcessor, PullMessageProcessor, PopMessageProcessor). A broker answers SYSTEM_BUSY
 where the page cache is slow, or a request has waited longer in its queue than it may (waitTimeMillsInSendQueue, 200
 ms), and FLOW_CONTROL where a topic or group has no quota left. Clients try another broker, or wait a few seconds.
+
+Facts (ReplicasManager, AlterSyncStateSet, Controller). Where controllers choose the masters, each choice raises
+masterEpoch by one. The controllers tell it in the answer to an election and in NOTIFY_BROKER_ROLE_CHANGED, and brokers
+ask for it every 5 s (CONTROLLER_GET_REPLICA_INFO), and for the controllers' leader as often. Older epochs are late.
+
+Facts (MQClientInstance, RouteInfoManager, TopicConfigManager). A client asks for the routes of its topics every 30 s
+(pollNameServerInterval). A consumer asks for %RETRY%group too, which is made with the first heartbeat of the group, and
+a client that finds no route asks for TBW102, the topic whose settings a broker takes for topics that it makes. Brokers
+ask for rmq_sys_SYNC_BROKER_MEMBER_name, which is there when one has registered with an acting master. A name server
+drops a broker that has not registered for heartbeatTimeoutMillis, two minutes by default, and its routes with it.
 """
 
 from __future__ import annotations
@@ -42,7 +52,7 @@ class _AnswerWindow(Window):
 
 
 class BusyBrokers(RocketmqCheck):
-    """See the module."""
+    """Finds brokers that refuse a large share of requests because they are busy."""
 
     def _begin(self) -> None:
         self.windows: WindowTable[str, _AnswerWindow] = WindowTable(_AnswerWindow, WINDOW)
@@ -52,7 +62,7 @@ class BusyBrokers(RocketmqCheck):
         self.await_answer(event, True)
 
     def receive_answer(self, _: object, event: MessageEvent) -> None:
-        """An answer."""
+        """Counts an answer and reports a storm of refusals."""
         window = self.windows.find_at(event.server, event.time)
         window.count += 1
         if event.error is None or event.error[0] not in _BUSY:
@@ -74,7 +84,7 @@ _MASTERS, _LEADER = "CONTROLLER_ELECT_MASTER CONTROLLER_GET_REPLICA_INFO", "CONT
 
 
 class MasterChanges(RocketmqCheck):
-    """See the module. Who is told of a change is the broker that asked, by its name."""
+    """Finds new masters of a broker and new leaders of the controllers. A change is reported for the broker's name."""
 
     def _begin(self) -> None:
         self.masters: BoundedTable[str, tuple[int, str]] = BoundedTable()
@@ -135,7 +145,7 @@ _DELETE = "DELETE_TOPIC_IN_NAMESRV DELETE_TOPIC_IN_BROKER"
 
 
 class MissingRoutes(RocketmqCheck):
-    """See the module."""
+    """Finds topics without a route, routes that a name server lost, and registrations that it refused."""
 
     def _begin(self) -> None:
         self.missing: WindowTable[tuple[str, str, str], Repeats] = WindowTable(Repeats, ROUTE_WINDOW)
@@ -151,7 +161,7 @@ class MissingRoutes(RocketmqCheck):
             self.await_answer(event, topic)
 
     def receive_register(self, event: MessageEvent) -> None:
-        """A broker registers."""
+        """Notes which broker registers."""
         said = read_header(event.values)
         name, address = text(said, "brokerName") or "a broker", text(said, "brokerAddr") or event.client
         self.await_answer(event, f"{name} at {address}")

@@ -1,4 +1,8 @@
-"""A frame, to nodes: its head, and behind it log, epochs, or a slave's address."""
+"""An HA frame to values, to a tree, and to its information line.
+
+Facts. The first report of a slave is where its log ends (0: it has none); the master goes on from there, or from the
+beginning of its last file.
+"""
 
 from __future__ import annotations
 

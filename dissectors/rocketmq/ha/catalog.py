@@ -17,10 +17,10 @@ _REST = Member("_rest", "bytes")
 
 
 class HACatalog(Catalog):
-    """All four."""
+    """The names of all fields that a filter or a column can ask HA frames for."""
 
     def layouts(self) -> Sequence[Layout]:
-        """Of both protocols together."""
+        """The layouts of the frames of both HA protocols."""
         return (
             Layout(HANDSHAKE, Role.REQUEST, _list_greeting_members),
             Layout(HANDSHAKE, Role.RESPONSE, _list_answer_members),

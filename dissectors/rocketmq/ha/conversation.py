@@ -69,9 +69,9 @@ class HAConversation(Conversation):
             self.reached = None
 
     def handles(self) -> Iterable[int]:
-        """Greetings that wait."""
+        """Lists the handles of greetings that wait for their answer."""
         return list(self.greetings)
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """See Conversation.renumber."""
+        """Replaces the handles of waiting requests after rows were renumbered."""
         self.greetings = [numbers[handle] for handle in self.greetings]

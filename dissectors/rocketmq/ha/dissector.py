@@ -1,7 +1,7 @@
 """The HA protocol as the Dissector interface asks for it.
 
 Theory. A slave opens a connection to its master's HA port (haListenPort: the broker's port + 1, so usually 10912), says
-how far its log goes, and gets the rest (forms.py: two protocols, told apart by their first bytes). Frames are short
+how far its log goes, and gets the rest (frames.py: two protocols, told apart by their first bytes). Frames are short
 numbers without a sign of their own, so no connection is taken for one by its bytes, nor by its port: what passes there
 is a raw run, of which raw.py says what it is, until somebody asks for more with -d 10912=rocketmq-ha. So hardly anybody
 needs this dissector, and it imports what it stands on when it is used.
@@ -53,7 +53,7 @@ class RocketMQHA(Dissector):
         return HAFramer(from_client, opening)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """The operation."""
+        """Reads the operation of a frame."""
         from dissectors.rocketmq.ha.frames import HEADERS, find_frame
 
         seen = find_frame(prefix, from_client, None)
@@ -72,7 +72,7 @@ class RocketMQHA(Dissector):
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
-        """The same with their places."""
+        """Decodes a frame to a tree with the place of each value."""
         from dissectors.rocketmq.ha.body import decode_tree  # the same
 
         return decode_tree(message, context)

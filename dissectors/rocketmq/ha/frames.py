@@ -48,7 +48,7 @@ class HAFrame(NamedTuple):
 
     @property
     def size(self) -> int:
-        """All its bytes."""
+        """Length of the frame in bytes."""
         return self.form.size + self.data
 
     @property
@@ -260,7 +260,7 @@ class HAFramer(Framer):
     kind: HAProtocol | None = None
 
     def length(self, message: Window, ended: bool) -> int | None:
-        """Head and data."""
+        """Reads a frame's length from its head; 0 if no frame can begin here, negative if more bytes are needed."""
         head = message.read(0, min(len(message), LOOK))
         kind = self.kind
         if kind is None:
@@ -274,7 +274,7 @@ class HAFramer(Framer):
         return found.size
 
     def across(self, message: Window, lost: range, ended: bool) -> int:
-        """As long as its head says, if that is there."""
+        """Finds the length of a frame with lost bytes in it, if its head is there; else 0."""
         found = read_head(message.read(0, min(lost.start, HEAD)), self.from_slave, self.kind or HAProtocol.CLASSIC)
         return found.size if isinstance(found, HAFrame) else 0
 

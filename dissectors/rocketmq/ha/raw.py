@@ -1,8 +1,12 @@
-"""What bytes are that may be an HA connection's, though nobody said so.
+"""An HA connection that nobody asked to have framed: what its bytes are, in a line and as a tree.
 
 Theory. Reports of a slave may be anything; on the HA port they are taken for what they seem to be. What a master sends
-may be certain: a message of the log that stands where it says that it stands is no accident, nor are transfers in a
-row of which each begins where the one before it ended.
+may be certain: a message of the log that stands where it says that it stands is no accident, nor are transfers in a row
+of which each begins where the one before it ended.
+
+Theory. All frames of a run stand in one tree, so a message that a transfer cut is a source of its own, made of its
+fragments. A run may be all of a log, so the line counts messages in its first MiB, and a tree ends where it has enough
+frames or bytes; what is left is one leaf.
 """
 
 from __future__ import annotations

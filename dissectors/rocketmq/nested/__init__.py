@@ -2,8 +2,8 @@
 
 Theory. Header classes type numbers, and bodies have layouts; but much is a text with a form of its own (properties,
 receipt handles, ids) or bytes that say themselves what they are (JSON, traces). So a finished tree is gone through
-once, and nodes get texts (texts.py) and children (contents.py). Values stay what they are, so a tree folds to the same
-as before. The other modules need no tree: ids, handles, topics and properties are said of texts alone.
+once, and nodes get texts (node_texts.py) and children (contents.py). Values stay what they are, so a tree folds to the
+same as before. The other modules need no tree: ids, handles, topics and properties are said of texts alone.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class NestedContents:
             self._take_apart(node, parts, path)
 
     def open_checkpoint(self, node: Field, path: tuple[int, ...]) -> None:
-        """The same of a body that its operation says to be a timer's checkpoint."""
+        """Adds the fields of a timer's checkpoint below its body."""
         size = INT64.layout.size
         if len(node.value) != len(_CHECKPOINT) * size:
             return

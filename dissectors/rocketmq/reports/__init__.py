@@ -15,7 +15,7 @@ from dissectors.rocketmq.reports.transactions import TransactionReport
 
 
 def reports() -> Sequence[ReportType]:
-    """All of them."""
+    """Lists the protocol's reports in the order in which they are offered."""
     return (
         DeliveryReport,
         TransactionReport,

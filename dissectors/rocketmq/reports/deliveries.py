@@ -113,7 +113,10 @@ def _weigh_request(kept: _PendingSend | _PendingRead | _PendingAck | _PendingRet
 
 
 class DeliveryReport(Report[MessageDelivery]):
-    """See the module. Nothing is over before the end, for another group may come; the oldest goes first."""
+    """The report of messages.
+
+    Rows stay open until the capture ends, because another group may follow; the oldest is closed first.
+    """
 
     name = "deliveries"
     about = "each message and group: when it was sent, stored, pulled or popped, and acknowledged"
@@ -136,12 +139,12 @@ class DeliveryReport(Report[MessageDelivery]):
             found.rows = rows
 
     def finish(self) -> None:
-        """See Report."""
+        """Closes all rows that are open when the capture ends."""
         for message in self.messages.list_messages():
             self.close_message(message)
 
     def receive_send(self, event: MessageEvent) -> None:
-        """A SEND."""
+        """Notes the messages of a SEND until its answer comes."""
         what = read_send(event)
         if what.retry_group is None:
             self.await_answer(event, _PendingSend([self.attempt(event, what, said) for said in what.each]))
@@ -204,7 +207,7 @@ class DeliveryReport(Report[MessageDelivery]):
             self.messages.add(message, message.key, message.place)
 
     def end_transaction(self, event: MessageEvent) -> None:
-        """END_TRANSACTION."""
+        """Notes how END_TRANSACTION ends a half message."""
         said = read_header(event.values)
         message = self.messages.find(text(said, "transactionId"), text(said, "msgId"))
         word = _ENDS.get(number(said, "commitOrRollback"))
@@ -220,14 +223,14 @@ class DeliveryReport(Report[MessageDelivery]):
             message.state = RECALLED
 
     def receive_beat(self, event: MessageEvent) -> None:
-        """HEART_BEAT."""
+        """Notes from HEART_BEAT which groups broadcast."""
         for each in structs(struct(event.values, "body").get("consumerDataSet"))[:MOST_READERS]:
             group, model = text(each, "groupName"), text(each, "messageModel")
             if group is not None:
                 self.broadcasting[group] = model == "BROADCASTING"
 
     def find_reader(self, group: str | None, event: MessageEvent) -> GroupReader:
-        """Who reads."""
+        """Finds who reads: a group, or one client of a group that broadcasts."""
         return group, event.client if self.broadcasting.get(group) else None
 
     def receive_read(self, event: MessageEvent) -> None:
@@ -298,12 +301,12 @@ class DeliveryReport(Report[MessageDelivery]):
         return message
 
     def receive_ack(self, event: MessageEvent) -> None:
-        """ACK_MESSAGE."""
+        """Handles ACK_MESSAGE."""
         said = read_header(event.values)
         self.acknowledge([read_receipt(said)], _list_broker_names(said, event), event)
 
     def receive_batch_ack(self, event: MessageEvent) -> None:
-        """BATCH_ACK_MESSAGE."""
+        """Handles BATCH_ACK_MESSAGE."""
         body = struct(event.values, "body")
         self.acknowledge(
             islice(read_batch_receipts(body), MOST_IDS), _list_broker_names(body, event, "brokerName"), event
@@ -329,7 +332,7 @@ class DeliveryReport(Report[MessageDelivery]):
                 _mark_acknowledged(acking.event, done.thing)
 
     def receive_back(self, event: MessageEvent) -> None:
-        """CONSUMER_SEND_MSG_BACK."""
+        """Handles CONSUMER_SEND_MSG_BACK."""
         said = read_header(event.values)
         origin, at = text(said, "originMsgId"), number(said, "offset", -1)
         message = self.messages.find((event.server, at, 0))
@@ -399,7 +402,7 @@ class DeliveryReport(Report[MessageDelivery]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Describes in one sentence what a message is to its row."""
         what = f"message {cells['message']}" if cells["message"] else "a message"
         about = f" of {cells['topic']}" if cells["topic"] else ""
         to = f" to {cells['group']}" if cells["group"] else ""

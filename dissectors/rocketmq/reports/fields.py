@@ -33,8 +33,9 @@ def request_codes() -> Mapping[str, int]:
 def subscribe_to(
     names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path
 ) -> dict[MessageKind, Subscription]:
-    """A handler of commands (names with spaces between) in some roles, and the fields that it looks at: a text is a
-    member of the header, a path is one from the top.
+    """Subscribes a handler to commands (names with spaces between) in some roles.
+
+    paths: the fields that it reads; a text is a field of the header, a tuple is a path from the top.
     """
     kinds = [(ROCKETMQ, request_codes()[name], role) for name in names.split() for role in roles]
     return subscribe(kinds, handle, (("header", path) if isinstance(path, str) else path for path in paths))

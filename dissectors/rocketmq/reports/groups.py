@@ -94,7 +94,7 @@ class GroupMember(OngoingRow):
         add_name(self.brokers, event.server)
 
     def end(self, state: str, time: int) -> None:
-        """It is gone."""
+        """Notes that the member left or was lost."""
         self.state, self.ended = state, time
         self.locks.clear()
 
@@ -114,7 +114,7 @@ class GroupMember(OngoingRow):
 
 
 class GroupReport(Report[GroupMember]):
-    """See the module."""
+    """The report of groups: one row for each member of a group."""
 
     name = "groups"
     about = "each member of a group of consumers or producers: subscriptions, heartbeats, rebalances, locks"
@@ -128,7 +128,7 @@ class GroupReport(Report[GroupMember]):
         """By connection the members whose heartbeats are on it."""
 
     def make(self, key: _Key, event: MessageEvent) -> GroupMember:
-        """See Report."""
+        """Makes the row of a key that has none yet, from its first message."""
         group, part, client = key
         return GroupMember(event.time, event.time, group=group, part=part, client=client, version=event.client_name)
 
@@ -144,7 +144,7 @@ class GroupReport(Report[GroupMember]):
                     member.last = max(member.last, end.time)
 
     def receive_beat(self, event: MessageEvent) -> None:
-        """HEART_BEAT."""
+        """Handles HEART_BEAT."""
         body = struct(event.values, "body")
         client = self.clients[event.stream] = text(body, "clientID") or event.client
         groups: list[tuple[_Key, Mapping[str, Any]]] = [
@@ -165,7 +165,7 @@ class GroupReport(Report[GroupMember]):
         self.beating[event.stream] = on
 
     def receive_leave(self, event: MessageEvent) -> None:
-        """UNREGISTER_CLIENT."""
+        """Handles UNREGISTER_CLIENT."""
         values = read_header(event.values)
         client = text(values, "clientID") or ""
         for part, name in ((PRODUCER, "producerGroup"), (CONSUMER, "consumerGroup")):
@@ -214,7 +214,7 @@ class GroupReport(Report[GroupMember]):
             member.members = len(ids)
 
     def finish(self) -> None:
-        """All of them; by then it is known whose subscriptions differ."""
+        """Closes all rows, once it is known whose subscriptions differ."""
         by_group: dict[str, list[GroupMember]] = {}
         for member in self.rows.values():
             by_group.setdefault(member.group, []).append(member)
@@ -236,7 +236,7 @@ class GroupReport(Report[GroupMember]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Describes in one sentence what a message is to its row."""
         topics = f", subscribed to {', '.join(cells['subscriptions'])}" if cells["subscriptions"] else ""
         differs = f"; others say otherwise of {', '.join(cells['differs'])}" if cells["differs"] else ""
         beats = count_text(cells["heartbeats"], "heartbeat")

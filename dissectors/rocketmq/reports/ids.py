@@ -45,7 +45,7 @@ def parse_offset_id(id_: str) -> Place | None:
 
 
 def parse_offset_ids(ids: str | None) -> list[Place]:
-    """The same of several behind commas, as the answer to a batch has them."""
+    """Parses offset ids between commas, as the answer to a batch has them."""
     found = [parse_offset_id(each) for each in (ids or "").split(",", MOST_IDS)[:MOST_IDS]]
     return [each for each in found if each is not None]
 
@@ -117,7 +117,7 @@ class ReceiptHandle(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As it stands on the wire."""
+        """The handle as it stands on the wire."""
         return " ".join(map(str, self))
 
 
@@ -144,7 +144,7 @@ class AckReceipt(NamedTuple):
 
 
 def read_receipt(header: Mapping[str, Any]) -> AckReceipt:
-    """Of ACK_MESSAGE and CHANGE_MESSAGE_INVISIBLETIME, by their headers."""
+    """Reads what ACK_MESSAGE or CHANGE_MESSAGE_INVISIBLETIME acknowledges from its header."""
     group, handle = text(header, "consumerGroup"), parse_handle(text(header, "extraInfo"))
     topic = resolve_retry_topic(text(header, "topic"), group, handle.kind if handle else "0")
     return AckReceipt(
@@ -153,7 +153,7 @@ def read_receipt(header: Mapping[str, Any]) -> AckReceipt:
 
 
 def read_batch_receipts(body: Mapping[str, Any]) -> Iterator[AckReceipt]:
-    """Of BATCH_ACK_MESSAGE, by its body."""
+    """Reads what BATCH_ACK_MESSAGE acknowledges from its body."""
     for each in structs(body.get("acks")):
         group, retry = text(each, "c"), text(each, "r") or "0"
         topic = resolve_retry_topic(text(each, "t"), group, retry)

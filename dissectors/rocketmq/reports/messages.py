@@ -170,7 +170,7 @@ class MessageDelivery(Row):
 
     @property
     def outcome(self) -> str:
-        """How it stands."""
+        """The state in words, as the column `state` shows it."""
         if self.time is None:
             return self.subject.state
         if self.dead:

@@ -56,8 +56,9 @@ class _PendingPop(NamedTuple):
 
 @slotted(frozen=False, eq=False)
 class PopRow(Row):
-    """One message of one pop. lies_in: the topic where it lies; time: the pop time, ms by the broker's clock; acked_at:
-    when it was acknowledged.
+    """A row of the report: one message of one pop.
+
+    lies_in: the topic where it lies. time: the pop time, in ms by the broker's clock. acked_at: when it was acked.
     """
 
     topic: str | None = column("text", "the topic that was popped from")
@@ -109,7 +110,7 @@ def _weigh_pending(kept: _PendingPop | _PendingNaming) -> int:
 
 
 class PopReport(Report[PopRow]):
-    """See the module. One is over when it is popped again; what was acknowledged, too, may be so once more."""
+    """The report of pops. A row is closed when its message is popped again, even if it was acknowledged."""
 
     name = "pops"
     about = "each message that was popped: until when nobody else gets it, and whether it was acknowledged"
@@ -123,17 +124,17 @@ class PopReport(Report[PopRow]):
         """By group and what it is called where a message was popped last."""
 
     def close(self, row: PopRow) -> None:
-        """See Report."""
+        """Settles what is still open in a row and emits it."""
         if row.state == POPPED and self.now > row.until:
             row.state = EXPIRED
         super().close(row)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """POP_MESSAGE."""
+        """Notes who sent a POP_MESSAGE."""
         self.await_answer(event, _PendingPop(text(read_header(event.values), "consumerGroup"), event.client))
 
     def receive_messages(self, asked: _PendingPop, event: MessageEvent) -> None:
-        """Its answer."""
+        """Makes a row for each message in the answer to a POP."""
         for each in structs(struct(event.values, "body").get("messages")):
             self.add(event, asked, read_header(event.values), each)
 
@@ -174,11 +175,11 @@ class PopReport(Report[PopRow]):
                 self.close(before)
 
     def receive_ack(self, event: MessageEvent) -> None:
-        """ACK_MESSAGE or CHANGE_MESSAGE_INVISIBLETIME."""
+        """Handles ACK_MESSAGE or CHANGE_MESSAGE_INVISIBLETIME."""
         self.name_pops([read_receipt(read_header(event.values))], event)
 
     def receive_batch_ack(self, event: MessageEvent) -> None:
-        """BATCH_ACK_MESSAGE."""
+        """Handles BATCH_ACK_MESSAGE."""
         self.name_pops(islice(read_batch_receipts(struct(event.values, "body")), MOST_IDS), event)
 
     def name_pops(self, receipts: Iterable[AckReceipt], event: MessageEvent) -> None:
@@ -196,7 +197,7 @@ class PopReport(Report[PopRow]):
             self.acknowledge(event, found)
 
     def acknowledge(self, event: MessageEvent, found: Iterable[PopRow]) -> None:
-        """They are acknowledged."""
+        """Notes that pops are acknowledged."""
         for pop in found:
             pop.note("acked", event)
             if pop.acked_at is None:
@@ -236,7 +237,7 @@ class PopReport(Report[PopRow]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Describes in one sentence what a message is to its row."""
         about = f" of {cells['topic']}" if cells["topic"] else ""
         by = f" by {cells['group']}" if cells["group"] else ""
         parts = [f"{word}: message {cells['message']}{about}{by}, {cells['state']}"]

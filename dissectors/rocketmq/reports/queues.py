@@ -119,7 +119,7 @@ class _Asked(NamedTuple):
 
 
 class QueueReport(Report[QueueRow]):
-    """See the module."""
+    """The report of queues: one row for each queue that a group reads."""
 
     name = "queues"
     about = "each queue that a group reads: how far it has come, who pulls, and what came of its pulls and pops"
@@ -129,7 +129,7 @@ class QueueReport(Report[QueueRow]):
     unnamed = (_QUERY,)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """A request."""
+        """Counts a pull, pop, commit or query of a queue."""
         values, name = read_header(event.values), event.operation
         group, topic = text(values, "consumerGroup"), text(values, "topic")
         if group is None or topic is None:
@@ -181,7 +181,7 @@ class QueueReport(Report[QueueRow]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Describes in one sentence what a message is to its row."""
         lag = "" if cells["lag"] is None else f", {count_text(cells['lag'], 'message')} behind"
         committed = "" if cells["committed"] is None else f", committed up to {cells['committed']}"
         turns = f", pulled by {count_text(len(cells['clients']), 'client')}" if cells["turns"] else ""

@@ -118,7 +118,7 @@ class RoleRow(OngoingRow):
 
 
 class RoleReport(Report[RoleRow]):
-    """See the module."""
+    """The report of roles: one row for each server and client."""
 
     name = "roles"
     about = "each name server, broker, controller, proxy and client: by what it is known, and what it said of itself"
@@ -131,7 +131,7 @@ class RoleReport(Report[RoleRow]):
         """By connection the key of who asks there."""
 
     def receive_request(self, event: MessageEvent) -> None:
-        """Who asks."""
+        """Notes who sent a request, and to whom."""
         sender, other = (event.client, event.server) if event.from_client else (event.server, event.client)
         party = self.find_asker(sender, event)
         party.asks += 1
@@ -211,7 +211,7 @@ class RoleReport(Report[RoleRow]):
                     party.broker_id = int(place) if party.broker_id is None else party.broker_id
 
     def finish(self) -> None:
-        """All of them; by then it is known which ports are a broker's second ones."""
+        """Closes all rows, once it is known which ports are a broker's second ones."""
         brokers = {row.address for row in self.rows.values() if BROKER in row.parts}
         for row in self.rows.values():
             if BROKER in row.parts and not row.registrations and _find_main_port(row.address) in brokers:
@@ -237,7 +237,7 @@ class RoleReport(Report[RoleRow]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Describes in one sentence what a message is to its row."""
         name = f" {cells['name']}" if cells["name"] else ""
         role = f", {cells['role']}" if cells["role"] else ""
         times = f", {count_text(cells['registrations'], 'registration')}" if cells["registrations"] else ""

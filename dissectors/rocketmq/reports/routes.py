@@ -93,7 +93,7 @@ class TopicRouteRow(OngoingRow):
 
 
 class RouteReport(Report[TopicRouteRow]):
-    """See the module."""
+    """The report of routes: one row for each topic that was asked for on a name server."""
 
     name = "routes"
     about = "each topic that clients asked a name server for: its brokers and queues, and how that changed"
@@ -106,7 +106,7 @@ class RouteReport(Report[TopicRouteRow]):
         """By connection the topic that was not there."""
 
     def receive_question(self, event: MessageEvent) -> None:
-        """A question."""
+        """Counts a request for the route of a topic."""
         topic = text(read_header(event.values), "topic")
         if topic is None:
             return
@@ -121,7 +121,7 @@ class RouteReport(Report[TopicRouteRow]):
         self.await_answer(event, (row, event.time))
 
     def receive_answer(self, asked: tuple[TopicRouteRow, int], event: MessageEvent) -> None:
-        """Its answer."""
+        """Compares the route in an answer with the one before."""
         row, since = asked
         row.hear(event)
         row.slowest_ns = max(row.slowest_ns or 0, event.time - since)
@@ -154,7 +154,7 @@ class RouteReport(Report[TopicRouteRow]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Describes in one sentence what a message is to its row."""
         where = f" at {', '.join(cells['brokers'])}" if cells["brokers"] else ""
         missing = f", {cells['missing']} times missing" if cells["missing"] else ""
         change = f", at last: {cells['change']}" if cells["change"] else ""

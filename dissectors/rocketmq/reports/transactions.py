@@ -40,8 +40,10 @@ _END, _CHECK = "END_TRANSACTION", "CHECK_TRANSACTION_STATE"
 
 @slotted(frozen=False, eq=False)
 class TransactionRow(Row):
-    """stored: when its half message was; ended: when it was committed or rolled back; checked, read: for the first
-    time.
+    """A row of the report: one transaction.
+
+    stored: when its half message was stored. ended: when it was committed or rolled back. checked, read: when it was
+    checked and delivered for the first time.
     """
 
     transaction: str = column("text", "its id, the UNIQ_KEY of its message", "")
@@ -82,7 +84,7 @@ class TransactionRow(Row):
 
 
 class TransactionReport(Report[TransactionRow]):
-    """See the module. They are told when the capture ends: a check may come late, and a consumer later."""
+    """The report of transactions. Rows stay open until the capture ends: checks and deliveries may come late."""
 
     name = "transactions"
     about = "each RocketMQ transaction: its half message, the broker's checks, its outcome, and who got it"
@@ -127,7 +129,7 @@ class TransactionReport(Report[TransactionRow]):
             known.table_offset = number(said, "queueOffset") if "queueOffset" in said else None
 
     def receive_end(self, event: MessageEvent) -> None:
-        """END_TRANSACTION."""
+        """Handles END_TRANSACTION."""
         said = read_header(event.values)
         name = text(said, "transactionId") or text(said, "msgId")
         if name is None:
@@ -145,7 +147,7 @@ class TransactionReport(Report[TransactionRow]):
         self.ask(known, outcome or UNKNOWN, event)
 
     def receive_check(self, event: MessageEvent) -> None:
-        """CHECK_TRANSACTION_STATE."""
+        """Handles CHECK_TRANSACTION_STATE."""
         said = read_header(event.values)
         name = text(said, "transactionId") or text(said, "msgId")
         if name is None:
@@ -193,7 +195,7 @@ class TransactionReport(Report[TransactionRow]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Describes in one sentence what a message is to its row."""
         parts = [f"{word} of transaction {cells['transaction']}: {cells['outcome']}"]
         parts[0] += f" by the {cells['by']}" if cells["by"] and cells["outcome"] in _OUTCOMES.values() else ""
         parts += [cells["error"]] if cells["error"] else []
