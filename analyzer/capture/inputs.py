@@ -21,15 +21,12 @@ from analyzer.capture.feed import (
 )
 from analyzer.capture.growing import GrowingFile
 from analyzer.capture.pcap import HEADER, LAYOUTS, PcapScanner
+from analyzer.capture.pcapng_format import BYTE_ORDERS, MAGIC, SHORTEST_SECTION
 from analyzer.capture.records import CaptureInfo, CaptureRange, RecordBlock, RecordScanner, ScanState
 from analyzer.capture.sources import ByteSource, MappedFile, PositionedFile
 from analyzer.capture.store import Store
 from analyzer.errors import CaptureError
 from dissectors.finding import Finding
-
-PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
-BYTE_ORDERS = (b"\x4d\x3c\x2b\x1a", b"\x1a\x2b\x3c\x4d")
-SHORTEST_SECTION = 28
 
 
 class FollowedFile(Protocol):
@@ -159,7 +156,7 @@ class CaptureInput:
             if len(head) < HEADER:
                 raise CaptureError(f"{path} ends within its pcap header, at byte {len(head)}: copy it again")
             return PcapScanner(self.source, self._id, info, findings, self._block)
-        if head[:4] == PCAPNG_MAGIC and (head[8:12] in BYTE_ORDERS or len(head) < 12):
+        if head[:4] == MAGIC and (head[8:12] in BYTE_ORDERS or len(head) < 12):
             if len(head) < SHORTEST_SECTION:
                 raise CaptureError(f"{path} ends within its pcapng section header, at byte {len(head)}: copy it again")
             from analyzer.capture.pcapng import PcapngScanner  # lazy: a pcap file does not need it

@@ -28,10 +28,6 @@ COPIED = 64 << 20
 """Bytes that are copied in one call."""
 
 
-def _do_nothing() -> None:
-    """Who is told of nothing."""
-
-
 class Output:
     """Writes bytes to a file. Raises UserError if that fails; a reader that went away remains an OSError.
 
@@ -40,7 +36,7 @@ class Output:
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file, self._name = file, name
-        self.tick: Callable[[], None] = _do_nothing
+        self.tick: Callable[[], None] = lambda: None
 
     def write(self, data: bytes) -> None:
         """Writes all of `data`."""

@@ -15,15 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture import parallel_scan
-from analyzer.capture.pcapng_blocks import (
+from analyzer.capture.pcapng_blocks import PacketHeads, PcapngSection, count_sound, find_comments, read_heads
+from analyzer.capture.pcapng_format import (
+    BYTE_ORDERS,
     ENHANCED,
+    INTERFACE,
+    NAMES,
     OBSOLETE,
+    SECTION,
     SIMPLE,
-    PacketHeads,
-    PcapngSection,
-    count_sound,
-    find_comments,
-    read_heads,
+    STATISTICS,
 )
 from analyzer.capture.records import (
     LARGEST_RECORD,
@@ -40,7 +41,6 @@ from analyzer.capture.records import (
 from analyzer.capture.sources import ByteSource, gather_rows
 from dissectors.finding import Finding, Severity
 
-SECTION, INTERFACE, NAMES, STATISTICS = 0x0A0D0D0A, 1, 4, 5
 SHORTEST = {SECTION: 28, INTERFACE: 20, OBSOLETE: 32, SIMPLE: 16, ENHANCED: 32}
 SHORT_WINDOW = 1 << 16
 WORTH_A_LOOK = 4096
@@ -48,7 +48,6 @@ WORTH_A_LOOK = 4096
 PACKETS = {OBSOLETE, SIMPLE, ENHANCED}
 DESCRIPTIONS = {SECTION, INTERFACE, NAMES, STATISTICS}
 SHORTEST_STATISTICS = 24
-ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 
 
 class PcapngScanner(RecordScanner):
@@ -57,7 +56,7 @@ class PcapngScanner(RecordScanner):
     def __init__(self, source: ByteSource, file: int, info: CaptureInfo, findings: list[Finding], block: int) -> None:
         super().__init__(source, file, info, findings, block)
         info.format = "pcapng"
-        self._section = PcapngSection(ORDERS[bytes(source.window(8, 4))], info)
+        self._section = PcapngSection(BYTE_ORDERS[bytes(source.window(8, 4))], info)
         self._packets = 0
         self._time = 0
         self._undefined = False
@@ -96,7 +95,7 @@ class PcapngScanner(RecordScanner):
         order: str | None = self._section.order
         (kind,) = struct.unpack_from(f"{order}I", window)
         if kind == SECTION:
-            order = ORDERS.get(bytes(window[8:12]))
+            order = BYTE_ORDERS.get(bytes(window[8:12]))
         if order is None:
             self.damage(self.position, "a section header has no byte order mark")
             return None
@@ -182,7 +181,7 @@ class PcapngScanner(RecordScanner):
         order = self._section.order
         (kind,) = struct.unpack_from(order + "I", block)
         if kind == SECTION:
-            order = ORDERS.get(bytes(block[8:12]), order)
+            order = BYTE_ORDERS.get(bytes(block[8:12]), order)
         (length,) = struct.unpack_from(order + "I", block, 4)
         if kind not in DESCRIPTIONS or length & 3 or not SHORTEST.get(kind, 12) <= length <= len(block):
             return 0

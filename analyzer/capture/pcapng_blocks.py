@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture import pcapng_format
-from analyzer.capture.pcapng_format import COMMENT
+from analyzer.capture.pcapng_format import COMMENT, ENHANCED, OBSOLETE, SIMPLE
 from analyzer.capture.records import CaptureInfo, CaptureInterface, InterfaceStatistics
 from analyzer.capture.sources import gather_rows
 from analyzer.columns.arrays import ArrayRows
 from dissectors.slotted import slotted
 
-OBSOLETE, SIMPLE, ENHANCED = 2, 3, 6
 FEW = 16
 """Packets from which on it is cheaper to read their options in step."""
 MOST_OPTIONS = 1024

@@ -14,12 +14,27 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-SECTION, INTERFACE, PACKET, STATISTICS = 0x0A0D0D0A, 1, 6, 5
+SECTION, INTERFACE, OBSOLETE, SIMPLE, NAMES, STATISTICS, ENHANCED = 0x0A0D0D0A, 1, 2, 3, 4, 5, 6
+"""Types of blocks."""
+
+MAGIC, SHORTEST_SECTION = b"\x0a\x0d\x0d\x0a", 28
+"""First bytes of a file, and bytes of the shortest section header."""
+
 ORDER = 0x1A2B3C4D
+BYTE_ORDERS = {ORDER.to_bytes(4, "big"): ">", ORDER.to_bytes(4, "little"): "<"}
+"""Byte order mark -> struct's byte order."""
+
 UNKNOWN_LENGTH = -1
-OPTION_NAME, OPTION_FILTER, OPTION_RESOLUTION = 2, 11, 9
-OPTION_BEGAN, OPTION_RECEIVED, OPTION_DROPPED = 2, 4, 5
+COMMENT = 1
+SECTION_HARDWARE, SECTION_OS, SECTION_APPLICATION = 2, 3, 4
+INTERFACE_NAME, INTERFACE_RESOLUTION, INTERFACE_FILTER, INTERFACE_OFFSET = 2, 9, 11, 14
+STATISTICS_BEGAN, STATISTICS_RECEIVED, STATISTICS_DROPPED, STATISTICS_OS_DROPPED = 2, 4, 5, 7
+"""Options of all blocks, sections, interfaces and statistics."""
+
+NAME_IPV4, NAME_IPV6 = 1, 2
+LONGEST_NAME = 255
 NANOSECONDS = b"\x09"
+"""Value of INTERFACE_RESOLUTION."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +60,7 @@ def encode_section(options: bytes = b"") -> bytes:
 def encode_packet(interface: int, time: int, data: bytes, length: int) -> bytes:
     """Encodes a packet of `length` bytes, of which `data` was captured; `time` in ns since 1970."""
     head = struct.pack("<IIIII", interface, time >> 32, time & 0xFFFFFFFF, len(data), length)
-    return encode_block(PACKET, head + data)
+    return encode_block(ENHANCED, head + data)
 
 
 def encode_statistics(interface: int, time: int, received: int, dropped: int, began: int | None = None) -> bytes:
@@ -53,9 +68,11 @@ def encode_statistics(interface: int, time: int, received: int, dropped: int, be
 
     began: since when they count. Times are ns since 1970.
     """
-    options = b"" if began is None else encode_option(OPTION_BEGAN, struct.pack("<II", began >> 32, began & 0xFFFFFFFF))
-    options += encode_option(OPTION_RECEIVED, struct.pack("<Q", received)) + encode_option(
-        OPTION_DROPPED, struct.pack("<Q", dropped)
+    options = (
+        b"" if began is None else encode_option(STATISTICS_BEGAN, struct.pack("<II", began >> 32, began & 0xFFFFFFFF))
+    )
+    options += encode_option(STATISTICS_RECEIVED, struct.pack("<Q", received)) + encode_option(
+        STATISTICS_DROPPED, struct.pack("<Q", dropped)
     )
     return encode_block(
         STATISTICS, struct.pack("<III", interface, time >> 32, time & 0xFFFFFFFF) + options + encode_option(0, b"")
@@ -64,10 +81,10 @@ def encode_statistics(interface: int, time: int, received: int, dropped: int, be
 
 def encode_interface(interface: InterfaceDescription) -> bytes:
     """Encodes the description of an interface with a clock in nanoseconds."""
-    options = encode_option(OPTION_NAME, interface.name.encode()) if interface.name else b""
-    options += encode_option(OPTION_RESOLUTION, NANOSECONDS)
+    options = encode_option(INTERFACE_NAME, interface.name.encode()) if interface.name else b""
+    options += encode_option(INTERFACE_RESOLUTION, NANOSECONDS)
     if interface.filter:
-        options += encode_option(OPTION_FILTER, b"\0" + interface.filter.encode())
+        options += encode_option(INTERFACE_FILTER, b"\0" + interface.filter.encode())
     return encode_block(
         INTERFACE, struct.pack("<HHI", interface.link, 0, interface.snaplen) + options + encode_option(0, b"")
     )
@@ -83,14 +100,6 @@ def encode_block(kind: int, body: bytes) -> bytes:
     body += bytes(-len(body) % 4)
     size = struct.pack("<I", len(body) + 12)
     return struct.pack("<I", kind) + size + body + size
-
-
-COMMENT = 1
-SECTION_HARDWARE, SECTION_OS, SECTION_APPLICATION = 2, 3, 4
-INTERFACE_NAME, INTERFACE_RESOLUTION, INTERFACE_OFFSET = 2, 9, 14
-STATISTICS_RECEIVED, STATISTICS_DROPPED, STATISTICS_OS_DROPPED = 4, 5, 7
-NAME_IPV4, NAME_IPV6 = 1, 2
-LONGEST_NAME = 255
 
 
 def iterate_options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:

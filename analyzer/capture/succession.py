@@ -17,7 +17,8 @@ import threading
 from collections.abc import Iterator
 
 from analyzer.capture.growing import GrowingFile
-from analyzer.capture.inputs import BYTE_ORDERS, PCAPNG_MAGIC, SHORTEST_SECTION, CaptureInput, open_capture
+from analyzer.capture.inputs import CaptureInput, open_capture
+from analyzer.capture.pcapng_format import BYTE_ORDERS, MAGIC, SHORTEST_SECTION
 from analyzer.capture.records import LARGEST_BLOCK, CaptureInfo
 from analyzer.capture.sources import PositionedFile
 from analyzer.errors import CaptureError, UserError
@@ -248,7 +249,7 @@ class FileSuccession:
 def _measure_whole_blocks(source: PositionedFile) -> tuple[int, int]:
     """Returns the packets in the whole blocks of a pcapng file, and the bytes of these blocks."""
     head = bytes(source.window(0, SHORTEST_SECTION))
-    if len(head) < SHORTEST_SECTION or head[:4] != PCAPNG_MAGIC or head[8:12] not in BYTE_ORDERS:
+    if len(head) < SHORTEST_SECTION or head[:4] != MAGIC or head[8:12] not in BYTE_ORDERS:
         return 0, 0
     from analyzer.capture.pcapng import PcapngScanner
 

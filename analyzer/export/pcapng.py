@@ -14,13 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from analyzer.capture.output import Output
-from analyzer.capture.pcapng_blocks import ENHANCED, OBSOLETE
 from analyzer.capture.pcapng_format import (
     COMMENT,
+    ENHANCED,
     INTERFACE,
+    INTERFACE_RESOLUTION,
+    NAMES,
     NANOSECONDS,
-    OPTION_RESOLUTION,
-    PACKET,
+    OBSOLETE,
+    SECTION,
     InterfaceDescription,
     encode_block,
     encode_interface,
@@ -33,12 +35,11 @@ from analyzer.capture.store import POSITION, SHIFT, Store
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.session import Session
 
-SECTION, NAMES = 0x0A0D0D0A, 4
 HARDWARE, SYSTEM, APPLICATION = 2, 3, 4
 TOGETHER, TOGETHER_BYTES = 4096, 8 << 20
 """Packets, and bytes of them, that are written in one go."""
 
-INTEGERS = {INTERFACE: {8, 16, 17}, PACKET: {2, 4, 5, 6}}
+INTEGERS = {INTERFACE: {8, 16, 17}, ENHANCED: {2, 4, 5, 6}}
 """Options that are one integer in the section's byte order: speeds; flags, drops, packet ids, queues."""
 
 OWN_CLOCK = frozenset({9, 10, 14})
@@ -100,7 +101,7 @@ class _Input:
                 data = self._body(one)
                 link, snaplen = struct.unpack_from(one.order + "H2xI", data)
                 kept = _options(INTERFACE, data[8:], one.order, OWN_CLOCK)
-                clock = encode_option(OPTION_RESOLUTION, NANOSECONDS)
+                clock = encode_option(INTERFACE_RESOLUTION, NANOSECONDS)
                 yield encode_block(
                     INTERFACE, struct.pack("<HHI", link, 0, snaplen) + kept + clock + encode_option(0, b"")
                 )
@@ -136,7 +137,7 @@ class _Input:
         more = np.flatnonzero(~plain & (rest >= 4))
         values = self._store.read_many(at[more] + (captured[more] + 3 & ~3), rest[more])
         for row, value, order in zip(more.tolist(), values, big[more].tolist(), strict=True):
-            kept_options = _options(PACKET, value, ">" if order else "<")
+            kept_options = _options(ENHANCED, value, ">" if order else "<")
             found[row] = kept_options + encode_option(0, b"") if kept_options else b""
         return self.first + self._before[which] + interface, found
 
@@ -199,5 +200,5 @@ def _blocks(store: Store, inputs: Mapping[int, _Input], records: RecordBlock) ->
 def _heads(records: RecordBlock, interface: Ints, length: Ints) -> Array:
     """The first HEAD bytes of each block, shape (n, 7), 32 bits each."""
     time = np.maximum(records.time, 0)  # a clock before 1970 has no form here
-    columns = (np.full(len(time), PACKET), length, interface, time >> 32, time, records.captured, records.original)
+    columns = (np.full(len(time), ENHANCED), length, interface, time >> 32, time, records.captured, records.original)
     return np.stack([column & 0xFFFFFFFF for column in columns], axis=1).astype("<u4")

@@ -28,14 +28,14 @@ from contextlib import suppress
 import numpy as np
 
 from analyzer.capture.pcapng_format import (
+    ENHANCED,
     INTERFACE,
-    OPTION_DROPPED,
-    OPTION_RECEIVED,
-    OPTION_RESOLUTION,
+    INTERFACE_RESOLUTION,
     ORDER,
-    PACKET,
     SECTION,
     STATISTICS,
+    STATISTICS_DROPPED,
+    STATISTICS_RECEIVED,
     InterfaceDescription,
 )
 from analyzer.errors import CaptureError
@@ -301,7 +301,7 @@ class BlockRelay:
                 raise ValueError(f"a block of {length} bytes")
             if at + length > len(data):
                 break
-            if kind == PACKET:
+            if kind == ENHANCED:
                 times.append(self._renumber(data, at))
                 parts.append((at, at + length))
                 size += length
@@ -324,8 +324,8 @@ class BlockRelay:
 
     def _note(self, block: bytes) -> None:
         found = dict(_options(block[20:-4]))
-        self.received = int.from_bytes(found.get(OPTION_RECEIVED, b""), "little")
-        self.dropped = int.from_bytes(found.get(OPTION_DROPPED, b""), "little")
+        self.received = int.from_bytes(found.get(STATISTICS_RECEIVED, b""), "little")
+        self.dropped = int.from_bytes(found.get(STATISTICS_DROPPED, b""), "little")
 
 
 def read_header(exactly: Callable[[int], bytes]) -> tuple[tuple[int, int] | None, bytes]:
@@ -342,7 +342,7 @@ def read_header(exactly: Callable[[int], bytes]) -> tuple[tuple[int, int] | None
         block = head + exactly(size - HEAD)
         if len(block) < size or (kind == SECTION and block[HEAD : HEAD + 4] != struct.pack("<I", ORDER)):
             return None, block
-    resolution = dict(_options(block[16:-4])).get(OPTION_RESOLUTION, MICROSECONDS)[0]
+    resolution = dict(_options(block[16:-4])).get(INTERFACE_RESOLUTION, MICROSECONDS)[0]
     return (int.from_bytes(block[HEAD : HEAD + 2], "little"), 10 ** max(NANOSECONDS - resolution, 0)), b""
 
 

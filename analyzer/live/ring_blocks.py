@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.pcapng_format import PACKET
+from analyzer.capture.pcapng_format import ENHANCED
 
 COOKED: Final = 276
 ETHERNET: Final = 1
@@ -92,7 +92,7 @@ def _frame(
     padded = (captured + 3) & ~3
     sizes = padded + (HEAD + TAIL)
     head = np.empty((len(at), 7), np.uint32)
-    head[:, 0] = PACKET
+    head[:, 0] = ENHANCED
     head[:, 1] = sizes
     head[:, 2] = interface
     head[:, 3] = times >> 32

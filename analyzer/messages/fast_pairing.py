@@ -193,7 +193,7 @@ def pair_messages(
     for each, first, last in _slices(owner, np.flatnonzero(~odd)):
         conversation = connections[each].conversation
         assert conversation is not None
-        waiting = sorted(left.get(each, ()), key=_get_handle)
+        waiting = sorted(left.get(each, ()), key=lambda each: each[1].handle)
         fast_path.resume(conversation, waiting, Answered(code[first:last], handle[first:last]))
     return np.flatnonzero(odd)
 
@@ -211,10 +211,6 @@ def _keep_latest(owner: Ints, place: Ints) -> Ints:
         return np.arange(len(owner))
     order = np.lexsort((place, owner))
     return np.sort(order[np.repeat(end, end - begin) - np.arange(len(owner)) <= MOST_WAITING])
-
-
-def _get_handle(carried: Carried) -> int:
-    return carried[1].handle
 
 
 class _Known:

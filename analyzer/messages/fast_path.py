@@ -389,7 +389,7 @@ def update_connections(
         connection = work.connection
         stream = connection.halves[side]
         if work.repeats is not None:
-            _remember_repeats(block, work, side, _pieces_in(parts, begin[half], end[half]))
+            _remember_repeats(block, work, side, next(_pieces(parts, [begin[half]], [end[half]])))
         if new:
             stream.recent.extend(new if new[0].offset >= stream.next else [p for p in new if p.offset >= stream.next])
             stream.next = new[-1].end
@@ -460,11 +460,6 @@ def _find_acknowledged(block: PacketBlock, taken: Sequence[tuple[ConnectionWork,
         found.append(np.where((highest == NOTHING) | ~opened, -1, here + highest))
     both: list[int] = np.column_stack(found).reshape(-1).tolist()
     return both
-
-
-def _pieces_in(parts: Segments, begin: int, end: int) -> list[Piece]:
-    """Returns the segments from `begin` to before `end`."""
-    return next(_pieces(parts, [begin], [end]))
 
 
 def _pieces(parts: Segments, begin: Sequence[int] | Ints, end: Sequence[int] | Ints) -> Iterator[list[Piece]]:

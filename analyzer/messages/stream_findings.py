@@ -187,7 +187,7 @@ class StreamFindings:
             return  # the client and the protocol are not decided yet
         for side, half in enumerate(connection.halves):
             for gap in half.gaps:
-                self._add_gap(connection, side, gap)
+                self._add(GAP, connection, side, gap)
             for repeat in half.retransmissions:
                 self._add_repeat(connection, side, repeat)
             half.gaps.clear()
@@ -213,9 +213,6 @@ class StreamFindings:
         assert connection.dissector is not None
         text = f"read as {connection.dissector.name}, as was asked for; its first bytes are {against}"
         self._add_row(_make_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
-
-    def _add_gap(self, connection: Connection, side: int, gap: Piece) -> None:
-        self._add(GAP, connection, side, gap)
 
     def _add_repeat(self, connection: Connection, side: int, repeat: Retransmission) -> None:
         new, old = repeat

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
 from analyzer.capture.feed import LONGEST_MAGIC, recognise_compression
-from analyzer.capture.inputs import BYTE_ORDERS, PCAPNG_MAGIC, SHORTEST_SECTION
 from analyzer.capture.packets import PacketReader
 from analyzer.capture.pcap import LAYOUTS
+from analyzer.capture.pcapng_format import BYTE_ORDERS, MAGIC, SHORTEST_SECTION
 from analyzer.errors import CaptureError, UserError
 from analyzer.pipeline.commit import LOCK
 from analyzer.pipeline.ledger import NAME, OPEN
@@ -108,7 +108,7 @@ def looked_at(one: tuple[str, bool]) -> tuple[CaptureFile, CaptureError | None]:
     except (OSError, ValueError):
         head = b""
     compressed = recognise_compression(head) is not None
-    likely = compressed or head[:4] in LAYOUTS or head[:4] == PCAPNG_MAGIC
+    likely = compressed or head[:4] in LAYOUTS or head[:4] == MAGIC
     sure = head[:4] in LAYOUTS or head[8:12] in BYTE_ORDERS
     sure &= likely and not compressed and file.size >= SHORTEST_SECTION
     # Opening it as it will be says what is wrong, at ten times the cost.

@@ -154,7 +154,7 @@ def test_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) 
         taken.append(len(found))
         return found
 
-    monkeypatch.setattr(parallel_scan, "together", counted)
+    monkeypatch.setattr(parallel_scan, "scan_records", counted)
     path = tmp_path / "a.pcap"
     several, ng = frames(random.Random(1), MANY), Ng()
     blocks = (ng.enhanced(frame.data, frame.time // 1000) for frame in several)

@@ -19,7 +19,7 @@ class Health:
     lag: float = 0.0
 
 
-class Faked:
+class FakeCapture:
     """See tui.inputs.Live. refuses: the sentence with which another run, or saving, is refused."""
 
     def __init__(self, session: Session, *, kept: bool = False, memory: int | None = None) -> None:
