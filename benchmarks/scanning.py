@@ -40,17 +40,16 @@ def scanned(few: Path, captures: Sequence[Path]) -> Scan:
 def _scan(captures: Sequence[str]) -> Scan:
     # What belongs to the extra `pipeline` is imported in the process that scans alone.
     from analyzer.pipeline.options import Options
-    from analyzer.pipeline.pointers import packets_of
-    from analyzer.pipeline.scan import scan
-    from analyzer.pipeline.sources import find
-    from analyzer.pipeline.splits import hop, huge, splits
+    from analyzer.pipeline.pointers import count_packets
+    from analyzer.pipeline.scan import build_splits, find_cuts, find_huge_files, scan_splits
+    from analyzer.pipeline.sources import find_captures
 
-    options, files = Options(), find(captures).files
+    options, files = Options(), find_captures(captures).files
     began = time.process_time()
-    cuts = {number: hop(files[number], options.split) for number in huge(files, options.split)}
+    cuts = {number: find_cuts(files[number], options.split) for number in find_huge_files(files, options.split)}
     packets = given = 0
-    for batch in scan(splits(files, cuts), files, options):
-        packets += int(packets_of(batch).sum())
+    for batch in scan_splits(build_splits(files, cuts), files, options):
+        packets += int(count_packets(batch).sum())
         given += batch.nbytes
     return Scan(packets, time.process_time() - began, given)
 

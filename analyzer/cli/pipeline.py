@@ -20,7 +20,7 @@ from analyzer.messages.decode_as import DecodeAsRules, StreamNumber, merge_rules
 from analyzer.render import extras
 
 if TYPE_CHECKING:
-    from analyzer.pipeline.job import Report
+    from analyzer.pipeline.job import RunReport
 
 
 MASTER = "local[*]"
@@ -108,20 +108,19 @@ def command(
         raise UserError("streams have no numbers in a pipeline: name the stream by its id, CLIENT>SERVER=PROTOCOL")
     extras.require("pipeline", "pipeline", whole=remote is not None)
     opened = _session(master, remote, dict(conf))
-    from analyzer.pipeline import job, progress, ring
-    from analyzer.pipeline import remote as remote_files
-    from analyzer.pipeline.ledger import SETTLE
+    from analyzer.pipeline import job, progress, ring_capture, spark_frames
+    from analyzer.pipeline.ledger import SETTLE_SECONDS
     from analyzer.pipeline.options import WINDOW, Options
-    from analyzer.pipeline.sources import find
+    from analyzer.pipeline.sources import find_captures
 
     _check(state, close=close, settle=settle, overwrite=overwrite)
     if state is None:
-        job.check(folder, overwrite=overwrite)
-    found = find(sources, pattern, needed=state is None)
+        job.check_folder(folder, overwrite=overwrite)
+    found = find_captures(sources, pattern, needed=state is None)
     for text in found.passed_over:
         _say(f"note: {text}")
     said = tuple(merge_rules((*settings().ports.items(), *decode_as)).items())
-    with opened as session, progress.bar(session, os.path.abspath(folder)) as counts:
+    with opened as session, progress.show_progress(session, os.path.abspath(folder)) as counts:
         options = Options(
             decode_as=said,
             limits=limits,
@@ -131,21 +130,25 @@ def command(
             partitions=partitions,
             counts=counts,
         )
-        found = remote_files.listed(session, found)
+        found = spark_frames.list_remote_files(session, found)
         if state is None:
             report = job.run(session, found, folder, options, overwrite=overwrite)
         else:
-            report = ring.run(
-                session, found, folder, options, ring.Ring(state, close, SETTLE if settle is None else settle)
+            report = ring_capture.run(
+                session,
+                found,
+                folder,
+                options,
+                ring_capture.RingCapture(state, close, SETTLE_SECONDS if settle is None else settle),
             )
     _tell(report)
     if state is None and not report.rows["messages"]:
         raise UserError("no message was found: is the traffic one of `wireanalyze protocols`?")
 
 
-def _tell(report: Report) -> None:
+def _tell(report: RunReport) -> None:
     """What was done, and what was not."""
-    from analyzer.pipeline.files import PASSED_OVER, QUARANTINED, READ
+    from analyzer.pipeline.file_notes import PASSED_OVER, QUARANTINED, READ
 
     for note in report.files:
         for finding in note.findings:
@@ -175,15 +178,19 @@ def _check(state: str | None, *, close: bool, settle: float | None, overwrite: b
 
 def _session(master: str | None, remote: str | None, conf: Mapping[str, str]) -> AbstractContextManager[Any]:
     """Of spark-submit, of a server, or our own; it begins when it is entered."""
-    from analyzer.pipeline import spark
+    from analyzer.pipeline import spark_sessions
 
-    if spark.is_submitted():
+    if spark_sessions.is_submitted():
         if master or remote or conf:
             raise UserError("--master, --remote and --conf are spark-submit's own here: give them before the script")
-        return spark.submitted_session()
+        return spark_sessions.open_submitted_session()
     if master and remote:
         raise UserError("--master and --remote exclude each other: a server has its own cluster")
-    return spark.remote_session(remote, conf) if remote else spark.spark_session(master or MASTER, conf)
+    return (
+        spark_sessions.open_remote_session(remote, conf)
+        if remote
+        else spark_sessions.open_session(master or MASTER, conf)
+    )
 
 
 def _say(text: str) -> None:

@@ -26,7 +26,7 @@ from analyzer.session import Session
 
 LINES = ("ndjson", "json", "csv", "tsv")
 TABLES = ("messages", "exchanges", "streams", "findings", "records", "summaries", "names")
-"""Those of analyzer.pipeline.tables, which would bring pyarrow along."""
+"""Those of analyzer.pipeline.table_schemas, which would bring pyarrow along."""
 
 TOGETHER = 98_304
 """Rows after which it is told how many have been written."""
@@ -67,9 +67,9 @@ def check(asked: Asked) -> None:
         extras.require("parquet", "export --as parquet")
         if asked.out == STANDARD:
             raise UserError("tables are folders, which standard output is not: name one with -o")
-        from analyzer.pipeline import single
+        from analyzer.pipeline import local_export
 
-        single.check(asked.out, asked.tables or TABLES, force=asked.force)
+        local_export.check_tables(asked.out, asked.tables or TABLES, force=asked.force)
     elif FORMS[asked.form].folder or asked.split:
         check_folder(asked.out, force=asked.force)
     else:
@@ -111,11 +111,11 @@ def _lines(asked: Asked, session: Session, rows: Ints) -> str:
 
 
 def _tables(asked: Asked, session: Session, rows: Ints) -> str:
-    from analyzer.pipeline import single
+    from analyzer.pipeline import local_export
     from analyzer.pipeline.options import Options
 
     options = Options(limits=asked.limits, fields=asked.fields is not False)
-    counts = single.write(
+    counts = local_export.write_tables(
         session,
         asked.out,
         rows,

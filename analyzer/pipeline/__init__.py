@@ -4,10 +4,10 @@ Theory. Spark never sees payload. Each file is hopped over once and gives pointe
 (pointers.py, scan.py); Spark brings those of one connection together, from whatever files, and sorts them by time; the
 engine of every other front end reads them there, its store mapping the files that they point into (partition.py). A
 connection is whole in one partition, so rows depend neither on how many partitions there are nor on how the capture
-was cut into files. What the rows become is one function for Spark and for a single process (batches.py), with the
-columns of tables.py; tests/analyzer/pipeline holds the two equal. What only all processes together know, names of ids
-and sums, is added at the end (names.py, enrich.py, summaries.py). The command `export` writes the same from one process
-(single.py); a notebook has DataFrames of them (notebook.py).
+was cut into files. What the rows become is one function for Spark and for a single process (table_builder.py), with the
+columns of table_schemas.py; tests/analyzer/pipeline holds the two equal. What only all processes together know, names
+of ids and sums, is added at the end (topic_names.py, finish.py, summaries.py). The command `export` writes the same
+from one process (local_export.py); a notebook has DataFrames of them (notebook.py).
 
     from analyzer.pipeline import read
     tables = read(spark, ["captures/"])

@@ -25,10 +25,9 @@ from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS_IN_ORDER, Rows, chunks, said_error, said_findings
 from analyzer.decode.template_decoder import Group, Said, Shapes, TemplateDecoder
 from analyzer.decode.template_json import MarkingWriter
-from analyzer.pipeline.arrays import texts_of
-from analyzer.pipeline.found import unicode
+from analyzer.pipeline.arrow_columns import escape_surrogates, slice_texts
 from dissectors.api import Body, Context, Dissector
-from dissectors.symbolic import Written
+from dissectors.symbolic import WrittenValue
 
 TEXTS = ("info", "fields")
 """Slots that differ from row to row; of the others there are few different ones."""
@@ -36,13 +35,13 @@ TEXTS = ("info", "fields")
 _Kind = TypeVar("_Kind")
 
 
-class Kinds(Generic[_Kind]):
+class DistinctValues(Generic[_Kind]):
     """Few different values, each with a number from 0."""
 
     def __init__(self) -> None:
         self._numbers: dict[_Kind, int] = {}
 
-    def number(self, kind: _Kind) -> int:
+    def assign_number(self, kind: _Kind) -> int:
         """That of a value, given now if it is new."""
         return self._numbers.setdefault(kind, len(self._numbers))
 
@@ -52,13 +51,13 @@ class Kinds(Generic[_Kind]):
         return list(self._numbers)
 
 
-Errors: TypeAlias = Kinds[tuple[int, str] | None]
-Findings: TypeAlias = Kinds[tuple[tuple[str, str, str], ...]]
+Errors: TypeAlias = DistinctValues[tuple[int, str] | None]
+Findings: TypeAlias = DistinctValues[tuple[tuple[str, str, str], ...]]
 """Severity, code and text of each finding of a row."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class BodyColumns:
     """What bodies say of n rows: `texts` by slot, and for each row a number among `errors` and among `findings`.
 
     rows: their numbers, alike ones one after the other.
@@ -71,20 +70,20 @@ class Told:
     findings: Findings
 
 
-class _Texts(NamedTuple):
+class _TextPieces(NamedTuple):
     """Texts of so many bytes each (n): all of them, in whatever pieces."""
 
     pieces: list[bytes]
     sizes: Ints
 
     @classmethod
-    def of(cls, texts: list[bytes]) -> Self:
+    def from_texts(cls, texts: list[bytes]) -> Self:
         """Each in a piece of its own."""
         return cls(texts, np.fromiter(map(len, texts), np.int64, len(texts)))
 
-    def array(self) -> pa.Array:
+    def build_array(self) -> pa.Array:
         """The same in one piece."""
-        return texts_of(b"".join(self.pieces), self.sizes)
+        return slice_texts(b"".join(self.pieces), self.sizes)
 
 
 @dataclass(slots=True)
@@ -92,11 +91,11 @@ class _Draft:
     """A Told in the making, group by group: `order` has the places of rows as they come."""
 
     order: list[Ints] = field(default_factory=list)
-    texts: dict[str, list[_Texts]] = field(default_factory=dict)
+    texts: dict[str, list[_TextPieces]] = field(default_factory=dict)
     numbers: dict[str, list[Ints]] = field(default_factory=dict)
 
 
-class Learned:
+class DecoderMemory:
     """What is known of bodies besides rows: the shapes that were met, and how much messages of a kind become.
 
     It is of use for the next analysis too, where the same slots are asked for within the same limits.
@@ -108,15 +107,15 @@ class Learned:
         self.grows: dict[tuple[int, ...], float] = {}
 
 
-class Bodies:
+class BodyReader:
     """Reads bodies of rows, of which it keeps nothing."""
 
-    def __init__(self, reader: Rows, learned: Learned) -> None:
+    def __init__(self, reader: Rows, learned: DecoderMemory) -> None:
         self._reader, self._slots = reader, learned.slots
         self._marking, self._json = learned.marking, learned.json
-        self._decoder = TemplateDecoder(reader, self._said, learned.shapes, asks="info" in self._slots)
+        self._decoder = TemplateDecoder(reader, self._format_body, learned.shapes, asks="info" in self._slots)
 
-    def of(self, rows: Ints) -> Told:
+    def read_bodies(self, rows: Ints) -> BodyColumns:
         """What the bodies of `rows` say, in whatever order."""
         self._marking.nested.forget()
         errors, findings = Errors(), Findings()
@@ -129,9 +128,9 @@ class Bodies:
         rest = np.flatnonzero(left)
         if len(rest) or not draft.order:
             self._add_plain(draft, rest, rows[rest], errors, findings)
-        return _put_together(draft, rows, errors, findings)
+        return _finish_draft(draft, rows, errors, findings)
 
-    def _said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+    def _format_body(self, body: Body, dissector: Dissector, context: Context) -> Said:
         found: dict[str, Any] = {"error": said_error(body), "findings": said_findings(body), "fields": body.values}
         said = {slot: self._marking.dumps(found[slot]).decode() for slot in self._slots if slot in found}
         return {**said, "info": escape_line_breaks(dissector.info(body, context))} if "info" in self._slots else said
@@ -142,25 +141,27 @@ class Bodies:
         for slot in self._slots:
             parts = group.laid.template.texts[slot]
             if slot in TEXTS:
-                draft.texts.setdefault(slot, []).append(_text(group, slot))
+                draft.texts.setdefault(slot, []).append(_build_group_texts(group, slot))
                 continue
             constant = [part for part in parts if type(part) is bytes]
             if len(constant) == len(parts):
-                number = np.full(len(places), _number(b"".join(constant), slot, errors, findings))
+                number = np.full(len(places), _number_value(b"".join(constant), slot, errors, findings))
             else:
-                texts = _text(group, slot).array().dictionary_encode()
-                numbers = [_number(text, slot, errors, findings) for text in texts.dictionary.to_pylist()]
+                texts = _build_group_texts(group, slot).build_array().dictionary_encode()
+                numbers = [_number_value(text, slot, errors, findings) for text in texts.dictionary.to_pylist()]
                 number = np.array(numbers, np.int64)[texts.indices.to_numpy()]
             draft.numbers.setdefault(slot, []).append(number)
 
     def _add_plain(self, draft: _Draft, places: Ints, rows: Ints, errors: Errors, findings: Findings) -> None:
         found: dict[str, list[Any]] = {slot: [] for slot in self._slots}
-        for row in self._decoded(rows):
+        for row in self._decode_rows(rows):
             if "error" in row:
                 error = row["error"]
-                found["error"].append(errors.number(None if error is None else (error["code"], unicode(error["name"]))))
+                found["error"].append(
+                    errors.assign_number(None if error is None else (error["code"], escape_surrogates(error["name"])))
+                )
             if "findings" in row:
-                found["findings"].append(findings.number(_key(row["findings"])))
+                found["findings"].append(findings.assign_number(_build_findings_key(row["findings"])))
             if "info" in row:
                 found["info"].append(row["info"].encode("utf-8", "backslashreplace"))
             if "fields" in row:
@@ -168,53 +169,53 @@ class Bodies:
         draft.order.append(places)
         for slot, values in found.items():
             if slot in TEXTS:
-                draft.texts.setdefault(slot, []).append(_Texts.of(values))
+                draft.texts.setdefault(slot, []).append(_TextPieces.from_texts(values))
             else:
                 draft.numbers.setdefault(slot, []).append(np.array(values, np.int64))
 
-    def _decoded(self, rows: Ints) -> Iterator[dict[str, Any]]:
+    def _decode_rows(self, rows: Ints) -> Iterator[dict[str, Any]]:
         for part in chunks(self._reader.session, rows):
             yield from self._reader.objects(self._slots, part)
 
 
-def _number(text: bytes | str, slot: str, errors: Errors, findings: Findings) -> int:
+def _number_value(text: bytes | str, slot: str, errors: Errors, findings: Findings) -> int:
     """The number of what a JSON text of a slot says."""
     value = orjson.loads(text)
     if slot == "findings":
-        return findings.number(_key(value))
-    return errors.number(None if value is None else (value["code"], value["name"]))
+        return findings.assign_number(_build_findings_key(value))
+    return errors.assign_number(None if value is None else (value["code"], value["name"]))
 
 
-def _key(findings: Sequence[dict[str, str]]) -> tuple[tuple[str, str, str], ...]:
-    return tuple((each["severity"], each["code"], unicode(each["text"])) for each in findings)
+def _build_findings_key(findings: Sequence[dict[str, str]]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((each["severity"], each["code"], escape_surrogates(each["text"])) for each in findings)
 
 
-def _text(group: Group, slot: str) -> _Texts:
+def _build_group_texts(group: Group, slot: str) -> _TextPieces:
     """A slot of each row of a group; what is too long for cells is put between them."""
     laid, count = group.laid, len(group.laid.rows)
     known = len(laid.splices)
     runs: list[list[bytes | Cells]] = [[]]
     for mark, part in zip(laid.template.texts[slot], laid.parts(slot), strict=True):
-        if type(mark) is Written:
+        if type(mark) is WrittenValue:
             runs.append([])
         else:
             runs[-1].append(part)
     if len(runs) == 1:
         written = cells.join_cells(runs[0], count)
-        return _Texts([cells.flatten_cells(written)], cells.count_cell_bytes(written))
+        return _TextPieces([cells.flatten_cells(written)], cells.count_cell_bytes(written))
     columns, sizes = [], np.zeros(count, np.int64)
-    longer = [_Texts.of(mark.write(values)) for mark, values in laid.splices[known:]]
+    longer = [_TextPieces.from_texts(mark.write(values)) for mark, values in laid.splices[known:]]
     for run, nested in zip(runs, [*longer, None], strict=True):
-        texts, size = _each(run, count)
+        texts, size = _split_run(run, count)
         columns.append(texts)
         sizes += size
         if nested is not None:
             columns.append(nested.pieces)
             sizes += nested.sizes
-    return _Texts(list(chain.from_iterable(zip(*columns, strict=False))), sizes)
+    return _TextPieces(list(chain.from_iterable(zip(*columns, strict=False))), sizes)
 
 
-def _each(run: list[bytes | Cells], count: int) -> tuple[Iterable[bytes], Ints | int]:
+def _split_run(run: list[bytes | Cells], count: int) -> tuple[Iterable[bytes], Ints | int]:
     """The text of each row by itself, and its size; of one that is the same in all rows there is no end."""
     constant = [part for part in run if type(part) is bytes]
     if len(constant) == len(run):
@@ -225,13 +226,13 @@ def _each(run: list[bytes | Cells], count: int) -> tuple[Iterable[bytes], Ints |
     return map(text.__getitem__, starmap(slice, pairwise(accumulate(sizes.tolist(), initial=0)))), sizes
 
 
-def _joined(parts: Iterable[_Texts]) -> _Texts:
+def _concatenate_pieces(parts: Iterable[_TextPieces]) -> _TextPieces:
     pieces, sizes = zip(*parts, strict=True)
-    return _Texts(list(chain.from_iterable(pieces)), np.concatenate(sizes))
+    return _TextPieces(list(chain.from_iterable(pieces)), np.concatenate(sizes))
 
 
-def _put_together(draft: _Draft, rows: Ints, errors: Errors, findings: Findings) -> Told:
+def _finish_draft(draft: _Draft, rows: Ints, errors: Errors, findings: Findings) -> BodyColumns:
     # One slot after the other, so that no two copies of all are there at the same time.
-    texts = {slot: _joined(draft.texts.pop(slot)).array() for slot in list(draft.texts)}
+    texts = {slot: _concatenate_pieces(draft.texts.pop(slot)).build_array() for slot in list(draft.texts)}
     numbers = {slot: np.concatenate(parts) for slot, parts in draft.numbers.items()}
-    return Told(rows[np.concatenate(draft.order)], texts, numbers, errors, findings)
+    return BodyColumns(rows[np.concatenate(draft.order)], texts, numbers, errors, findings)

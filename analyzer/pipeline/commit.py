@@ -42,7 +42,7 @@ def refuse_others(folder: str, there: Collection[str]) -> None:
 
 
 @contextmanager
-def locked(folder: str) -> Iterator[None]:
+def lock_folder(folder: str) -> Iterator[None]:
     """The folder (made if there is none) is ours while the block runs. Raises UserError if another run has it."""
     if any("\udc80" <= letter <= "\udcff" for letter in folder):
         raise UserError(f"{folder} is no UTF-8, and Parquet files can't be written there: name another folder")
@@ -61,53 +61,53 @@ def locked(folder: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def staging(folder: str) -> str:
+def create_staging_folder(folder: str) -> str:
     """A new folder for what is being written."""
     path = os.path.join(folder, f"{STAGING}{uuid.uuid4().hex}")
     os.mkdir(path)
     return path
 
 
-def replace(folder: str, written: str, tables: Collection[str]) -> None:
+def replace_tables(folder: str, written: str, tables: Collection[str]) -> None:
     """The tables of the folder `written`, which staging() gave, take the place of all that are there."""
     for table in tables:
         os.makedirs(os.path.join(written, table), exist_ok=True)
     ready = os.path.join(folder, READY)
-    to_disk(written)
+    sync_tree(written)
     os.rename(written, ready)
-    _place(folder, ready)
+    _publish_tables(folder, ready)
 
 
-def offer(folder: str, written: str, number: int) -> None:
+def prepare_batch(folder: str, written: str, number: int) -> None:
     """The same folder becomes what the batch `number` will add, once the ledger says that there is such a batch."""
-    to_disk(written)
+    sync_tree(written)
     os.rename(written, os.path.join(folder, f"{BATCH}{number}"))
-    _folder_to_disk(folder)
+    _sync_folder(folder)
 
 
-def recover(folder: str, batches: int) -> None:
+def recover_folder(folder: str, batches: int) -> None:
     """Brings to its end what was decided, and takes away what was not. batches: how many the ledger knows."""
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
         if name == READY:
-            _place(folder, path)
+            _publish_tables(folder, path)
         elif name.startswith(BATCH) and name.removeprefix(BATCH).isdigit():
             if int(name.removeprefix(BATCH)) <= batches:
-                _add(folder, path)
+                _add_batch(folder, path)
             else:
-                _away(folder, path)
+                _discard(folder, path)
         elif name.startswith((STAGING, GONE)):
-            _away(folder, path)
+            _discard(folder, path)
 
 
-def _away(folder: str, path: str) -> None:
+def _discard(folder: str, path: str) -> None:
     """Takes away what nobody needs; tasks of a run that was killed may be writing there for a moment."""
     gone = os.path.join(folder, f"{GONE}{uuid.uuid4().hex}")
     os.rename(path, gone)
     shutil.rmtree(gone, ignore_errors=True)
 
 
-def _place(folder: str, ready: str) -> None:
+def _publish_tables(folder: str, ready: str) -> None:
     for table in sorted(os.listdir(ready)):
         new, old = os.path.join(ready, table), os.path.join(folder, table)
         if os.path.lexists(old):
@@ -119,10 +119,10 @@ def _place(folder: str, ready: str) -> None:
     os.rmdir(ready)
     for name in os.listdir(folder):
         if name.startswith(GONE):
-            _away(folder, os.path.join(folder, name))
+            _discard(folder, os.path.join(folder, name))
 
 
-def _add(folder: str, batch: str) -> None:
+def _add_batch(folder: str, batch: str) -> None:
     """Files join those that are there; their names are those of no other batch."""
     for place, _, names in os.walk(batch):
         target = os.path.join(folder, os.path.relpath(place, batch))
@@ -133,7 +133,7 @@ def _add(folder: str, batch: str) -> None:
     shutil.rmtree(batch)
 
 
-def write_whole(path: str, data: bytes) -> None:
+def write_atomically(path: str, data: bytes) -> None:
     """Gives a file new content in one step, on the disk before it has its name."""
     new = f"{path}.new"
     with open(new, "wb") as file:
@@ -141,23 +141,23 @@ def write_whole(path: str, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(new, path)
-    _folder_to_disk(os.path.dirname(path) or ".")
+    _sync_folder(os.path.dirname(path) or ".")
 
 
-def to_disk(folder: str) -> None:
+def sync_tree(folder: str) -> None:
     """Brings all files of a folder to the disk: what is decided there must not be without them. Raises OSError."""
     for place, _, names in os.walk(folder):
         for name in names:
-            _synced(os.path.join(place, name))
-        _folder_to_disk(place)
+            _sync_path(os.path.join(place, name))
+        _sync_folder(place)
 
 
-def _folder_to_disk(folder: str) -> None:
+def _sync_folder(folder: str) -> None:
     with suppress(OSError):  # not every file system knows folders that are written to the disk
-        _synced(folder)
+        _sync_path(folder)
 
 
-def _synced(path: str) -> None:
+def _sync_path(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

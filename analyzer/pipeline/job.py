@@ -2,9 +2,9 @@
 
 Theory. Whatever can go wrong with a file is known when Spark has done its work, not before: it may vanish while it is
 read. So a run works in attempts; a file that cannot be read any more is put aside with its reason, and the others are
-read again without it. Then names are given to ids, sums are added up (finishing.py), and all takes its place at once
-(commit.py). A ring capture is run after run (ring.py): a run reads what is new, with the connections that the run
-before has left open.
+read again without it. Then names are given to ids, sums are added up (finish.py), and all takes its place at once
+(commit.py). A ring capture is run after run (ring_capture.py): a run reads what is new, with the connections that the
+run before has left open.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.capture.records import ScanState
 from analyzer.errors import UserError
-from analyzer.pipeline import commit, files
-from analyzer.pipeline.files import FileNote
-from analyzer.pipeline.finishing import Place, finish
-from analyzer.pipeline.frames import sorted_pointers, split_up
-from analyzer.pipeline.names import NOBODY, Names
-from analyzer.pipeline.notes import merged
+from analyzer.pipeline import commit, file_notes
+from analyzer.pipeline.file_notes import FileNote, merge_notes
+from analyzer.pipeline.finish import RunFolder, finish_run
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.sink import Sink, Written
-from analyzer.pipeline.sources import CaptureFile, Sources
-from analyzer.pipeline.states import STATE, Carry
-from analyzer.pipeline.tables import EVERY
-from analyzer.pipeline.task import DONE, Work, note_of
+from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
+from analyzer.pipeline.sources import CaptureFile, CaptureSources
+from analyzer.pipeline.spark_frames import read_sorted_pointers, split_files
+from analyzer.pipeline.state_file import STATE, BatchContext
+from analyzer.pipeline.table_schemas import ALL_TABLES
+from analyzer.pipeline.task import LIST_COLUMNS, TaskWork, decode_note
+from analyzer.pipeline.topic_names import NO_NAMES, TopicNames
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,13 +42,13 @@ PART = "part"
 
 
 @dataclass(slots=True)
-class Report:
+class RunReport:
     """What a run has done: rows by table, what is to be said of each file, and files that it left for a later one."""
 
     rows: Counter[str] = field(default_factory=Counter)
     files: list[FileNote] = field(default_factory=list)
     waiting: Sequence[str] = ()
-    names: Names = field(default_factory=dict)
+    names: TopicNames = field(default_factory=dict)
 
     @property
     def packets(self) -> int:
@@ -58,7 +57,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchPlan:
     """What a run reads: files, and of a ring capture how it goes on with the batch before.
 
     opened: the rows of connections that it left open. names: of topics that were told before. begins: where to read on,
@@ -67,75 +66,79 @@ class Batch:
 
     files: Sequence[CaptureFile]
     part: str = PART
-    carry: Carry | None = None
+    carry: BatchContext | None = None
     opened: pa.RecordBatch | None = None
-    names: Names = field(default_factory=lambda: NOBODY)
+    names: TopicNames = field(default_factory=lambda: NO_NAMES)
     begins: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
-def check(folder: str, *, overwrite: bool) -> None:
+def check_folder(folder: str, *, overwrite: bool) -> None:
     """Raises UserError if the folder has tables already and they may not be replaced."""
-    there = [table for table in EVERY if os.path.lexists(os.path.join(folder, table))]
+    there = [table for table in ALL_TABLES if os.path.lexists(os.path.join(folder, table))]
     commit.refuse_others(folder, there)
     if there and not overwrite:
         raise UserError(f"{folder} has tables already ({', '.join(there)}): name another folder, or give --overwrite")
 
 
-def run(spark: SparkSession, sources: Sources, folder: str, options: Options, *, overwrite: bool = True) -> Report:
+def run(
+    spark: SparkSession, sources: CaptureSources, folder: str, options: Options, *, overwrite: bool = True
+) -> RunReport:
     """Writes the tables, in the place of those that are there if they may be replaced. Raises UserError."""
     folder = os.path.abspath(folder)
-    with commit.locked(folder):
-        check(folder, overwrite=overwrite)  # once more: another run may have written them while Spark began
-        commit.recover(folder, 0)
-        written = commit.staging(folder)
+    with commit.lock_folder(folder):
+        check_folder(folder, overwrite=overwrite)  # once more: another run may have written them while Spark began
+        commit.recover_folder(folder, 0)
+        written = commit.create_staging_folder(folder)
         try:
-            report = fill(spark, Batch(sources.files), written, options)
-            commit.replace(folder, written, EVERY)
+            report = fill_folder(spark, BatchPlan(sources.files), written, options)
+            commit.replace_tables(folder, written, ALL_TABLES)
         finally:
             shutil.rmtree(written, ignore_errors=True)
     return report
 
 
-def fill(spark: SparkSession, batch: Batch, folder: str, options: Options, known: Sequence[FileNote] = ()) -> Report:
+def fill_folder(
+    spark: SparkSession, batch: BatchPlan, folder: str, options: Options, known: Sequence[FileNote] = ()
+) -> RunReport:
     """Writes the tables of a batch into an empty folder. known: files that are lost already. Raises UserError."""
     lost = {each.path: each for each in known}
     for _ in range(ATTEMPTS):
         tried = _Attempt(batch.files, folder)
-        tried.take(_done(spark, batch, folder, options))
+        tried.take(_run_tasks(spark, batch, folder, options))
         if not tried.gone:
             break
-        lost |= {path: FileNote.lost(tried.files[path], reason) for path, reason in tried.gone.items()}
+        lost |= {path: FileNote.from_missing(tried.files[path], reason) for path, reason in tried.gone.items()}
         batch = replace(batch, files=[file for file in batch.files if file.path not in lost])
-        _empty(folder)
+        _clear_folder(folder)
     else:
         raise UserError(f"files vanish faster than they are read, at last {', '.join(sorted(lost)[-3:])}: copy them")
     tried.tidy(None if batch.carry is None else batch.carry.folder)
-    report = Report(files=[*lost.values(), *tried.notes()])
-    place = Place(folder, batch.part, not options.shuffled)
+    report = RunReport(files=[*lost.values(), *tried.notes()])
+    place = RunFolder(folder, batch.part, not options.shuffled)
     tables = [each for each in tried.written if each.table != STATE]
-    written, report.names = finish(spark, place, tables, batch.names)
-    sink = Sink(folder, f"{batch.part}-files")
-    for found in files.tables(report.files, options):
+    written, report.names = finish_run(spark, place, tables, batch.names)
+    sink = ParquetSink(folder, f"{batch.part}-files")
+    for found in file_notes.build_file_tables(report.files, options):
         sink.add(found)
     written += sink.close()
-    _only(folder, {each.path for each in written})  # finishing may have been tried again as well
+    _remove_others(folder, {each.path for each in written})  # finishing may have been tried again as well
     for each in written:
         report.rows[each.table] += each.rows
     return report
 
 
-def _done(spark: SparkSession, batch: Batch, folder: str, options: Options) -> Iterator[Row]:
+def _run_tasks(spark: SparkSession, batch: BatchPlan, folder: str, options: Options) -> Iterator[Row]:
     """What tasks say, and where they cannot write, what they have written."""
     if not batch.files and batch.opened is None:
         return
-    work = Work(batch.files, None if options.shuffled else folder, batch.part, options, batch.carry)
+    work = TaskWork(batch.files, None if options.shuffled else folder, batch.part, options, batch.carry)
     begins = {
         place: ScanState(*batch.begins[file.path])
         for place, file in enumerate(batch.files)
         if file.path in batch.begins
     }
-    splits = split_up(spark, batch.files, options, begins)
-    done = sorted_pointers(spark, batch.files, options, splits, batch.opened).mapInArrow(work, DONE)
+    splits = split_files(spark, batch.files, options, begins)
+    done = read_sorted_pointers(spark, batch.files, options, splits, batch.opened).mapInArrow(work, LIST_COLUMNS)
     if not options.shuffled:
         yield from done.collect()
         return
@@ -154,18 +157,18 @@ class _Attempt:
     def __init__(self, files: Sequence[CaptureFile], folder: str) -> None:
         self.files, self._folder = {file.path: file for file in files}, folder
         self._said: list[Mapping[str, Any]] = []
-        self.written: list[Written] = []
+        self.written: list[WrittenFile] = []
         self.gone: dict[str, str] = {}
 
     def take(self, rows: Iterator[Row]) -> None:
         """Raises UserError for what has nothing to do with a file."""
         for row in rows:
             if row.path is None:
-                self._note(note_of(bytes(row.data)))
+                self._note(decode_note(bytes(row.data)))
             elif row.data is None:
-                self.written.append(Written(row.table, row.path, row.rows))
+                self.written.append(WrittenFile(row.table, row.path, row.rows))
             else:
-                _put(os.path.join(self._folder, row.path), row.position, bytes(row.data))
+                _write_piece(os.path.join(self._folder, row.path), row.position, bytes(row.data))
 
     def _note(self, said: Mapping[str, Any]) -> None:
         if "file" in said:
@@ -177,16 +180,16 @@ class _Attempt:
 
     def notes(self) -> list[FileNote]:
         """Of each file that was read."""
-        return [FileNote.of(self.files[said["file"]], said) for said in merged(self._said)]
+        return [FileNote.from_splits(self.files[said["file"]], said) for said in merge_notes(self._said)]
 
     def tidy(self, state: str | None) -> None:
         """Takes away what was written by tasks that failed and were tried again."""
-        _only(self._folder, {each.path for each in self.written if each.table != STATE})
+        _remove_others(self._folder, {each.path for each in self.written if each.table != STATE})
         if state is not None:
-            _only(state, {each.path for each in self.written if each.table == STATE}, ".parquet")
+            _remove_others(state, {each.path for each in self.written if each.table == STATE}, ".parquet")
 
 
-def _only(folder: str, paths: Collection[str], ending: str = "") -> None:
+def _remove_others(folder: str, paths: Collection[str], ending: str = "") -> None:
     for place, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(place, name)
@@ -194,13 +197,13 @@ def _only(folder: str, paths: Collection[str], ending: str = "") -> None:
                 os.unlink(path)
 
 
-def _put(path: str, position: int, data: bytes) -> None:
+def _write_piece(path: str, position: int, data: bytes) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "r+b" if position else "wb") as file:
         file.seek(position)
         file.write(data)
 
 
-def _empty(folder: str) -> None:
+def _clear_folder(folder: str) -> None:
     shutil.rmtree(folder)
     os.mkdir(folder)

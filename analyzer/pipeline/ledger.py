@@ -19,22 +19,22 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from analyzer.errors import UserError
-from analyzer.pipeline.commit import write_whole
+from analyzer.pipeline.commit import write_atomically
 
 VERSION = 1
-NAME = "ledger.json"
-OPEN = "open-"
+LEDGER_NAME = "ledger.json"
+OPEN_PREFIX = "open-"
 """How the folder is called, with a batch's number, that has what the next one needs."""
 
-HEAD = 4096
+HEAD_BYTES = 4096
 """First bytes by which a file is known again."""
 
-SETTLE = 60.0
+SETTLE_SECONDS = 60.0
 """Seconds in which nothing was written to a capture's newest file, after which it counts as finished."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class FileMark:
     """How a file is known again: its size, its time of change (ns), the hash of its first bytes."""
 
     size: int
@@ -42,21 +42,21 @@ class Mark:
     head: str
 
     @classmethod
-    def of(cls, path: str, like: Mark | None = None) -> Self:
+    def from_file(cls, path: str, like: FileMark | None = None) -> Self:
         """The file as it is now. like: a mark of earlier; if the first bytes are the same, then also their hash."""
         status = os.stat(path)
         with open(path, "rb") as file:
-            head = file.read(HEAD if like is None else min(HEAD, like.size))
+            head = file.read(HEAD_BYTES if like is None else min(HEAD_BYTES, like.size))
         return cls(status.st_size, status.st_mtime_ns, hashlib.sha256(head).hexdigest()[:32])
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class FileTrouble:
     """Why a file is not in the tables, or not whole; batch: in which this was found out."""
 
     reason: str
     batch: int
-    mark: Mark | None
+    mark: FileMark | None
 
 
 @dataclass(slots=True)
@@ -64,19 +64,19 @@ class Ledger:
     """folder: of the tables. settings: what rows depend on besides the captures; they stay as they are.
 
     batches: done so far. captures: number of each by name. read, waiting: files that are there, by path; waiting ones
-    were seen and left alone. ends: where reading has come to in those that were read (records.Standing). quarantined:
-    see Trouble. latest: by capture, the place in time it was read to, ns. opened: the folder with the connections that
-    go on, within that of the state. closed: nothing may follow.
+    were seen and left alone. ends: where reading has come to in those that were read
+    (analyzer.capture.records.ScanState). quarantined: see Trouble. latest: by capture, the place in time it was read
+    to, ns. opened: the folder with the connections that go on, within that of the state. closed: nothing may follow.
     """
 
     folder: str
     settings: str
     batches: int = 0
     captures: dict[str, int] = field(default_factory=dict)
-    read: dict[str, Mark] = field(default_factory=dict)
+    read: dict[str, FileMark] = field(default_factory=dict)
     ends: dict[str, Sequence[Any]] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
-    quarantined: dict[str, Trouble] = field(default_factory=dict)
+    quarantined: dict[str, FileTrouble] = field(default_factory=dict)
     latest: dict[str, int] = field(default_factory=dict)
     opened: str = ""
     closed: bool = False
@@ -84,7 +84,7 @@ class Ledger:
     @classmethod
     def load(cls, state: str, folder: str, settings: str) -> Self:
         """The ledger of a state, or a new one. Raises UserError if it is of other tables or settings, or unreadable."""
-        path = os.path.join(state, NAME)
+        path = os.path.join(state, LEDGER_NAME)
         try:
             with open(path, "rb") as file:
                 told = json.load(file)
@@ -93,8 +93,8 @@ class Ledger:
                     f"{path} is of version {version}, this program writes {VERSION}: go on with the one that wrote it"
                 )
             found = cls(**told)
-            found.read = {path: Mark(**mark) for path, mark in told["read"].items()}
-            found.quarantined = {path: _trouble(**trouble) for path, trouble in told["quarantined"].items()}
+            found.read = {path: FileMark(**mark) for path, mark in told["read"].items()}
+            found.quarantined = {path: _load_trouble(**trouble) for path, trouble in told["quarantined"].items()}
         except FileNotFoundError:
             return cls(folder, settings)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -111,46 +111,48 @@ class Ledger:
 
     def save(self, state: str) -> None:
         """Replaces the ledger in one step. Raises OSError."""
-        write_whole(os.path.join(state, NAME), json.dumps({"version": VERSION, **asdict(self)}, indent=1).encode())
+        write_atomically(
+            os.path.join(state, LEDGER_NAME), json.dumps({"version": VERSION, **asdict(self)}, indent=1).encode()
+        )
 
-    def capture(self, name: str) -> int:
+    def number_capture(self, name: str) -> int:
         """The number of a capture, given now if it is new."""
         return self.captures.setdefault(name, len(self.captures))
 
 
-def _trouble(reason: str, batch: int, mark: Mapping[str, Any] | None) -> Trouble:
-    return Trouble(reason, batch, None if mark is None else Mark(**mark))
+def _load_trouble(reason: str, batch: int, mark: Mapping[str, Any] | None) -> FileTrouble:
+    return FileTrouble(reason, batch, None if mark is None else FileMark(**mark))
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FilePlan:
     """What a batch does with files, by path, in the order of the captures: those it reads, leaves alone, has in
     quarantine now and why.
 
     grown: of those that it reads, where it reads on, for their beginning was read before.
     """
 
-    new: Mapping[str, Mark]
+    new: Mapping[str, FileMark]
     grown: Mapping[str, Sequence[Any]]
     waiting: tuple[str, ...]
     lost: Mapping[str, str]
 
 
-def plan(ledger: Ledger, captures: Mapping[str, str], *, settle: float, close: bool) -> Plan:
+def plan_files(ledger: Ledger, captures: Mapping[str, str], *, settle: float, close: bool) -> FilePlan:
     """What is to be done with files. captures: the name of the capture of each path that was found."""
-    new: dict[str, Mark] = {}
+    new: dict[str, FileMark] = {}
     grown: dict[str, Sequence[Any]] = {}
     waiting: list[str] = []
     away = [path for path in ledger.waiting if path not in captures and not _is_known(ledger, path)]
-    gone = gone_of(away)
+    gone = find_missing(away)
     # Of other sources than those that were given now, or of a file system that is not mounted.
     waiting += (path for path in away if path not in gone)
     lost = dict.fromkeys(gone, "it vanished before it was read")
-    newest = _newest(captures)
+    newest = _find_newest(captures)
     for path, capture in captures.items():
         try:
-            known = ledger.read.get(path) or _mark_of(ledger, path)
-            mark = Mark.of(path, known)
+            known = ledger.read.get(path) or _find_mark(ledger, path)
+            mark = FileMark.from_file(path, known)
         except OSError as error:
             lost[path] = f"it cannot be read: {error.strerror or error}"
             continue
@@ -158,32 +160,32 @@ def plan(ledger: Ledger, captures: Mapping[str, str], *, settle: float, close: b
         if known == mark or (same and known is not None and mark.size == known.size):
             continue
         if same and known is not None and (mark.size < known.size or path not in ledger.ends):
-            lost[path] = _changed(known, mark)
+            lost[path] = _describe_change(known, mark)
         elif not close and _is_unfinished(path, mark, settle, path == newest[capture]):
             waiting.append(path)
         else:
             if same:
                 grown[path] = ledger.ends[path]
-            new[path] = mark if known is None else Mark.of(path)
-    return Plan(new, grown, tuple(waiting), lost)
+            new[path] = mark if known is None else FileMark.from_file(path)
+    return FilePlan(new, grown, tuple(waiting), lost)
 
 
 def _is_known(ledger: Ledger, path: str) -> bool:
     return path in ledger.read or path in ledger.quarantined
 
 
-def _mark_of(ledger: Ledger, path: str) -> Mark | None:
+def _find_mark(ledger: Ledger, path: str) -> FileMark | None:
     trouble = ledger.quarantined.get(path)
     return None if trouble is None else trouble.mark
 
 
-def _changed(known: Mark, mark: Mark) -> str:
+def _describe_change(known: FileMark, mark: FileMark) -> str:
     if mark.size > known.size:
         return f"it has grown since it was read: its last {mark.size - known.size:,} bytes are not in the tables"
     return "it has changed since it was read: what is new in it is not in the tables"
 
 
-def _newest(captures: Mapping[str, str]) -> dict[str, str]:
+def _find_newest(captures: Mapping[str, str]) -> dict[str, str]:
     """Of each capture the file that was written to last."""
     times: dict[str, tuple[int, str]] = {}
     for path, capture in captures.items():
@@ -192,14 +194,14 @@ def _newest(captures: Mapping[str, str]) -> dict[str, str]:
     return {capture: path for capture, (_, path) in times.items()}
 
 
-def _is_unfinished(path: str, mark: Mark, settle: float, newest: bool) -> bool:
+def _is_unfinished(path: str, mark: FileMark, settle: float, newest: bool) -> bool:
     """Whether more is to be expected: somebody has it open to write, or may have it and wrote not long ago."""
-    written = is_written(path)
+    written = is_open_for_writing(path)
     fresh = time.time() - mark.changed / 1e9 < settle
     return bool(written) or (fresh and (newest or written is None))
 
 
-def is_written(path: str) -> bool | None:
+def is_open_for_writing(path: str) -> bool | None:
     """Whether a process of this machine has the file open to write; None where the system does not tell.
 
     A read lease (fcntl(2), Linux) is given only on a file that nobody writes, to its owner.
@@ -221,10 +223,10 @@ def is_written(path: str) -> bool | None:
     return False
 
 
-def note(
+def record_batch(
     ledger: Ledger,
-    planned: Mapping[str, Mark],
-    read: Mapping[str, Mark],
+    planned: Mapping[str, FileMark],
+    read: Mapping[str, FileMark],
     ends: Mapping[str, Sequence[Any]],
     troubles: Mapping[str, str],
     batch: int,
@@ -240,11 +242,11 @@ def note(
         mark = planned.get(path)
         if mark is None:
             with suppress(OSError):
-                mark = Mark.of(path)
-        ledger.quarantined[path] = Trouble(reason, batch, mark)
+                mark = FileMark.from_file(path)
+        ledger.quarantined[path] = FileTrouble(reason, batch, mark)
         if mark is not None and path in ledger.read:
             ledger.read[path] = mark
-    gone = gone_of([*ledger.read, *ledger.quarantined])
+    gone = find_missing([*ledger.read, *ledger.quarantined])
     ledger.quarantined = {
         path: trouble for path, trouble in ledger.quarantined.items() if trouble.batch == batch or path not in gone
     }
@@ -253,7 +255,7 @@ def note(
     ledger.batches = batch
 
 
-def gone_of(paths: Iterable[str]) -> set[str]:
+def find_missing(paths: Iterable[str]) -> set[str]:
     """Those that are not there any more. In an empty folder nothing is known to be gone: it may not be mounted now."""
     empty: dict[str, bool] = {}
     return {path for path in paths if _is_missing(path) and not _is_below_empty(os.path.dirname(path), empty)}

@@ -15,16 +15,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from analyzer.errors import CaptureError
-from analyzer.pipeline.frames import cores, scanned, sorted_pointers, split_up
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.sources import CaptureFile, Sources, find
+from analyzer.pipeline.sources import CaptureFile, CaptureSources, find_captures
+from analyzer.pipeline.spark_frames import count_cores, read_pointers, read_sorted_pointers, split_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from analyzer.pipeline.names import Names
-    from analyzer.pipeline.splits import Split
+    from analyzer.pipeline.scan import FileSplit
+    from analyzer.pipeline.topic_names import TopicNames
 
 _Made = Callable[["Iterable[pa.RecordBatch]"], "Iterator[pa.RecordBatch]"]
 
@@ -41,18 +41,18 @@ def read(
     Works with a session of Spark Connect as well. Raises UserError where a source can't be opened, and when a table is
     used CaptureError (in Spark's words) where a file has vanished.
     """
-    from analyzer.pipeline.remote import listed
+    from analyzer.pipeline.spark_frames import list_remote_files
 
     chosen = options or Options()
     if partitions is not None:
         chosen = replace(chosen, partitions=partitions)
-    return Tables(spark, listed(spark, find(sources)), chosen)
+    return Tables(spark, list_remote_files(spark, find_captures(sources)), chosen)
 
 
 class Tables:
-    """DataFrames with the columns of analyzer.pipeline.tables; each is made anew from the captures when it is used."""
+    """DataFrames with the columns of table_schemas; each is computed anew from the captures when it is used."""
 
-    def __init__(self, spark: SparkSession, sources: Sources, options: Options) -> None:
+    def __init__(self, spark: SparkSession, sources: CaptureSources, options: Options) -> None:
         self._spark, self._sources, self._options = spark, sources, options
 
     @cached_property
@@ -83,27 +83,27 @@ class Tables:
     @cached_property
     def summaries(self) -> DataFrame:
         """Counts and latencies by window of time, protocol, operation, version, client and topic."""
-        from analyzer.pipeline.summaries import KEY, PARTS, merged
-        from analyzer.pipeline.tables import ddl
+        from analyzer.pipeline.summaries import PARTS, SUMMARY_KEY, merge_summaries
+        from analyzer.pipeline.table_schemas import build_ddl
 
         names = self._names
 
         def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return merged(batches, names)
+            return merge_summaries(batches, names)
 
         parts = self._table("summaries", made=PARTS)
-        return parts.repartition(self._few, *KEY).mapInArrow(add_up, ddl("summaries"))
+        return parts.repartition(self._few, *SUMMARY_KEY).mapInArrow(add_up, build_ddl("summaries"))
 
     @cached_property
     def names(self) -> DataFrame:
         """The names of topics that messages told, each the first of its id."""
-        from analyzer.pipeline.names import KEY, first_told
-        from analyzer.pipeline.tables import ddl
+        from analyzer.pipeline.table_schemas import build_ddl
+        from analyzer.pipeline.topic_names import NAME_KEY, select_first_names
 
         def of_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return first_told(batches)
+            return select_first_names(batches)
 
-        return self._table("names").repartition(self._few, *KEY).mapInArrow(of_all, ddl("names"))
+        return self._table("names").repartition(self._few, *NAME_KEY).mapInArrow(of_all, build_ddl("names"))
 
     @cached_property
     def files(self) -> DataFrame:
@@ -113,56 +113,60 @@ class Tables:
     @cached_property
     def notes(self) -> DataFrame:
         """What is damaged or was passed over: `file`, `text`."""
-        from analyzer.pipeline.found import unicode
+        from analyzer.pipeline.arrow_columns import escape_surrogates
 
         told = self.files.where("reason IS NOT NULL").selectExpr("path AS file", "reason AS text")
-        texts = [("", unicode(text)) for text in self._sources.passed_over]
+        texts = [("", escape_surrogates(text)) for text in self._sources.passed_over]
         return self._spark.createDataFrame(texts, told.schema).unionAll(told) if texts else told
 
     @property
     def _few(self) -> int:
         """Partitions of what has few rows."""
-        return self._options.partitions or cores(self._spark)
+        return self._options.partitions or count_cores(self._spark)
 
     @cached_property
-    def _splits(self) -> Sequence[Split]:
-        return split_up(self._spark, self._sources.files, self._options)
+    def _splits(self) -> Sequence[FileSplit]:
+        return split_files(self._spark, self._sources.files, self._options)
 
     @cached_property
-    def _names(self) -> Names:
+    def _names(self) -> TopicNames:
         """Names of topics: read now, for they are needed before the first row."""
-        from analyzer.pipeline.names import names_of
+        from analyzer.pipeline.topic_names import index_names
 
-        return names_of(self.names.toArrow().to_batches())
+        return index_names(self.names.toArrow().to_batches())
 
     def _of_files(self, table: str) -> DataFrame:
         """What is said of files: a note about each of its splits is among the pointers, without a connection."""
-        from analyzer.pipeline.tables import ddl
+        from analyzer.pipeline.table_schemas import build_ddl
 
         files, options = self._sources.files, self._options
-        notes = scanned(self._spark, files, options, self._splits).where("length(connection) = 0")
-        return notes.repartition(self._few, "origin").mapInArrow(_files_of(table, files, options), ddl(table))
+        notes = read_pointers(self._spark, files, options, self._splits).where("length(connection) = 0")
+        return notes.repartition(self._few, "origin").mapInArrow(
+            _read_file_notes(table, files, options), build_ddl(table)
+        )
 
-    def _table(self, table: str, names: Names | None = None, made: str = "") -> DataFrame:
+    def _table(self, table: str, names: TopicNames | None = None, made: str = "") -> DataFrame:
         """A table; made: the name of what is made on the way to it, if that is wanted."""
         from analyzer.pipeline.summaries import PART_SCHEMA
-        from analyzer.pipeline.tables import schema, sql
+        from analyzer.pipeline.table_schemas import build_schema, format_columns
 
         files, options = self._sources.files, self._options
-        columns = PART_SCHEMA if made else schema(table, fields=options.fields)
-        pointers = sorted_pointers(self._spark, files, options, self._splits)
-        return pointers.mapInArrow(_rows_of(table, made or table, files, options, names or {}), sql(columns))
+        columns = PART_SCHEMA if made else build_schema(table, fields=options.fields)
+        pointers = read_sorted_pointers(self._spark, files, options, self._splits)
+        return pointers.mapInArrow(
+            _read_rows(table, made or table, files, options, names or {}), format_columns(columns)
+        )
 
 
-def _rows_of(table: str, made: str, files: Sequence[CaptureFile], options: Options, names: Names) -> _Made:
+def _read_rows(table: str, made: str, files: Sequence[CaptureFile], options: Options, names: TopicNames) -> _Made:
     def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from analyzer.pipeline.enrich import named
-        from analyzer.pipeline.found import NOTES
-        from analyzer.pipeline.partition import rows
+        from analyzer.pipeline.arrow_columns import NOTES
+        from analyzer.pipeline.finish import replace_ids
+        from analyzer.pipeline.partition import build_rows
 
-        for found in rows(batches, files, options, named=(table,)):
+        for found in build_rows(batches, files, options, named=(table,)):
             if found.table == made:
-                yield named(table, found.batch, names)
+                yield replace_ids(table, found.batch, names)
             elif found.table == NOTES:
                 for note in map(json.loads, found.batch.column(0).to_pylist()):
                     if note.get("error"):
@@ -171,15 +175,14 @@ def _rows_of(table: str, made: str, files: Sequence[CaptureFile], options: Optio
     return rows_of
 
 
-def _files_of(table: str, files: Sequence[CaptureFile], options: Options) -> _Made:
+def _read_file_notes(table: str, files: Sequence[CaptureFile], options: Options) -> _Made:
     by_path = {file.path: file for file in files}
 
     def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from analyzer.pipeline.files import FileNote, tables
-        from analyzer.pipeline.notes import merged
+        from analyzer.pipeline.file_notes import FileNote, build_file_tables, merge_notes
 
-        notes = merged(json.loads(note) for batch in batches for note in batch.column(3).to_pylist())
-        for found in tables([FileNote.of(by_path[note["file"]], note) for note in notes], options):
+        notes = merge_notes(json.loads(note) for batch in batches for note in batch.column(3).to_pylist())
+        for found in build_file_tables([FileNote.from_splits(by_path[note["file"]], note) for note in notes], options):
             if found.table == table:
                 yield found.batch
 

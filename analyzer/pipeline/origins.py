@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, Self
 
 import numpy as np
 
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import SHIFT
 from analyzer.columns.arrays import Ints
+from analyzer.session import Analysis
+from dissectors.api import Role
+from dissectors.wire.fast_path import NULL
 
 
-class Origins(Protocol):
+class PacketOrigins(Protocol):
     """Of one capture."""
 
     @property
@@ -23,11 +27,11 @@ class Origins(Protocol):
     def files(self) -> Sequence[str]:
         """The names of its files."""
 
-    def of(self, numbers: Ints) -> tuple[Ints, Ints]:
+    def locate(self, numbers: Ints) -> tuple[Ints, Ints]:
         """For numbers of the timeline (n, from 1): files (places in `files`), and record numbers there, from 1."""
 
 
-class Kept:
+class StoredOrigins:
     """Origins as they were told, block by block: twelve bytes a packet."""
 
     def __init__(self, capture: str, files: Sequence[str]) -> None:
@@ -40,14 +44,14 @@ class Kept:
         self._file.append(file.astype(np.int32))
         self._record.append(record)
 
-    def of(self, numbers: Ints) -> tuple[Ints, Ints]:
+    def locate(self, numbers: Ints) -> tuple[Ints, Ints]:
         """See Origins.of."""
         for parts in (self._file, self._record):
             parts[:] = [np.concatenate(parts)] if parts else [np.zeros(0, np.int64)]
         return self._file[0][numbers - 1].astype(np.int64), self._record[0][numbers - 1]
 
 
-class Grown(Kept):
+class CarriedOrigins(StoredOrigins):
     """The same, where packets are spoken of that were read before: `files` grows by those of earlier batches.
 
     today: the places in `files` of the capture's own by name.
@@ -58,7 +62,7 @@ class Grown(Kept):
         super().__init__(capture, self._names)
         self._today, self._earlier = today, dict[str, int]()
 
-    def called(self, name: str, *, today: bool) -> int:
+    def number_file(self, name: str, *, today: bool) -> int:
         """The place in `files` of a file that an earlier part of this batch may have read, or an earlier batch.
 
         One of today with the name of an earlier batch's file is another.
@@ -71,14 +75,14 @@ class Grown(Kept):
         return place
 
 
-class Counted(Kept):
+class CountingOrigins(StoredOrigins):
     """Origins that are counted while records go by, for Packets(watch=...). One file alone costs nothing."""
 
     def __init__(self, capture: str, files: Sequence[str]) -> None:
         super().__init__(capture, files)
         self._counts = np.zeros(len(files), np.int64)
 
-    def see(self, records: RecordBlock) -> None:
+    def count_records(self, records: RecordBlock) -> None:
         """The next records of the timeline; a file's number is its place among the inputs."""
         if len(self.files) == 1:
             return
@@ -90,8 +94,42 @@ class Counted(Kept):
         self.add(file, rank + self._counts[file] + 1)
         self._counts += count
 
-    def of(self, numbers: Ints) -> tuple[Ints, Ints]:
+    def locate(self, numbers: Ints) -> tuple[Ints, Ints]:
         """See Origins.of."""
         if len(self.files) == 1:
             return np.zeros(len(numbers), np.int64), numbers
-        return super().of(numbers)
+        return super().locate(numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class RowSelection:
+    """Numbers of rows and streams, rising.
+
+    messages: rows of the table `messages` (and of what hangs on messages: findings, records). requests: rows whose
+    exchange is written. streams: numbers of streams. whole: whether what belongs to no row is told, too. before: by
+    column of `streams`, for each stream of the analysis what earlier batches have counted.
+    """
+
+    messages: Ints
+    requests: Ints
+    streams: Ints
+    whole: bool
+    before: Mapping[str, Ints] | None = None
+
+    @classmethod
+    def select_all(cls, session: Analysis) -> Self:
+        """Whatever was read."""
+        asks = session.rows.column("role") == Role.REQUEST
+        return cls(np.arange(len(session.rows)), np.flatnonzero(asks), np.arange(len(session.engine.streams)), True)
+
+    @classmethod
+    def select_rows(cls, session: Analysis, rows: Ints) -> Self:
+        """These rows, the exchanges of which one half is among them, and their streams."""
+        if len(rows) == len(session.rows):
+            return cls.select_all(session)
+        role, partner = session.rows.column("role"), session.rows.column("partner")
+        answered = partner[rows[role[rows] == Role.RESPONSE]].astype(np.int64)
+        asked = np.concatenate((rows, answered[answered != NULL]))
+        requests = np.unique(asked[role[asked] == Role.REQUEST])
+        streams = np.unique(session.rows.column("stream")[rows]).astype(np.int64)
+        return cls(rows, requests, streams, False)

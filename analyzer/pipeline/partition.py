@@ -3,104 +3,168 @@
 Theory. Pointers come sorted by connection and then by time, so once the next connection begins all of the last one is
 there. They are read in parts: connections of one capture, as many as make a part worth its while. A part is one
 Analysis from its first block to its end. Connections end with it, as with a capture that ends there, unless they go on
-(carrier.py): in the next batch of a ring capture, or, if one alone is more than a part should hold, in the next part.
+(carry_over.py): in the next batch of a ring capture, or, if one alone is more than a part should hold, in the next
+part.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import os
+import resource
+import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
+from analyzer.capture.feed import SPOOL_LIMIT, SpoolFeeder, recognise_compression
 from analyzer.capture.packets import FlowTable, PacketBlock
-from analyzer.capture.sources import Spool
+from analyzer.capture.records import CaptureInfo
+from analyzer.capture.sources import MappedFile, Spool
 from analyzer.capture.store import SHIFT, Store
 from analyzer.columns.arrays import Ints
-from analyzer.errors import UserError
+from analyzer.errors import CaptureError, UserError
 from analyzer.messages.decode_as import make_rules, merge_rules
-from analyzer.pipeline.arriving import Queue
-from analyzer.pipeline.batches import NOTES, Found, tables
-from analyzer.pipeline.bodies import Learned
-from analyzer.pipeline.carrier import Carrier, Desk, desk_of
-from analyzer.pipeline.library import Gone, Library
-from analyzer.pipeline.merging import Pointers
+from analyzer.pipeline.arrow_columns import NOTES, TableBatch
+from analyzer.pipeline.bodies import DecoderMemory
+from analyzer.pipeline.carry_over import ConnectionCarrier, TaskStates, open_task_states
+from analyzer.pipeline.ingest import PacketPointers, PointerQueue
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import Grown, Kept
-from analyzer.pipeline.pointers import BEHIND, RECORD, RECORDS, capture_of, ends_of
+from analyzer.pipeline.origins import CarriedOrigins, StoredOrigins
+from analyzer.pipeline.pointers import BEHIND, RECORD_BITS, RECORD_MASK, encode_ends, read_capture
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.states import STATE, Carry
-from analyzer.pipeline.tables import TABLES
-from analyzer.pipeline.worker import settle
+from analyzer.pipeline.state_file import STATE, BatchContext
+from analyzer.pipeline.table_builder import build_tables
+from analyzer.pipeline.table_schemas import TABLES
+from analyzer.pipeline.worker_setup import set_up_process
 from analyzer.session import Analysis
 from dissectors.finding import Finding
 
 ENOUGH, MOST = 1 << 17, 1 << 18
 """Packets of a part, and at most where its last connection has more."""
 
-_LIBRARY = Library()
+MOST_FILES = 64
+MOST_UNPACKED = 16 << 30
+"""Files, and bytes in spools, that stay open from one partition to the next."""
 
-_learned = lru_cache(maxsize=1)(Learned)
+
+class MissingFileError(CaptureError):
+    """A file that was there cannot be opened any more."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"cannot open {path} again: {reason}")
+        self.path = path
+
+
+_Key = tuple[str, int, int, int]
+
+
+class OpenCaptures:
+    """Sources by path. What it gives stays open until trim()."""
+
+    def __init__(self) -> None:
+        self._open: dict[_Key, MappedFile] = {}
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft < hard:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    def open_source(self, path: str) -> MappedFile:
+        """The bytes of a capture, unpacked. Raises CaptureError when it is gone, or there is no room to unpack it."""
+        try:
+            status = os.stat(path)
+            key = (path, status.st_ino, status.st_size, status.st_mtime_ns)
+            found = self._open.pop(key, None) or _open_source(path)
+        except OSError as error:
+            raise MissingFileError(path, error.strerror or str(error)) from error
+        self._open[key] = found
+        return found
+
+    def trim(self) -> None:
+        """Closes what was used longest ago and is too much; nobody may read what was given before."""
+        while self._open and (len(self._open) > MOST_FILES or self._count_unpacked_bytes() > MOST_UNPACKED):
+            self._open.pop(next(iter(self._open))).close()
+
+    def _count_unpacked_bytes(self) -> int:
+        return sum(source.size() for source in self._open.values() if isinstance(source, Spool))
+
+
+def _open_source(path: str) -> MappedFile:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if not recognise_compression(os.pread(descriptor, 6, 0)):
+        return MappedFile(descriptor)
+    inflow = SpoolFeeder(descriptor, CaptureInfo(path), [], threading.Event(), SPOOL_LIMIT)
+    compression = recognise_compression(inflow.peek())
+    assert compression is not None
+    inflow.unpack(compression)
+    while inflow.fill():
+        pass
+    inflow.close()
+    return inflow.spool
+
+
+_LIBRARY = OpenCaptures()
+
+_share_memory = lru_cache(maxsize=1)(DecoderMemory)
 """What bodies have taught this process, for one kind of run."""
 
 
-def rows(
+def build_rows(
     batches: Iterable[pa.RecordBatch],
     files: Sequence[CaptureFile],
     options: Options,
-    carry: Carry | None = None,
+    carry: BatchContext | None = None,
     named: Collection[str] = TABLES,
-) -> Iterator[Found]:
+) -> Iterator[TableBatch]:
     """The rows of the named tables of a partition, in batches, and the notes in it.
 
     carry: this is one of several batches; then also the state that is left for the next one (states.STATE).
     """
-    settle()
-    queue = Queue(batches)
+    set_up_process()
+    queue = PointerQueue(batches)
     known, _ = make_rules(merge_rules(options.decode_as))
     try:
-        with desk_of(carry, known.dissectors) as desk:
-            for found in _parts(queue, files, options, desk, named):
+        with open_task_states(carry, known.dissectors) as desk:
+            for found in _split_partition(queue, files, options, desk, named):
                 if found.table != STATE or carry is not None:
                     yield found
-    except Gone as error:
+    except MissingFileError as error:
         queue.notes.append(json.dumps({"error": str(error), "gone": error.path}).encode())
     except UserError as error:
         queue.notes.append(json.dumps({"error": str(error)}).encode())
     if queue.notes:
-        yield Found(NOTES, pa.record_batch([queue.notes], ["note"]))
+        yield TableBatch(NOTES, pa.record_batch([queue.notes], ["note"]))
 
 
-def _parts(
-    queue: Queue, files: Sequence[CaptureFile], options: Options, desk: Desk, named: Collection[str]
-) -> Iterator[Found]:
+def _split_partition(
+    queue: PointerQueue, files: Sequence[CaptureFile], options: Options, desk: TaskStates, named: Collection[str]
+) -> Iterator[TableBatch]:
     """Part by part."""
     known, orders = make_rules(merge_rules(options.decode_as))
     names, folders = [file.name for file in files], {file.capture: file.capture_name for file in files}
-    while (capture := queue.capture()) is not None:
+    while (capture := queue.peek_capture()) is not None:
         today = {file.name: number for number, file in enumerate(files) if file.capture == capture}
-        origins = Grown(folders[capture] if capture in folders else queue.idle[0][1].capture, names, today)
+        origins = CarriedOrigins(folders[capture] if capture in folders else queue.idle[0][1].capture, names, today)
         part = CarriedPart(queue, capture, files, origins)
         with Analysis(part, known, orders=orders) as session:
-            part.carrier = carrier = Carrier(desk, session, part, origins)
-            session.load(carrier.ended)
-            yield from tables(session, origins, options, carrier.chosen(), named, _learned)
-            yield Found(STATE, carrier.states(queue.put_back))
+            part.carrier = carrier = ConnectionCarrier(desk, session, part, origins)
+            session.load(carrier.list_ended_streams)
+            yield from build_tables(session, origins, options, carrier.select_final_rows(), named, _share_memory)
+            yield TableBatch(STATE, carrier.save_states(queue.restore_state))
         # An analysis holds itself (its engine's walker, its part's carrier), and is too large to wait for a full round.
         del part, carrier, session
         gc.collect()
         _LIBRARY.trim()
 
 
-class Part:
+class PartitionPart:
     """Connections of one capture: the Blocks of one Analysis, of which nothing leaves before its end."""
 
     removed_before = 1
 
-    def __init__(self, queue: Queue, capture: int, files: Sequence[CaptureFile], origins: Kept) -> None:
+    def __init__(self, queue: PointerQueue, capture: int, files: Sequence[CaptureFile], origins: StoredOrigins) -> None:
         self.store, self.flows, self.findings = Store(), FlowTable(), list[Finding]()
         self._queue, self._capture, self._files, self._origins = queue, capture, files, origins
         self._count = 0
@@ -110,41 +174,41 @@ class Part:
     def blocks(self) -> Iterator[PacketBlock]:
         """See Blocks.blocks."""
         last = b""
-        while (ahead := self._queue.ahead()) is not None:
+        while (ahead := self._queue.peek()) is not None:
             full = self._count >= ENOUGH
-            count = self._mine(ahead, last if full else None)
+            count = self._count_own(ahead, last if full else None)
             if not count:
                 return
-            if full and self._count >= MOST and self._cut(last):
+            if full and self._count >= MOST and self._is_cut(last):
                 return
-            pointers = self._queue.take(count)
-            yield self._block(pointers)
+            pointers = self._queue.take_packets(count)
+            yield self._build_block(pointers)
             last = pointers.names[pointers.connection[-1]]
 
-    def _cut(self, connection: bytes) -> bool:
+    def _is_cut(self, connection: bytes) -> bool:
         """Whether the part ends in the middle of its last connection, which is too large for it."""
         return False
 
-    def _mine(self, ahead: Pointers, last: bytes | None) -> int:
+    def _count_own(self, ahead: PacketPointers, last: bytes | None) -> int:
         """How many of those ahead belong here: those of this capture, or of connection `last` if that is given."""
-        starts = [0, *ahead.changes()]
+        starts = [0, *ahead.find_changes()]
         for start in starts:
             name = ahead.names[ahead.connection[start]]
-            if capture_of(name) != self._capture or (last is not None and name != last):
+            if read_capture(name) != self._capture or (last is not None and name != last):
                 return start
         return len(ahead)
 
-    def _block(self, pointers: Pointers) -> PacketBlock:
+    def _build_block(self, pointers: PacketPointers) -> PacketBlock:
         # They are sorted by connection, so those of a block are neighbours in `names`.
         used = range(int(pointers.connection[0]), int(pointers.connection[-1]) + 1)
-        ends = np.array([ends_of(pointers.names[each], self.flows) for each in used], np.uint64)
+        ends = np.array([encode_ends(pointers.names[each], self.flows) for each in used], np.uint64)
         ends = ends[pointers.connection - used.start]
         packets = pointers.packets
         forward = packets["forward"] == 1
         low, high = ends[:, 0], ends[:, 1]
         flow, direction = self.flows.number_flows(np.where(forward, low, high), np.where(forward, high, low))
-        file = pointers.origin >> RECORDS
-        self._origins.add(file, pointers.origin & RECORD)
+        file = pointers.origin >> RECORD_BITS
+        self._origins.add(file, pointers.origin & RECORD_MASK)
         before, self._count = self._count, self._count + len(pointers)
         return PacketBlock(
             number=np.arange(before + 1, self._count + 1),
@@ -154,27 +218,27 @@ class Part:
             seq=packets["seq"].copy(),
             ack=packets["ack"].copy(),
             flags=packets["flags"].copy(),
-            at=self._locations(pointers, file),
+            at=self._locate_payloads(pointers, file),
             length=packets["length"].copy(),
             captured=packets["captured"].copy(),
         )
 
-    def _locations(self, pointers: Pointers, file: Ints) -> Ints:
+    def _locate_payloads(self, pointers: PacketPointers, file: Ints) -> Ints:
         at: Ints = pointers.packets["position"].copy()
         behind = at == BEHIND
         used, back = np.unique(file[~behind], return_inverse=True)
-        sources = np.array([self._source(number) for number in used.tolist()], np.int64)
+        sources = np.array([self._add_source(number) for number in used.tolist()], np.int64)
         at[~behind] |= sources[back] << SHIFT
         if bool(behind.any()):
             # With what lies between the payloads, in one piece: that is the records of their packets.
-            first, last = pointers.span()
+            first, last = pointers.find_payload_span()
             at[behind] = pointers.begin[behind] - first + self._append(pointers.data[first:last])
         return at
 
-    def _source(self, file: int) -> int:
+    def _add_source(self, file: int) -> int:
         found = self._sources.get(file)
         if found is None:
-            found = self._sources[file] = self.store.add(_LIBRARY.source(self._files[file].path))
+            found = self._sources[file] = self.store.add(_LIBRARY.open_source(self._files[file].path))
         return found
 
     def _append(self, data: memoryview) -> int:
@@ -192,40 +256,42 @@ class Part:
             self._behind.close()
 
 
-class CarriedPart(Part):
+class CarriedPart(PartitionPart):
     """The same with what earlier parts have left of them. `carrier` is to be set before blocks() is read."""
 
-    carrier: Carrier
+    carrier: ConnectionCarrier
 
-    def __init__(self, queue: Queue, capture: int, files: Sequence[CaptureFile], origins: Grown) -> None:
+    def __init__(
+        self, queue: PointerQueue, capture: int, files: Sequence[CaptureFile], origins: CarriedOrigins
+    ) -> None:
         super().__init__(queue, capture, files, origins)
         self._known = origins
 
     def blocks(self) -> Iterator[PacketBlock]:
         """See Blocks.blocks. First come connections of which there is no packet."""
         idle = self._queue.idle
-        while idle and capture_of(idle[0][0]) == self._capture and self._count < ENOUGH:
-            self.carrier.idle(*idle.popleft())
+        while idle and read_capture(idle[0][0]) == self._capture and self._count < ENOUGH:
+            self.carrier.handle_idle(*idle.popleft())
         yield from super().blocks()
 
-    def _cut(self, connection: bytes) -> bool:
+    def _is_cut(self, connection: bytes) -> bool:
         if self.carrier.may_cut(connection):
             self.carrier.cut = connection
         return self.carrier.cut is not None
 
-    def _block(self, pointers: Pointers) -> PacketBlock:
-        starts = [0, *pointers.changes()]
+    def _build_block(self, pointers: PacketPointers) -> PacketBlock:
+        starts = [0, *pointers.find_changes()]
         names = [pointers.names[each] for each in pointers.connection[starts].tolist()]
         for name in names:
-            if (left := self._queue.state(name)) is not None:
+            if (left := self._queue.pop_state(name)) is not None:
                 self.carrier.resume(name, left)
-        block = super()._block(pointers)
+        block = super()._build_block(pointers)
         self.carrier.names.update(zip(block.flow[starts].tolist(), names, strict=True))
         return block
 
-    def flow_of(self, connection: bytes, lower: bool) -> int:
-        """See suspending.Depot."""
-        ends = np.array(ends_of(connection, self.flows), np.uint64)
+    def find_flow(self, connection: bytes, lower: bool) -> int:
+        """See PacketRegistry."""
+        ends = np.array(encode_ends(connection, self.flows), np.uint64)
         source, destination = ends if lower else ends[::-1]
         flow, _ = self.flows.number_flows(np.array([source]), np.array([destination]))
         return int(flow[0])
@@ -235,13 +301,13 @@ class CarriedPart(Part):
         first, second = ((self.flows.address(flow, side), self.flows.port(flow, side)) for side in (0, 1))
         return first <= second
 
-    def number(self, names: Sequence[str], file: Ints, record: Ints, *, today: bool) -> int:
-        """See suspending.Depot."""
-        numbers = np.array([self._known.called(name, today=today) for name in names], np.int64)
+    def number_packets(self, names: Sequence[str], file: Ints, record: Ints, *, today: bool) -> int:
+        """See PacketRegistry."""
+        numbers = np.array([self._known.number_file(name, today=today) for name in names], np.int64)
         self._origins.add(numbers[file], record)
         before, self._count = self._count, self._count + len(file)
         return before
 
-    def keep(self, data: bytes) -> int:
-        """See suspending.Depot."""
+    def store_bytes(self, data: bytes) -> int:
+        """See PacketRegistry."""
         return self._append(memoryview(data))

@@ -1,10 +1,10 @@
 """What Spark carries of packets: which connection, which place in time, and where their payload lies.
 
 Theory. Four columns are all that Spark has to know: it groups by `connection` and sorts by `place` and `origin`;
-`packet` is a bundle (bundles.py) that only the two ends look into: the packets of one connection out of one piece of
+`packet` is a bundle (pointers.py) that only the two ends look into: the packets of one connection out of one piece of
 a file, in the order of the file. `place` and `origin` are those of its first packet, and no other packet of the
 bundle comes before that; so bundles of one file follow one another, and those of several files are merged where they
-arrive (merging.py). Payload that lies in no file (reassembled IP fragments), or in one that the other end may not be
+arrive (ingest.py). Payload that lies in no file (reassembled IP fragments), or in one that the other end may not be
 able to open, follows the records. A row without a connection is no bundle but a note (JSON) about a file; notes take
 the same road, so that they come exactly once.
 
@@ -19,23 +19,25 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analyzer.capture.packets import FlowTable, PacketBlock
+from analyzer.capture.sources import gather_rows
 from analyzer.capture.store import POSITION, SHIFT, Store
 from analyzer.columns.arrays import Ints, argsort_stable, find_runs, rank_in_runs
-from analyzer.pipeline.bundles import bundled, counts, followed, offsets_of
 
 
-def cut_out(at: Ints, length: Ints, store: Store) -> pa.Array:
+def copy_payloads(at: Ints, length: Ints, store: Store) -> pa.Array:
     """The bytes at locations `at` (n, at least one), as many as `length` says; they do not overlap."""
     source = at >> SHIFT
     rows = [np.flatnonzero(source == each) for each in np.unique(source).tolist()]
-    parts = [_of_one_source(at[mine], length[mine], store) for mine in rows]
+    parts = [_copy_from_source(at[mine], length[mine], store) for mine in rows]
     if len(parts) == 1:
         return parts[0]
     order = np.empty(len(at), np.int64)
@@ -43,7 +45,7 @@ def cut_out(at: Ints, length: Ints, store: Store) -> pa.Array:
     return pa.concat_arrays(parts).take(pa.array(order))
 
 
-def _of_one_source(at: Ints, length: Ints, store: Store) -> pa.Array:
+def _copy_from_source(at: Ints, length: Ints, store: Store) -> pa.Array:
     order = np.argsort(at, kind="stable")
     rising = at[order]
     first = int(rising[0])
@@ -57,15 +59,15 @@ def _of_one_source(at: Ints, length: Ints, store: Store) -> pa.Array:
     return every.take(pa.array(places)).cast(pa.binary())
 
 
-COLUMNS = "connection BINARY, place BIGINT, origin BIGINT, packet BINARY"
+POINTER_COLUMNS = "connection BINARY, place BIGINT, origin BIGINT, packet BINARY"
 """`place`: the highest packet time of the file so far, ns. `origin`: file << RECORDS | record number from 1."""
 
-RECORDS = 40
-RECORD = (1 << RECORDS) - 1
+RECORD_BITS = 40
+RECORD_MASK = (1 << RECORD_BITS) - 1
 BATCH = 1 << 16
 """Packets in one Arrow batch."""
 
-MOST = 1 << 12
+BUNDLE_PACKETS = 1 << 12
 """Packets in one bundle: who merges bundles has one of each file that has packets at that time."""
 
 HEAVY = 8 << 20
@@ -89,14 +91,14 @@ PACKET = np.dtype(
 follows. `after`: its record number less that of the bundle's first packet. `forward`: the lower end sent it."""
 
 BEHIND = -1
-SCHEMA = pa.schema(
+POINTER_SCHEMA = pa.schema(
     [("connection", pa.binary()), ("place", pa.int64()), ("origin", pa.int64()), ("packet", pa.binary())]
 )
 _HEAD = struct.Struct(">IHH")
 _IPV4 = _HEAD.size + 8
 
 
-class Connections:
+class ConnectionKeys:
     """The `connection` of each flow of one file."""
 
     def __init__(self, capture: int, flows: FlowTable) -> None:
@@ -104,7 +106,7 @@ class Connections:
         self._names: list[bytes] = []
         self._lower: list[int] = []
 
-    def of(self, flow: npt.NDArray[np.int32]) -> pa.Array:
+    def list_keys(self, flow: npt.NDArray[np.int32]) -> pa.Array:
         """The connection of each flow."""
         for number in range(len(self._names), len(self._flows)):
             ends = [(self._flows.address(number, side), self._flows.port(number, side)) for side in (0, 1)]
@@ -113,41 +115,48 @@ class Connections:
             self._lower.append(int(ends[0] > ends[1]))
         return pa.array([self._names[number] for number in flow.tolist()], pa.binary())
 
-    def lower(self, flow: npt.NDArray[np.int32]) -> Ints:
+    def list_lower_sides(self, flow: npt.NDArray[np.int32]) -> Ints:
         """Which side of each flow is its connection's lower end; of() has seen the flow."""
         return np.array(self._lower, np.int64)[flow]
 
 
-def packed(
-    block: PacketBlock, place: Ints, file: int, connections: Connections, store: Store, *, shuffled: bool = False
+def pack_block(
+    block: PacketBlock, place: Ints, file: int, connections: ConnectionKeys, store: Store, *, shuffled: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """The bundles of a block of one file, which is source 0 of its store; `place` for each of its packets.
 
     shuffled: all payload follows.
     """
-    for rows in _portions(block, shuffled=shuffled):
+    for rows in _split_block(block, shuffled=shuffled):
         order = argsort_stable(block.flow[rows]) + rows.start
         flow = block.flow[order]
         begin, end = find_runs(flow)
-        begin = np.flatnonzero(rank_in_runs(end - begin) % MOST == 0)
+        begin = np.flatnonzero(rank_in_runs(end - begin) % BUNDLE_PACKETS == 0)
         count = np.diff(begin, append=len(order))
-        names, places, number, at = connections.of(flow[begin]), place[order], block.number[order], block.at[order]
+        names, places, number, at = (
+            connections.list_keys(flow[begin]),
+            place[order],
+            block.number[order],
+            block.at[order],
+        )
         packets = np.empty(len(order), PACKET)
         for name in ("time", "seq", "ack", "length", "captured", "flags"):
             packets[name] = getattr(block, name)[order]
         packets["late"] = places - packets["time"]
         packets["after"] = number - np.repeat(number[begin], count)
         packets["position"] = BEHIND if shuffled else np.where(at >> SHIFT == 0, at & POSITION, BEHIND)
-        packets["forward"] = block.direction[order] == connections.lower(flow)
-        bundles = bundled(packets, count)
+        packets["forward"] = block.direction[order] == connections.list_lower_sides(flow)
+        bundles = bundle_records(packets, count)
         behind = packets["position"] == BEHIND
         if bool(behind.any()):
-            payloads = cut_out(at[behind], packets["captured"][behind].astype(np.int64), store)
-            bundles = followed(bundles, payloads, np.add.reduceat(behind, begin, dtype=np.int64))
-        yield pa.record_batch([names, places[begin], file << RECORDS | number[begin], bundles], schema=SCHEMA)
+            payloads = copy_payloads(at[behind], packets["captured"][behind].astype(np.int64), store)
+            bundles = append_payloads(bundles, payloads, np.add.reduceat(behind, begin, dtype=np.int64))
+        yield pa.record_batch(
+            [names, places[begin], file << RECORD_BITS | number[begin], bundles], schema=POINTER_SCHEMA
+        )
 
 
-def _portions(block: PacketBlock, *, shuffled: bool) -> Iterator[slice]:
+def _split_block(block: PacketBlock, *, shuffled: bool) -> Iterator[slice]:
     """Rows for one Arrow batch each."""
     carried = np.cumsum(block.captured, dtype=np.int64) if shuffled else np.zeros(len(block), np.int64)
     first = before = 0
@@ -157,26 +166,97 @@ def _portions(block: PacketBlock, *, shuffled: bool) -> Iterator[slice]:
         first, before = last, int(carried[last - 1])
 
 
-def note(file: int, what: dict[str, Any]) -> pa.RecordBatch:
+def build_note(file: int, what: dict[str, Any]) -> pa.RecordBatch:
     """Something to be told of a file."""
-    return pa.record_batch([[b""], [0], [file << RECORDS], [json.dumps(what).encode()]], schema=SCHEMA)
+    return pa.record_batch([[b""], [0], [file << RECORD_BITS], [json.dumps(what).encode()]], schema=POINTER_SCHEMA)
 
 
-def packets_of(batch: pa.RecordBatch) -> Ints:
-    """How many packets each row has: none where it is a note, or the state of a connection (states.py)."""
-    bundles = (np.diff(offsets_of(batch.column(0))) > 0) & (batch.column(2).to_numpy() >= 0)
-    return np.where(bundles, counts(batch.column(3)), 0)
+def count_packets(batch: pa.RecordBatch) -> Ints:
+    """How many packets each row has: none where it is a note, or the state of a connection (state_file.py)."""
+    bundles = (np.diff(read_offsets(batch.column(0))) > 0) & (batch.column(2).to_numpy() >= 0)
+    return np.where(bundles, count_records(batch.column(3)), 0)
 
 
-def capture_of(connection: bytes) -> int:
+def read_capture(connection: bytes) -> int:
     """The number of its capture."""
     return int.from_bytes(connection[:4])
 
 
-def ends_of(connection: bytes, flows: FlowTable) -> tuple[int, int]:
+def encode_ends(connection: bytes, flows: FlowTable) -> tuple[int, int]:
     """A connection's lower and higher end, as `flows` numbers endpoints."""
     _, *ports = _HEAD.unpack_from(connection)
     addresses = np.frombuffer(connection, np.uint8, offset=_HEAD.size).reshape(2, -1)
     codes = flows.encode_ipv4(addresses) if len(connection) == _IPV4 else flows.encode_ipv6(addresses)
     low, high = (code << 16 | port for code, port in zip(codes.tolist(), ports, strict=True))
     return low, high
+
+
+COUNT_TYPE = np.dtype("<u4")
+
+
+def bundle_records(records: npt.NDArray[Any], count: Ints) -> pa.Array:
+    """Records (n, structured) as bundles (binary) of which each has so many of them; the counts add up to n."""
+    width = records.dtype.itemsize
+    offsets = np.zeros(len(count) + 1, np.int64)
+    np.cumsum(COUNT_TYPE.itemsize + count * width, out=offsets[1:])
+    data = np.empty(int(offsets[-1]), np.uint8)
+    _store_rows(data, offsets[:-1], count.astype(COUNT_TYPE))
+    _store_rows(data, _locate_records(offsets[:-1], count, width), records)
+    return _build_binary(offsets, data)
+
+
+def append_payloads(bundles: pa.Array, payloads: pa.Array, count: Ints) -> pa.Array:
+    """The same with payload behind their records: each bundle has the next `count` of the payloads."""
+    last = np.concatenate(([0], np.cumsum(count)))
+    offsets = read_offsets(payloads)[last]
+    return pc.binary_join_element_wise(bundles, _build_binary(offsets, payloads.buffers()[2]), b"")
+
+
+@dataclass(frozen=True, slots=True)
+class BundleRecords:
+    """Records of n bundles: as bytes (one row each), how many each bundle has, and where in `data` its payload begins.
+
+    `data`: the bytes of the bundles, none of those before or behind them.
+    """
+
+    records: npt.NDArray[np.uint8]
+    count: Ints
+    begin: Ints
+    data: memoryview
+
+
+def unbundle_records(column: pa.Array, width: int) -> BundleRecords:
+    """What was bundled, of records that have so many bytes."""
+    offsets = read_offsets(column)
+    first, last = offsets[[0, -1]].tolist()
+    data = memoryview(column.buffers()[2])[first:last]
+    count = count_records(column)
+    records = gather_rows(data, _locate_records(offsets[:-1] - first, count, width), width)
+    return BundleRecords(records, count, offsets[:-1] - first + COUNT_TYPE.itemsize + count * width, data)
+
+
+def count_records(column: pa.Array) -> Ints:
+    """How many records each bundle has."""
+    data = memoryview(column.buffers()[2])
+    return gather_rows(data, read_offsets(column)[:-1], COUNT_TYPE.itemsize).view(COUNT_TYPE)[:, 0].astype(np.int64)
+
+
+def read_offsets(column: pa.Array) -> Ints:
+    """Where in its data each value of a binary column begins, and where the last one ends."""
+    return np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1].astype(np.int64)
+
+
+def _locate_records(begin: Ints, count: Ints, width: int) -> Ints:
+    """Where the records of bundles are that begin there."""
+    return np.repeat(begin + COUNT_TYPE.itemsize, count) + rank_in_runs(count) * width
+
+
+def _store_rows(data: npt.NDArray[np.uint8], places: Ints, rows: npt.NDArray[Any]) -> None:
+    """Rows to places that need not be aligned: see gather_rows."""
+    width = rows.dtype.itemsize
+    np.ndarray((len(data) - width + 1,), f"V{width}", data.data, 0, (1,))[places] = rows.view(f"V{width}")
+
+
+def _build_binary(offsets: Ints, data: npt.NDArray[np.uint8] | pa.Buffer) -> pa.Array:
+    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, buffers)

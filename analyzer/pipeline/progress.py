@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from analyzer.pipeline.homes import OWNER, owned, sweep
+from analyzer.pipeline.owned_folders import OWNER_FILE, create_owned_folder, remove_abandoned
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +36,7 @@ PREFIX = "_progress-"
 _COUNTS = struct.Struct("<qqq")
 
 
-class Counts(NamedTuple):
+class ProgressCounts(NamedTuple):
     """What was done: packets scanned, bytes of captures scanned, messages written."""
 
     packets: int = 0
@@ -44,14 +44,14 @@ class Counts(NamedTuple):
     messages: int = 0
 
 
-class Tasks(NamedTuple):
+class TaskCounts(NamedTuple):
     """Of the stages that Spark has begun, how many tasks are done, and how many there are."""
 
     done: int = 0
     total: int = 0
 
 
-def count(folder: str | None, *, packets: int = 0, bytes: int = 0, messages: int = 0) -> None:
+def add_counts(folder: str | None, *, packets: int = 0, bytes: int = 0, messages: int = 0) -> None:
     """In a worker: adds to what was done; without a folder, nobody looks."""
     if folder is not None:
         with suppress(OSError):  # a bar is worth no failure
@@ -63,27 +63,27 @@ def count(folder: str | None, *, packets: int = 0, bytes: int = 0, messages: int
                 os.close(descriptor)
 
 
-def counted(pointers: Iterable[pa.RecordBatch], bytes: int, folder: str | None) -> Iterator[pa.RecordBatch]:
+def count_batches(pointers: Iterable[pa.RecordBatch], bytes: int, folder: str | None) -> Iterator[pa.RecordBatch]:
     """What a scan gives, counted as it passes; when it is over, `bytes` were scanned."""
-    from analyzer.pipeline.pointers import packets_of
+    from analyzer.pipeline.pointers import count_packets
 
     for batch in pointers:
-        count(folder, packets=int(packets_of(batch).sum()))
+        add_counts(folder, packets=int(count_packets(batch).sum()))
         yield batch
-    count(folder, bytes=bytes)
+    add_counts(folder, bytes=bytes)
 
 
-class Counted:
+class CountReader:
     """The sums of a folder's counts, read on from where the last look ended."""
 
     def __init__(self, folder: str) -> None:
-        self._folder, self._sums = folder, Counts()
+        self._folder, self._sums = folder, ProgressCounts()
         self._read: dict[str, int] = {}
 
-    def look(self) -> Counts:
+    def read_counts(self) -> ProgressCounts:
         """Everything that was counted until now."""
         for name in os.listdir(self._folder):
-            if name.startswith(OWNER):
+            if name.startswith(OWNER_FILE):
                 continue
             with open(os.path.join(self._folder, name), "rb") as counts:
                 counts.seek(self._read.get(name, 0))
@@ -91,42 +91,42 @@ class Counted:
             whole = len(data) // _COUNTS.size * _COUNTS.size
             self._read[name] = self._read.get(name, 0) + whole
             for each in _COUNTS.iter_unpack(data[:whole]):
-                self._sums = Counts(*(a + b for a, b in zip(self._sums, each, strict=True)))
+                self._sums = ProgressCounts(*(a + b for a, b in zip(self._sums, each, strict=True)))
         return self._sums
 
 
-class Watched(Protocol):
+class TaskMonitor(Protocol):
     """Somebody who knows of Spark's tasks."""
 
-    def look(self) -> Tasks:
+    def count_tasks(self) -> TaskCounts:
         """As they are now."""
 
     def close(self) -> None:
         """Nobody will look again."""
 
 
-class Tracked:
+class LocalTaskMonitor:
     """The tasks of a session whose driver is here."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._tracker = spark.sparkContext.statusTracker()
 
-    def look(self) -> Tasks:
+    def count_tasks(self) -> TaskCounts:
         """See Watched."""
         jobs = [self._tracker.getJobInfo(each) for each in self._tracker.getActiveJobsIds()]
         stages = [self._tracker.getStageInfo(each) for job in jobs if job is not None for each in job.stageIds]
         known = [stage for stage in stages if stage is not None]
-        return Tasks(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
+        return TaskCounts(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
 
     def close(self) -> None:
         """See Watched."""
 
 
-class Told:
+class ConnectTaskMonitor:
     """The tasks of a session on a server, which tells of them while a query runs."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._spark, self._tasks = spark, Tasks()
+        self._spark, self._tasks = spark, TaskCounts()
         # Its type asks for one class; anything that can be called will do.
         self._ear = cast(Any, self)
         spark.registerProgressHandler(self._ear)
@@ -134,9 +134,9 @@ class Told:
     def __call__(self, stages: object, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
         """What the server calls."""
         known = [(stage.num_completed_tasks, stage.num_tasks) for stage in stages or ()]  # type: ignore[attr-defined]
-        self._tasks = Tasks(sum(each[0] for each in known), sum(each[1] for each in known))
+        self._tasks = TaskCounts(sum(each[0] for each in known), sum(each[1] for each in known))
 
-    def look(self) -> Tasks:
+    def count_tasks(self) -> TaskCounts:
         """See Watched."""
         return self._tasks
 
@@ -145,26 +145,32 @@ class Told:
         self._spark.removeProgressHandler(self._ear)
 
 
-def watched(spark: SparkSession) -> Watched:
+def create_task_monitor(spark: SparkSession) -> TaskMonitor:
     """Whoever knows of this session's tasks."""
-    return Told(spark) if type(spark).__module__.startswith("pyspark.sql.connect") else Tracked(spark)
+    return (
+        ConnectTaskMonitor(spark)
+        if type(spark).__module__.startswith("pyspark.sql.connect")
+        else LocalTaskMonitor(spark)
+    )
 
 
 @contextmanager
-def bar(spark: SparkSession, folder: str) -> Iterator[str | None]:
+def show_progress(spark: SparkSession, folder: str) -> Iterator[str | None]:
     """While the block runs, shows on stderr how far it is; gives the folder for count(), below `folder`.
 
     None, and nothing is shown, if stderr is no terminal.
     """
     if not sys.stderr.isatty():
-        sweep(PREFIX, folder)
+        remove_abandoned(PREFIX, folder)
         yield None
         return
     os.makedirs(folder, exist_ok=True)
-    with owned(PREFIX, folder) as home:
+    with create_owned_folder(PREFIX, folder) as home:
         counts = str(home)
         over = threading.Event()
-        shown = threading.Thread(target=_show, args=(watched(spark), Counted(counts), over), daemon=True)
+        shown = threading.Thread(
+            target=_update_bar, args=(create_task_monitor(spark), CountReader(counts), over), daemon=True
+        )
         shown.start()
         try:
             yield counts
@@ -174,30 +180,30 @@ def bar(spark: SparkSession, folder: str) -> Iterator[str | None]:
             shutil.rmtree(counts, ignore_errors=True)
 
 
-def _show(tasks: Watched, counted: Counted, over: threading.Event) -> None:
+def _update_bar(tasks: TaskMonitor, counted: CountReader, over: threading.Event) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn()
-    speed = Speed()
+    speed = SpeedAverage()
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("starting", total=None)
         while not over.wait(PERIOD):
             with suppress(Exception):  # Spark may be ending; whoever runs the job will say why
-                done, sums = tasks.look(), counted.look()
-                said = words(sums, speed.of(sums.bytes, time.monotonic()))
+                done, sums = tasks.count_tasks(), counted.read_counts()
+                said = format_progress(sums, speed.update(sums.bytes, time.monotonic()))
                 shown.update(task, completed=done.done, total=done.total or None, description=said)
     with suppress(Exception):
         tasks.close()
 
 
-class Speed:
+class SpeedAverage:
     """Bytes a second, of the last RECENT seconds."""
 
     def __init__(self) -> None:
         self._seen: list[tuple[float, int]] = []
 
-    def of(self, bytes: int, now: float) -> float:
+    def update(self, bytes: int, now: float) -> float:
         """bytes: until `now`, seconds of any clock."""
         self._seen.append((now, bytes))
         while len(self._seen) > 2 and self._seen[1][0] <= now - RECENT:
@@ -206,7 +212,7 @@ class Speed:
         return (after - before) / (end - begin) if end > begin else 0.0
 
 
-def words(sums: Counts, speed: float) -> str:
+def format_progress(sums: ProgressCounts, speed: float) -> str:
     """What the bar says."""
     if not sums.packets:
         return "starting"

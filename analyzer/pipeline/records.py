@@ -1,45 +1,46 @@
 """The table of records: one row for each record of a log, by its message.
 
-Theory. A message carries hundreds of records, and all that the table says of one stands in a few of its bytes. So where
-a protocol's fast path knows how (dissectors.wire.fast_path.Logs), the fields with records are found for many messages
-at once (log_fields.py), the fast path reads all records in them as columns, and what their messages have in common is
-picked for them. A message that has anything unusual, and each one of other protocols, is decoded by itself
-(record_rows.py), if its protocol says that such messages carry records at all. tests/analyzer/pipeline/test_records.py
-holds both equal.
+Theory. A message carries hundreds of records, and a row needs only a few bytes of each. Where a protocol has a fast
+path (dissectors.wire.fast_path.Logs), record_fields.py finds the records fields of many messages at once, and the fast
+path reads their records as columns. decode_records reads everything else message by message: unusual messages, and
+those of protocols without a fast path. It is the reference implementation; tests/analyzer/pipeline/test_records.py
+compares the two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from itertools import groupby
+from typing import NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.columns.arrays import Ints
+from analyzer.decode.content import read_undecoded
+from analyzer.decode.payloads import read_payloads
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows, chunks
 from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
-from analyzer.pipeline.arrays import array
-from analyzer.pipeline.found import Columns, array_of, days
-from analyzer.pipeline.hashes import Hashes
-from analyzer.pipeline.log_fields import Found, find, read
+from analyzer.pipeline.arrow_columns import ColumnValues, build_array, convert_sequence, count_days
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.record_rows import Told, carried
+from analyzer.pipeline.record_fields import KeyHasher, RecordFields, find_record_fields, hash_key, read_record_fields
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role, State
-from dissectors.wire.fast_path import LADEN, NULL, FastPath, Logged, load_fast_path
+from dissectors.payload import Payload, Place
+from dissectors.wire.fast_path import LADEN, NULL, FastPath, LogRecords, load_fast_path
+from dissectors.wire.inner import content
 
-MOST = 1 << 16
+BATCH_RECORDS = 1 << 16
 """Rows in one batch, and messages whose fields are found in one go."""
 
 CHUNK_BYTES = 8 << 20
 """Bytes of messages whose records are read in one go."""
 
-OF_MESSAGE = ("id", "stream_id", "operation", "role", "protocol")
+MESSAGE_COLUMNS = ("id", "stream_id", "operation", "role", "protocol")
 _TYPES = {
     "topic": pa.string(),
     "partition": pa.int32(),
@@ -51,27 +52,31 @@ _TYPES = {
 }
 
 
-Topics = Callable[[Ints], pa.Array]
+TopicLookup = Callable[[Ints], pa.Array]
 """For each of some rows the list of topics that its message is about."""
 
 
-def records(session: Analysis, rows: Ints, options: Options, topics: Topics | None = None) -> Iterator[Columns]:
+def build_records(
+    session: Analysis, rows: Ints, options: Options, topics: TopicLookup | None = None
+) -> Iterator[ColumnValues]:
     """The columns of tables.RECORDS but `capture`, for the messages in `rows`, rising; those of a protocol together.
 
     Batches of at most MOST rows, in the order of messages and of records within. A record that does not say its topic
     has that of its message, if `topics` tells one.
     """
-    maker = _Maker(session, topics)
+    maker = _RecordTableBuilder(session, topics)
     protocol = session.rows.column("protocol")[rows]
     for number in np.unique(protocol).tolist():
         dissector = None if number == NO_PROTOCOL else session.engine.dissector(number)
         if dissector is not None:
             fast_path = load_fast_path(dissector)
-            yield from maker.of(fast_path, _carriers(session, dissector, fast_path, rows[protocol == number]))
+            yield from maker.build_rows(
+                fast_path, _select_carriers(session, dissector, fast_path, rows[protocol == number])
+            )
 
 
-def _carriers(session: Analysis, dissector: Dissector, fast_path: FastPath | None, rows: Ints) -> Ints:
-    """Those of these rows that may carry records: by operation and role, and by what their fast path sees."""
+def _select_carriers(session: Analysis, dissector: Dissector, fast_path: FastPath | None, rows: Ints) -> Ints:
+    """Those of these rows that may carry records: by operation and role, and by what their fast_path sees."""
     told = defects.find_carriers(dissector)
     if told is not None:
         code, role = (session.rows.column(name)[rows].astype(np.int64) for name in ("code", "role"))
@@ -88,73 +93,75 @@ def _carriers(session: Analysis, dissector: Dissector, fast_path: FastPath | Non
     return rows[laden]
 
 
-class _Maker:
+class _RecordTableBuilder:
     """Makes the table of one analysis."""
 
-    def __init__(self, session: Analysis, topics: Topics | None) -> None:
+    def __init__(self, session: Analysis, topics: TopicLookup | None) -> None:
         self._session, self._reader, self._naming, self._topics = session, Rows(session), Naming(session), topics
-        self._hashes = Hashes()
+        self._hashes = KeyHasher()
 
-    def of(self, fast_path: FastPath | None, rows: Ints) -> Iterator[Columns]:
-        """The records in rows of one protocol, whose fast path this is."""
-        for first in range(0, len(rows), MOST):
-            some = rows[first : first + MOST]
-            found = None if fast_path is None else find(self._session, fast_path, some, self._naming.topic)
+    def build_rows(self, fast_path: FastPath | None, rows: Ints) -> Iterator[ColumnValues]:
+        """The records in rows of one protocol, whose fast_path this is."""
+        for first in range(0, len(rows), BATCH_RECORDS):
+            some = rows[first : first + BATCH_RECORDS]
+            found = (
+                None if fast_path is None else find_record_fields(self._session, fast_path, some, self._naming.topic)
+            )
             if fast_path is None or found is None or not len(found.message):
-                yield from self._merged(some, _Some.of(()), some)
+                yield from self._merge_records(some, _RecordColumns.from_rows(()), some)
             else:
-                yield from self._together(fast_path, some, found)
+                yield from self._build_fast(fast_path, some, found)
 
-    def _together(self, fast_path: FastPath, rows: Ints, found: Found) -> Iterator[Columns]:
+    def _build_fast(self, fast_path: FastPath, rows: Ints, found: RecordFields) -> Iterator[ColumnValues]:
         begin = 0
-        for part in chunks(self._session, rows, MOST, CHUNK_BYTES):
-            fields = read(self._session, rows, found, begin, begin + len(part))
+        for part in chunks(self._session, rows, BATCH_RECORDS, CHUNK_BYTES):
+            fields = read_record_fields(self._session, rows, found, begin, begin + len(part))
             field = int(np.searchsorted(found.message, begin))
-            for logged in fast_path.logged(fields):
+            for logged in fast_path.read_log_records(fields):
                 run = slice(logged.first + begin, logged.stop + begin)
                 left = found.left[run] | logged.left
-                yield from self._merged(rows, self._read(found, logged, field), rows[run][left])
+                yield from self._merge_records(rows, self._convert_records(found, logged, field), rows[run][left])
             begin += len(part)
 
-    def _read(self, found: Found, logged: Logged, first: int) -> _Some:
-        """What a fast path has read; first: which field was its first."""
+    def _convert_records(self, found: RecordFields, logged: LogRecords, first: int) -> _RecordColumns:
+        """What a fast_path has read; first: which field was its first."""
         field = logged.field + first
         key = logged.key_length
-        return _Some(
+        return _RecordColumns(
             found.message[field],
             {
                 "topic": pa.array(found.topics, pa.string()).take(pa.array(found.topic[field])),
                 "partition": pa.array(found.partition[field].astype(np.int32)),
                 "offset": pa.array(logged.offset),
                 "timestamp_ms": pa.array(logged.time),
-                "key_hash": self._hashes.of(logged.data, logged.key, key),
+                "key_hash": self._hashes.hash_keys(logged.data, logged.key, key),
                 "key_length": pa.array(key, mask=key < 0),
                 "value_length": pa.array(logged.value_length, mask=logged.value_length < 0),
             },
         )
 
-    def _merged(self, rows: Ints, read: _Some, left: Ints) -> Iterator[Columns]:
+    def _merge_records(self, rows: Ints, read: _RecordColumns, left: Ints) -> Iterator[ColumnValues]:
         """Records that were read together, by their message's place in `rows`, and those of the rows that are left."""
         begin = 0
         for part in chunks(self._session, left):
             places = np.searchsorted(rows, part)
             end = int(np.searchsorted(read.message, places[-1], "right"))
-            told = _Some.of(tuple(carried(self._session, self._naming, part)), places)
-            yield from self._batches(rows, read.between(begin, end).with_those(told))
+            told = _RecordColumns.from_rows(tuple(decode_records(self._session, self._naming, part)), places)
+            yield from self._split_batches(rows, read.slice(begin, end).merge(told))
             begin = end
-        yield from self._batches(rows, read.between(begin, len(read.message)))
+        yield from self._split_batches(rows, read.slice(begin, len(read.message)))
 
-    def _batches(self, rows: Ints, some: _Some) -> Iterator[Columns]:
-        for first in range(0, len(some.message), MOST):
-            part = some.between(first, first + MOST)
+    def _split_batches(self, rows: Ints, some: _RecordColumns) -> Iterator[ColumnValues]:
+        for first in range(0, len(some.message), BATCH_RECORDS):
+            part = some.slice(first, first + BATCH_RECORDS)
             used, which = np.unique(part.message, return_inverse=True)
             mine, places = rows[used], pa.array(which)
             time = self._reader.take("time", mine)
-            about = {key: array(self._reader.column(key, mine)).take(places) for key in OF_MESSAGE}
-            own = {**part.columns, "topic": self._topic(part.columns["topic"], mine, which)}
-            yield {**about, **own, "time_ns": time[which], "date": days(time)[which]}
+            about = {key: build_array(self._reader.column(key, mine)).take(places) for key in MESSAGE_COLUMNS}
+            own = {**part.columns, "topic": self._fill_topics(part.columns["topic"], mine, which)}
+            yield {**about, **own, "time_ns": time[which], "date": count_days(time)[which]}
 
-    def _topic(self, said: pa.Array, rows: Ints, which: Ints) -> pa.Array:
+    def _fill_topics(self, said: pa.Array, rows: Ints, which: Ints) -> pa.Array:
         """Topics of records, each of the message `rows[which]`, as they say it themselves, or else the message."""
         if not said.null_count or self._topics is None:
             return said
@@ -164,24 +171,26 @@ class _Maker:
 
 
 @dataclass(frozen=True, slots=True)
-class _Some:
+class _RecordColumns:
     """Some records in order: the place of the message of each, rising, and what stands in the table of it."""
 
     message: Ints
     columns: dict[str, pa.Array]
 
     @classmethod
-    def of(cls, told: Sequence[Told], places: Ints | None = None) -> Self:
+    def from_rows(cls, told: Sequence[RecordRow], places: Ints | None = None) -> Self:
         """Those that were read one by one; places: of the rows that they are in."""
-        columns = {name: array_of([getattr(each, name) for each in told], kind) for name, kind in _TYPES.items()}
+        columns = {
+            name: convert_sequence([getattr(each, name) for each in told], kind) for name, kind in _TYPES.items()
+        }
         numbers = np.array([each.place for each in told], np.int64)
         return cls(numbers if places is None else places[numbers], columns)
 
-    def between(self, first: int, stop: int) -> _Some:
+    def slice(self, first: int, stop: int) -> _RecordColumns:
         """From the record `first` to before `stop`."""
-        return _Some(self.message[first:stop], {name: each[first:stop] for name, each in self.columns.items()})
+        return _RecordColumns(self.message[first:stop], {name: each[first:stop] for name, each in self.columns.items()})
 
-    def with_those(self, others: _Some) -> _Some:
+    def merge(self, others: _RecordColumns) -> _RecordColumns:
         """Both, in the order of their messages, of which none has records in both."""
         if not len(self.message) or not len(others.message):
             return self if len(self.message) else others
@@ -189,4 +198,63 @@ class _Some:
         order = np.argsort(message, kind="stable")
         places = pa.array(order)
         joined = {name: pa.concat_arrays([each, others.columns[name]]) for name, each in self.columns.items()}
-        return _Some(message[order], {name: each.take(places) for name, each in joined.items()})
+        return _RecordColumns(message[order], {name: each.take(places) for name, each in joined.items()})
+
+
+INT32, INT64 = 1 << 31, 1 << 63
+
+
+class RecordRow(NamedTuple):
+    """One record, as columns of the table; `place`: of its message among the rows that were asked about."""
+
+    place: int
+    topic: str | None
+    partition: int | None
+    offset: int | None
+    timestamp_ms: int | None
+    key_hash: str | None
+    key_length: int | None
+    value_length: int | None
+
+
+def decode_records(session: Analysis, naming: Naming, rows: Ints) -> Iterator[RecordRow]:
+    """The records in these rows, in their order."""
+    first = 0
+    for part in chunks(session, rows):
+        readable = read_undecoded(session, part)
+        for place, (row, (dissector, message, context)) in enumerate(zip(part.tolist(), readable, strict=True), first):
+            if dissector is None:
+                continue
+            body = defects.decode_values(dissector, message, context)
+            for _, parts in groupby(read_payloads(session, naming, row, dissector, body, context), _get_record_path):
+                if (told := _build_record_row(place, list(parts))) is not None:
+                    yield told
+        first += len(part)
+
+
+def _get_record_path(payload: Payload) -> Place:
+    return payload.place[:-1]
+
+
+def _build_record_row(place: int, parts: list[Payload]) -> RecordRow | None:
+    """None for what is none of a log."""
+    record = parts[0].record
+    if record is None:
+        return None
+    lengths = [len(data) for part in parts if part.kind != "key" and (data := content(part.value)) is not None]
+    key = next((content(part.value) for part in parts if part.kind == "key"), content(record.key))
+    return RecordRow(
+        place,
+        record.topic,
+        _check_range(record.partition, INT32),
+        _check_range(record.offset, INT64),
+        _check_range(record.time, INT64),
+        hash_key(key) if isinstance(key, bytes) else None,
+        None if key is None else len(key),
+        lengths[0] if lengths else None,
+    )
+
+
+def _check_range(number: int | None, bound: int) -> int | None:
+    """JSON has numbers of any size."""
+    return number if number is not None and -bound <= number < bound else None

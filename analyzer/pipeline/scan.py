@@ -12,33 +12,37 @@ again, and then the change is seen; only where payload travels (Options.shuffled
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import pyarrow as pa
 
-from analyzer.capture.range_reader import EarlierRange, RangeReader
-from analyzer.capture.records import CaptureRange
+from analyzer.capture.range_reader import LOOK, EarlierRange, RangeReader
+from analyzer.capture.records import CaptureRange, ScanState
 from analyzer.errors import CaptureError
-from analyzer.pipeline.looking import LARGEST_REMOTE, CaptureFile
-from analyzer.pipeline.notes import SplitNote
+from analyzer.pipeline.file_notes import SplitNote
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.pointers import Connections, note, packed
-from analyzer.pipeline.splits import Split
-from analyzer.pipeline.worker import settle
+from analyzer.pipeline.pointers import ConnectionKeys, build_note, pack_block
+from analyzer.pipeline.sources import LARGEST_REMOTE, CaptureFile
+from analyzer.pipeline.worker_setup import set_up_process
 
 
-def scan(splits: Iterable[Split], files: Sequence[CaptureFile], options: Options) -> Iterator[pa.RecordBatch]:
+def scan_splits(
+    splits: Iterable[FileSplit], files: Sequence[CaptureFile], options: Options
+) -> Iterator[pa.RecordBatch]:
     """The pointers of splits, and a note about each."""
-    settle()
+    set_up_process()
     for split in splits:
         file = files[split.file]
         earlier = [EarlierRange(files[number].path, stretch) for number, stretch in split.earlier]
 
         def opened(
-            file: CaptureFile = file, split: Split = split, earlier: list[EarlierRange] = earlier
+            file: CaptureFile = file, split: FileSplit = split, earlier: list[EarlierRange] = earlier
         ) -> RangeReader:
             if file.too_large:
                 raise CaptureError(
@@ -47,7 +51,7 @@ def scan(splits: Iterable[Split], files: Sequence[CaptureFile], options: Options
                 )
             return RangeReader(file.path, split.stretch, earlier)
 
-        yield from _scanned(split.file, file, opened, shuffled=options.shuffled)
+        yield from _scan_file(split.file, file, opened, shuffled=options.shuffled)
 
 
 def scan_contents(
@@ -67,24 +71,24 @@ def scan_contents(
                     spool.flush()
                     return RangeReader(spool.name, CaptureRange(), called=file.path)
 
-            yield from _scanned(number, files[number], opened, shuffled=True)
+            yield from _scan_file(number, files[number], opened, shuffled=True)
 
 
-def _scanned(
+def _scan_file(
     number: int, file: CaptureFile, opened: Callable[[], RangeReader], *, shuffled: bool
 ) -> Iterator[pa.RecordBatch]:
     said = SplitNote(file.path, bytes=file.size)
     try:
-        _compare(file)
+        _check_unchanged(file)
         with opened() as packets:
-            connections = Connections(file.capture, packets.flows)
+            connections = ConnectionKeys(file.capture, packets.flows)
             try:
                 for place, block in packets.blocks():
-                    yield from packed(block, place, number, connections, packets.store, shuffled=shuffled)
+                    yield from pack_block(block, place, number, connections, packets.store, shuffled=shuffled)
             finally:
-                said = said.after(packets)
-        _compare(file)
-    except Changed as error:
+                said = said.complete(packets)
+        _check_unchanged(file)
+    except ChangedFileError as error:
         said = replace(said, error=str(error))
     except CaptureError as error:
         if file.found and not isinstance(error.__cause__, OSError) and not file.too_large:
@@ -93,23 +97,176 @@ def _scanned(
             said = replace(said, error=str(error))
     except OSError as error:
         said = replace(said, error=f"cannot read {file.path}: {error.strerror or error}; it is read up to there")
-    yield note(number, said.as_json())
+    yield build_note(number, said.as_json())
 
 
-class Changed(CaptureError):
+class ChangedFileError(CaptureError):
     """A file is not what was found."""
 
 
-def _compare(file: CaptureFile) -> None:
+def _check_unchanged(file: CaptureFile) -> None:
     """Raises CaptureError if a file is gone, or is another one; a remote one came as a whole."""
     if file.remote:
         return
     try:
         status = os.stat(file.path)
     except OSError as error:
-        raise Changed(f"cannot open {file.path}: {error.strerror or error}; it was there when the run began") from error
+        raise ChangedFileError(
+            f"cannot open {file.path}: {error.strerror or error}; it was there when the run began"
+        ) from error
     if (status.st_size, status.st_mtime_ns) != (file.size, file.changed):
-        raise Changed(
+        raise ChangedFileError(
             f"{file.path} has changed since the run began ({file.size:,} bytes then, {status.st_size:,} now): "
             "read it again when nobody writes to it"
         )
+
+
+NO_BEGINS: Mapping[int, ScanState] = {}
+"""All files are read from their beginning."""
+
+MOST_EARLIER = 4
+"""Files before its own that a split may look back into, for the first pieces of datagrams."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSplit:
+    """A part of a file (its number) for one task; `earlier`: what may be looked back into, the nearest first."""
+
+    file: int
+    stretch: CaptureRange
+    earlier: Sequence[tuple[int, CaptureRange]] = ()
+
+    @property
+    def first(self) -> bool:
+        """Whether its file begins with it."""
+        return self.stretch.begin is None
+
+    def count_bytes(self, file: CaptureFile) -> int:
+        """How much of its file it is."""
+        begin, end = self.stretch
+        return (file.size if end is None else end) - (0 if begin is None else begin.position)
+
+    def to_text(self) -> str:
+        """As it travels."""
+        earlier = [(file, _encode_range(stretch)) for file, stretch in self.earlier]
+        return json.dumps((self.file, _encode_range(self.stretch), earlier), separators=(",", ":"))
+
+    @classmethod
+    def from_text(cls, text: str) -> FileSplit:
+        """What text() gave."""
+        file, stretch, earlier = json.loads(text)
+        return cls(file, _decode_range(stretch), tuple((number, _decode_range(each)) for number, each in earlier))
+
+
+def _encode_range(stretch: CaptureRange) -> list[object]:
+    return [None if stretch.begin is None else list(stretch.begin), stretch.end]
+
+
+def _decode_range(listed: Sequence[object]) -> CaptureRange:
+    begin, end = listed
+    if not isinstance(begin, list):
+        return CaptureRange(None, end)  # type: ignore[arg-type]
+    position, records, place, told = begin
+    return CaptureRange(ScanState(position, records, place, tuple(told)), end)  # type: ignore[arg-type]
+
+
+def find_huge_files(files: Sequence[CaptureFile], split: int) -> list[int]:
+    """The numbers of the files that are worth a hop: plain ones of more than `split` bytes."""
+    return [number for number, file in enumerate(files) if file.plain and not file.remote and file.size > split]
+
+
+def find_cuts(file: CaptureFile, split: int) -> list[ScanState]:
+    """Where a file may be cut, about every `split` bytes; nowhere, if it can't be read: its scan will say why."""
+    found: list[ScanState] = []
+    try:
+        with RangeReader(file.path, CaptureRange(None, file.size)) as packets:
+            hopper = packets.scanner
+            while True:
+                for _ in hopper.blocks_for(split):
+                    pass
+                standing = hopper.save_state()
+                if hopper.is_damaged or standing.position + split // 2 > file.size:
+                    break
+                if found and standing.position == found[-1].position:
+                    break
+                found.append(standing)
+    except (CaptureError, OSError):
+        return []
+    return found
+
+
+def build_splits(
+    files: Sequence[CaptureFile], cuts: Mapping[int, Sequence[ScanState]], begins: Mapping[int, ScanState] = NO_BEGINS
+) -> list[FileSplit]:
+    """The splits of all files that this machine's tasks open, in order.
+
+    cuts: what hop() gave, by file. begins: where to read on in files of which the beginning was read before.
+    """
+    found: list[FileSplit] = []
+    for number, file in enumerate(files):
+        if file.remote and not file.too_large:
+            continue
+        end = file.size if file.plain else None
+        ends = [*(each.position for each in cuts.get(number, ())), end]
+        for begin, stop in zip([begins.get(number), *cuts.get(number, ())], ends, strict=True):
+            found.append(FileSplit(number, CaptureRange(begin, stop), _list_earlier_ranges(number, begin, files, cuts)))
+    return found
+
+
+def _list_earlier_ranges(
+    number: int, begin: ScanState | None, files: Sequence[CaptureFile], cuts: Mapping[int, Sequence[ScanState]]
+) -> tuple[tuple[int, CaptureRange], ...]:
+    found: list[tuple[int, CaptureRange]] = []
+    if begin is not None:
+        back = _find_earlier_cut(cuts.get(number, ()), begin.records)
+        found.append((number, CaptureRange(back, begin.position)))
+        if back is not None:
+            return tuple(found)
+    for before in range(number - 1, max(number - 1 - MOST_EARLIER, -1), -1):
+        file = files[before]
+        if file.capture != files[number].capture or file.remote:
+            break
+        known = cuts.get(before, ())
+        back = _find_earlier_cut(known, known[-1].records) if known else None
+        found.append((before, CaptureRange(back, file.size if file.plain else None)))
+        if back is not None:
+            break
+    return tuple(found)
+
+
+def _find_earlier_cut(cuts: Sequence[ScanState], records: int) -> ScanState | None:
+    """The last place with enough records between it and those."""
+    return next((each for each in reversed(cuts) if each.records <= records - LOOK), None)
+
+
+Parcel = bytes
+"""The splits of one task."""
+
+
+def pack_parcels(every: Sequence[FileSplit], files: Sequence[CaptureFile], most: int) -> list[Parcel]:
+    """Splits dealt out to at most `most` tasks in their order, each about as many bytes."""
+    sizes = [_measure_split(split, files[split.file]) for split in every]
+    share, heavy, edges = sum(sizes) / max(most, 1), 0.0, [0]
+    for place, size in enumerate(sizes):
+        # A split goes where its middle lies.
+        while heavy + size / 2 >= share * len(edges) and len(edges) < most:
+            edges.append(place)
+        heavy += size
+    edges.append(len(every))
+    dealt = [every[first:last] for first, last in pairwise(edges) if first < last]
+    return [zlib.compress("\n".join(split.to_text() for split in part).encode()) for part in dealt]
+
+
+def unpack_parcel(parcel: Parcel) -> Iterator[FileSplit]:
+    """The splits in a parcel."""
+    return map(FileSplit.from_text, zlib.decompress(parcel).decode().splitlines())
+
+
+def _measure_split(split: FileSplit, file: CaptureFile) -> int:
+    begin, end = split.stretch
+    return (file.size if end is None else end) - (0 if begin is None else begin.position) + 1
+
+
+def split_whole_files(files: Iterable[CaptureFile]) -> list[FileSplit]:
+    """Each file as one split."""
+    return build_splits(list(files), {})

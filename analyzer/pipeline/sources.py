@@ -8,26 +8,35 @@ are passed over and told, and what looks like a capture and is none comes out wh
 
 from __future__ import annotations
 
+import glob
 import os
 import re
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from urllib.parse import unquote, urlsplit
 
+from analyzer.capture.feed import LONGEST_MAGIC, recognise_compression
+from analyzer.capture.packets import PacketReader
+from analyzer.capture.pcap import LAYOUTS
+from analyzer.capture.pcapng_format import BYTE_ORDERS, MAGIC, SHORTEST_SECTION
 from analyzer.errors import CaptureError, UserError
-from analyzer.pipeline.looking import CaptureFile, expanded, looked_at, path_of
+from analyzer.pipeline.commit import LOCK
+from analyzer.pipeline.ledger import LEDGER_NAME, OPEN_PREFIX
+from analyzer.pipeline.table_schemas import ALL_TABLES
 
-__all__ = ["CaptureFile", "Named", "Sources", "find"]
+__all__ = ["CaptureFile", "CaptureGroups", "CaptureSources", "find_captures"]
 
-LOOKERS = 32
+INSPECTION_THREADS = 32
 """Files that are looked at together: on a network mount each look is a wait."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class CaptureSources:
     """`files`: what is read, in order. `passed_over`: a sentence for each file of a folder that is not.
 
-    remote: URIs that Spark has yet to list (remote.py). pattern: what names captures, if not their folders do.
+    remote: URIs that Spark has yet to list (spark_frames.py). pattern: what names captures, if not their folders do.
     """
 
     files: tuple[CaptureFile, ...]
@@ -36,23 +45,23 @@ class Sources:
     pattern: str | None = None
 
 
-def find(sources: Iterable[str], pattern: str | None = None, *, needed: bool = True) -> Sources:
+def find_captures(sources: Iterable[str], pattern: str | None = None, *, needed: bool = True) -> CaptureSources:
     """The captures that files, folders and patterns name.
 
     pattern: a regular expression; what its first group, or else all of it, finds in a path names the file's capture,
     and the whole path names the file. Raises UserError where a file can't be opened, or none is there but one is
     needed.
     """
-    named, passed_over, remote = Named(pattern), list[str](), list[str]()
+    named, passed_over, remote = CaptureGroups(pattern), list[str](), list[str]()
     local = list[tuple[str, bool]]()
     for source in sources:
-        path = path_of(source)
+        path = get_local_path(source)
         if path is None:
             remote.append(source)
         else:
-            local += expanded(path)
-    with ThreadPoolExecutor(LOOKERS) as pool:
-        for file, problem in pool.map(looked_at, local):
+            local += list_paths(path)
+    with ThreadPoolExecutor(INSPECTION_THREADS) as pool:
+        for file, problem in pool.map(inspect_file, local):
             if problem is None:
                 problem = named.add(file)
             if problem is None:
@@ -62,13 +71,13 @@ def find(sources: Iterable[str], pattern: str | None = None, *, needed: bool = T
             if not file.found or (isinstance(reason, OSError) and not isinstance(reason, FileNotFoundError)):
                 raise problem
             passed_over.append(f"{problem}; it was passed over")
-    files = named.numbered()
+    files = named.list_files()
     if needed and not files and not remote:
         raise UserError("no capture was found: name pcap or pcapng files, or folders with them")
-    return Sources(files, tuple(passed_over), tuple(remote), pattern)
+    return CaptureSources(files, tuple(passed_over), tuple(remote), pattern)
 
 
-class Named:
+class CaptureGroups:
     """Files by capture, each once, by whatever name it was given."""
 
     def __init__(self, pattern: str | None) -> None:
@@ -89,13 +98,13 @@ class Named:
                 return CaptureError(f"{file.path} does not match {self._pattern.pattern}, so it belongs to no capture")
             capture, name = next(iter(match.groups()), None) or match[0], file.path
         files = self._captures.setdefault(capture, {})
-        real, mine = self._known_as(file), replace(file, capture_name=capture, name=name)
+        real, mine = self._resolve_links(file), replace(file, capture_name=capture, name=name)
         # A link (`latest.pcap`) may lead elsewhere tomorrow: what a ring's state remembers is a file by its own name.
         if real not in files or file.path == real:
             files[real] = mine
         return None
 
-    def _known_as(self, file: CaptureFile) -> str:
+    def _resolve_links(self, file: CaptureFile) -> str:
         """What a file is called without links."""
         if file.remote:
             return file.path
@@ -106,16 +115,117 @@ class Named:
             self._real[folder] = os.path.realpath(folder)
         return os.path.join(self._real[folder], name)
 
-    def numbered(self) -> tuple[CaptureFile, ...]:
+    def list_files(self) -> tuple[CaptureFile, ...]:
         """All of them, captures by name and their files in natural order."""
         return tuple(
             replace(file, capture=capture)
             for capture, (_, files) in enumerate(sorted(self._captures.items()))
-            for file in sorted(files.values(), key=lambda file: (_natural(file.path), file.path))
+            for file in sorted(files.values(), key=lambda file: (_build_natural_key(file.path), file.path))
         )
 
 
-def _natural(path: str) -> list[tuple[str, int, str]]:
+def _build_natural_key(path: str) -> list[tuple[str, int, str]]:
     """`ring.pcap9` before `ring.pcap10`: where packets have the same time, the first file's come first."""
     parts = re.findall(r"(\D*)([0-9]*)", os.path.basename(path))
     return [(text, int(number or -1), number) for text, number in parts]
+
+
+LARGEST_REMOTE = (1 << 31) - 1
+"""Bytes of a file whose content Spark gives."""
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureFile:
+    """One file. `capture` counts captures from 0; files of a capture follow one another.
+
+    capture_name, name: as the columns `capture` and `file` have them. size, changed: bytes, and when it was written to
+    last (ns), when it was found. plain: neither compressed nor remote. remote: `path` is a URI that only Spark reads.
+    found: in a folder, nobody named it.
+    """
+
+    path: str
+    capture: int
+    capture_name: str
+    name: str
+    size: int
+    changed: int
+    plain: bool = True
+    remote: bool = False
+    found: bool = False
+
+    @property
+    def too_large(self) -> bool:
+        """Whether it is remote and Spark can't give its content."""
+        return self.remote and self.size > LARGEST_REMOTE
+
+
+def get_local_path(source: str) -> str | None:
+    """The path that a source is; None for a URI that only Spark can read."""
+    if not _URI.match(source) or os.path.lexists(source):
+        return source
+    parts = urlsplit(source)
+    return unquote(parts.path) if parts.scheme.lower() == "file" and parts.netloc in ("", "localhost") else None
+
+
+def list_paths(source: str) -> Iterator[tuple[str, bool]]:
+    """Paths, and whether they were found in a folder rather than named. Raises UserError."""
+    if os.path.isdir(source):
+        for folder, folders, names in os.walk(source, onerror=_handle_walk_error):
+            if LOCK in names:
+                _skip_own_files(folders, names)
+            folders[:] = [name for name in folders if name[0] not in "._"]
+            yield from ((os.path.join(folder, name), True) for name in names if name[0] not in "._")
+    elif not os.path.lexists(source) and glob.has_magic(source):
+        paths = glob.glob(source, recursive=True)
+        if not paths:
+            raise UserError(f"{source} matches no file: check the pattern")
+        for path in paths:
+            yield from [(path, False)] if not os.path.isdir(path) else list_paths(path)
+    else:
+        yield source, False
+
+
+def _skip_own_files(folders: list[str], names: list[str]) -> None:
+    """Takes away what runs have written into a folder: tables and states may lie among captures."""
+    state = LEDGER_NAME in names
+    folders[:] = [name for name in folders if name not in ALL_TABLES and not (state and name.startswith(OPEN_PREFIX))]
+    names[:] = [name for name in names if name != LEDGER_NAME]
+
+
+def _handle_walk_error(error: OSError) -> None:
+    """A folder that has gone since it was listed belongs to a ring that turns on; others have files nobody sees."""
+    if not isinstance(error, FileNotFoundError):
+        raise UserError(f"cannot look into {error.filename}: {error.strerror or error}") from error
+
+
+def inspect_file(one: tuple[str, bool]) -> tuple[CaptureFile, CaptureError | None]:
+    """A file without its capture, and why it can't be read, as far as its first bytes tell."""
+    path, found = one
+    file = CaptureFile(os.path.abspath(path), -1, "", "", 0, 0, found=found)
+    try:
+        status = os.stat(path)
+        file = replace(file, size=status.st_size, changed=status.st_mtime_ns)
+        if not stat.S_ISREG(status.st_mode):
+            why = f"{path} is no file: save what comes through it as a capture first, for it is read twice"
+            return file, CaptureError(why)
+        with open(path, "rb", buffering=0) as opened:
+            head = opened.read(max(LONGEST_MAGIC, 12))
+    except (OSError, ValueError):
+        head = b""
+    compressed = recognise_compression(head) is not None
+    likely = compressed or head[:4] in LAYOUTS or head[:4] == MAGIC
+    sure = head[:4] in LAYOUTS or head[8:12] in BYTE_ORDERS
+    sure &= likely and not compressed and file.size >= SHORTEST_SECTION
+    # Opening it as it will be says what is wrong, at ten times the cost.
+    return replace(file, plain=not compressed), None if sure or (likely and found) else _find_problem(path)
+
+
+def _find_problem(path: str) -> CaptureError | None:
+    """Why a file can't be read. It is opened as it will be, but not read."""
+    try:
+        with PacketReader([path]):
+            return None
+    except CaptureError as error:
+        return error

@@ -33,16 +33,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyzer.columns.arrays import Ints
-from analyzer.pipeline.found import days
-from analyzer.pipeline.names import NOBODY, Names
-from analyzer.pipeline.tables import schema
+from analyzer.pipeline.arrow_columns import count_days
+from analyzer.pipeline.table_schemas import build_schema
+from analyzer.pipeline.topic_names import NO_NAMES, TopicNames
 from analyzer.query.response_errors import nothing_new
 
 _BITS = 3
 _EACH = 1 << _BITS
 
 
-def bucket_of(latency: Ints) -> Ints:
+def find_bucket(latency: Ints) -> Ints:
     """The buckets of latencies in ns (n); those below zero are in bucket 0."""
     latency = np.maximum(latency, 0)
     exponent = np.frexp(latency.astype(np.float64))[1].astype(np.int64) - 1
@@ -58,9 +58,9 @@ PARTS = "parts_of_summaries"
 SUMMARIES = "summaries"
 SECOND = 10**9
 
-KEY = ("date", "window_ns", "capture", "protocol", "role", "operation", "version", "client")
+SUMMARY_KEY = ("date", "window_ns", "capture", "protocol", "role", "operation", "version", "client")
 SUMMED = ("messages", "answers", "errors", "request_bytes", "response_bytes", "latency_sum_ns")
-ALONE = ("role", "protocol", "operation", "version", "client", "length")
+UNPAIRED_COLUMNS = ("role", "protocol", "operation", "version", "client", "length")
 """Keys of rows that stand for themselves of which summaries are made, as they are."""
 
 _TOPICS = ("topics", "is_list")
@@ -68,7 +68,7 @@ _TOPICS = ("topics", "is_list")
 
 PART_SCHEMA = pa.schema(
     [
-        *(schema(SUMMARIES).field(name) for name in KEY),
+        *(build_schema(SUMMARIES).field(name) for name in SUMMARY_KEY),
         ("topics", pa.string()),
         ("is_list", pa.bool_()),
         ("bucket", pa.int32()),
@@ -79,14 +79,14 @@ PART_SCHEMA = pa.schema(
 Batches = Iterable[pa.RecordBatch]
 
 
-class Summing:
+class SummaryBuilder:
     """Sums up what an analysis writes. window: seconds of a window of time."""
 
     def __init__(self, window: int) -> None:
         self._window = window * SECOND
         self._parts: list[pa.Table] = []
 
-    def exchanges(self, batch: pa.RecordBatch) -> None:
+    def add_exchanges(self, batch: pa.RecordBatch) -> None:
         """Takes rows of `exchanges`."""
         latency = batch.column("latency_ns")
         timed, waited = latency.is_valid(), np.maximum(latency.fill_null(0).to_numpy(), 0)
@@ -95,15 +95,15 @@ class Summing:
             batch.column("request_time_ns").to_numpy(),
             role=pa.repeat(pa.scalar("request"), len(batch)),
             answers=batch.column("answered").cast(pa.int64()),
-            errors=_errors(batch).cast(pa.int64()),
+            errors=_find_errors(batch).cast(pa.int64()),
             request_bytes=batch.column("request_length"),
             response_bytes=batch.column("response_length").fill_null(0),
             latency_sum_ns=waited,
             latency_max_ns=pc.if_else(timed, waited, None),
-            bucket=pc.if_else(timed, pa.array(bucket_of(waited).astype(np.int32)), None),
+            bucket=pc.if_else(timed, pa.array(find_bucket(waited).astype(np.int32)), None),
         )
 
-    def alone(self, batch: pa.RecordBatch) -> None:
+    def add_unpaired(self, batch: pa.RecordBatch) -> None:
         """Takes rows of `messages` that are no half of an exchange: oneway and push."""
         nothing = np.zeros(len(batch), np.int64)
         self._add(
@@ -120,30 +120,30 @@ class Summing:
         if not len(batch):
             return
         window = time // self._window * self._window
-        topics, is_list = _keys_of(batch.column("topics"))
+        topics, is_list = _encode_topic_lists(batch.column("topics"))
         alike = {name: batch.column(name) for name in ("capture", "protocol", "operation", "version", "client")}
-        columns = {**alike, **counted, "window_ns": window, "date": pa.array(days(window), pa.date32())}
+        columns = {**alike, **counted, "window_ns": window, "date": pa.array(count_days(window), pa.date32())}
         columns |= {"topics": topics, "is_list": is_list, "messages": np.ones(len(batch), np.int64)}
-        self._parts.append(_summed(pa.table([columns[name] for name in PART_SCHEMA.names], schema=PART_SCHEMA)))
+        self._parts.append(_sum_rows(pa.table([columns[name] for name in PART_SCHEMA.names], schema=PART_SCHEMA)))
 
-    def parts(self) -> Iterator[pa.RecordBatch]:
+    def build_parts(self) -> Iterator[pa.RecordBatch]:
         """The sums, as rows of PARTS."""
         if self._parts:
-            yield from _summed(pa.concat_tables(self._parts)).combine_chunks().to_batches()
+            yield from _sum_rows(pa.concat_tables(self._parts)).combine_chunks().to_batches()
 
 
-def merged(parts: Batches, names: Names = NOBODY) -> Iterator[pa.RecordBatch]:
+def merge_summaries(parts: Batches, names: TopicNames = NO_NAMES) -> Iterator[pa.RecordBatch]:
     """The rows of `summaries` of all parts of their keys, in the order of the keys. names: of topics that have ids."""
     found = [batch for batch in parts if len(batch)]
     if not found:
         return
-    sums = _summed(pa.Table.from_batches(found, PART_SCHEMA))
+    sums = _sum_rows(pa.Table.from_batches(found, PART_SCHEMA))
     total = sums.drop_columns(list(_TOPICS)).append_column("topic", pa.nulls(len(sums), pa.string()))
-    every = pa.concat_tables([total, _by_topic(sums, names).select(total.column_names)])
-    yield from _rows(_summed(every, (*KEY, "topic"))).to_batches()
+    every = pa.concat_tables([total, _expand_topics(sums, names).select(total.column_names)])
+    yield from _build_summary_rows(_sum_rows(every, (*SUMMARY_KEY, "topic"))).to_batches()
 
 
-def _errors(batch: pa.RecordBatch) -> pa.Array:
+def _find_errors(batch: pa.RecordBatch) -> pa.Array:
     """Which answers report an error that is more than there being nothing now."""
     error = batch.column("error")
     ordinary = pa.repeat(pa.scalar(False), len(batch))
@@ -156,7 +156,7 @@ def _errors(batch: pa.RecordBatch) -> pa.Array:
     return pc.and_not(error.is_valid(), ordinary)
 
 
-def _keys_of(lists: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _encode_topic_lists(lists: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Lists of topics as texts to be grouped by, and which of these are lists rather than a topic."""
     count = pc.list_value_length(lists).to_numpy()
     texts = lists.flatten()
@@ -179,7 +179,7 @@ def _keys_of(lists: pa.Array) -> tuple[pa.Array, pa.Array]:
     return pc.replace_with_mask(alone, pa.array(count > 1), pa.array(keys, pa.string())), pa.array(count > 1)
 
 
-def _summed(rows: pa.Table, key: Iterable[str] = (*KEY, *_TOPICS)) -> pa.Table:
+def _sum_rows(rows: pa.Table, key: Iterable[str] = (*SUMMARY_KEY, *_TOPICS)) -> pa.Table:
     """Rows of one key and bucket as one."""
     by = [*key, "bucket"]
     sums = [(name, "sum") for name in SUMMED]
@@ -188,28 +188,28 @@ def _summed(rows: pa.Table, key: Iterable[str] = (*KEY, *_TOPICS)) -> pa.Table:
     return found.rename_columns([plain.get(name, name) for name in found.column_names]).select(rows.column_names)
 
 
-def _by_topic(sums: pa.Table, names: Names) -> pa.Table:
+def _expand_topics(sums: pa.Table, names: TopicNames) -> pa.Table:
     """A row for each topic of each row that has some."""
     some = sums.filter(sums.column("topics").is_valid())
     kinds: dict[tuple[str, str, bool], list[str]] = {}
     each = zip(*(some.column(name).to_pylist() for name in ("capture", *_TOPICS)), strict=True)
-    lists = [kinds.get(kind) or kinds.setdefault(kind, _topics(kind, names)) for kind in each]
+    lists = [kinds.get(kind) or kinds.setdefault(kind, _resolve_topics(kind, names)) for kind in each]
     count = np.array([len(topics) for topics in lists], np.int64)
     rows = some.take(pa.array(np.repeat(np.arange(len(some)), count))).drop_columns(list(_TOPICS))
     return rows.append_column("topic", pa.array([topic for topics in lists for topic in topics], pa.string()))
 
 
-def _topics(kind: tuple[str, str, bool], names: Names) -> list[str]:
+def _resolve_topics(kind: tuple[str, str, bool], names: TopicNames) -> list[str]:
     capture, topics, is_list = kind
     known: Mapping[str, str] = names.get(capture, {})
     return list(dict.fromkeys(known.get(topic, topic) for topic in (json.loads(topics) if is_list else [topics])))
 
 
-def _rows(sums: pa.Table) -> pa.Table:
+def _build_summary_rows(sums: pa.Table) -> pa.Table:
     """Sums by bucket, in one row for each key with the counts of its buckets."""
-    key = (*KEY, "topic")
+    key = (*SUMMARY_KEY, "topic")
     sums = sums.sort_by([(name, "ascending") for name in (*key, "bucket")]).combine_chunks()
-    begins = np.flatnonzero(reduce(np.logical_or, (_changes(sums.column(name)) for name in key)))
+    begins = np.flatnonzero(reduce(np.logical_or, (_find_changes(sums.column(name)) for name in key)))
     rows = sums.take(pa.array(begins))
     columns: dict[str, Any] = {name: rows.column(name) for name in key}
     columns |= {name: np.add.reduceat(sums.column(name).to_numpy(), begins) for name in SUMMED}
@@ -219,15 +219,15 @@ def _rows(sums: pa.Table) -> pa.Table:
     columns["latency_max_ns"] = pa.array(latest, mask=many == 0)
     offsets = np.concatenate(([0], np.cumsum(many))).astype(np.int32)
     counted = sums.filter(pa.array(timed))
-    kind = schema(SUMMARIES).field("latency").type
+    kind = build_schema(SUMMARIES).field("latency").type
     arrays = [counted.column(name).combine_chunks() for name in ("bucket", "messages")]
     values = pa.StructArray.from_arrays(arrays, fields=list(kind.value_type))
     columns["latency"] = pa.ListArray.from_arrays(pa.array(offsets), values, type=kind)
-    wanted = schema(SUMMARIES)
+    wanted = build_schema(SUMMARIES)
     return pa.table([columns[name] for name in wanted.names], schema=wanted)
 
 
-def _changes(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+def _find_changes(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     """At which rows another value begins; at the first it does."""
     numbers = column.combine_chunks().dictionary_encode("encode").indices.to_numpy()
     return np.concatenate(([True], numbers[1:] != numbers[:-1]))

@@ -18,19 +18,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analyzer.pipeline.found import NOTES
+from analyzer.pipeline.arrow_columns import NOTES
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.partition import rows
-from analyzer.pipeline.progress import count
-from analyzer.pipeline.sink import Sink, Written
+from analyzer.pipeline.parquet_files import ParquetSink, WrittenFile
+from analyzer.pipeline.partition import build_rows
+from analyzer.pipeline.progress import add_counts
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.states import STATE, Carry
-from analyzer.pipeline.tables import TABLES
+from analyzer.pipeline.state_file import STATE, BatchContext
+from analyzer.pipeline.table_schemas import TABLES
 
-DONE = "table STRING, path STRING, rows BIGINT, position BIGINT, data BINARY"
+LIST_COLUMNS = "table STRING, path STRING, rows BIGINT, position BIGINT, data BINARY"
 """`path`: within the folder of the run, null on a note. `data`: of the file from `position` on, or a note (JSON)."""
 
-SCHEMA = pa.schema(
+LIST_SCHEMA = pa.schema(
     [
         *(("table", pa.string()), ("path", pa.string()), ("rows", pa.int64())),
         *(("position", pa.int64()), ("data", pa.binary())),
@@ -40,12 +40,12 @@ SCHEMA = pa.schema(
 PIECE = 4 << 20
 """Bytes of a file that come back at one time."""
 
-OPENED = "rows"
+STATE_ROWS_FOLDER = "rows"
 """The folder, in that of a batch's state, with what is known of the connections that go on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class TaskWork:
     """What all tasks of a run share.
 
     folder: of the run, where tables are written; None where executors cannot reach it. part: how the names of their
@@ -56,7 +56,7 @@ class Work:
     folder: str | None
     part: str
     options: Options
-    carry: Carry | None = None
+    carry: BatchContext | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A task: pointers, sorted by connection, to what is said of the files that it has written."""
@@ -65,12 +65,12 @@ class Work:
         task = TaskContext.get()
         assert task is not None
         part = f"{self.part}-{task.partitionId():05}-{task.taskAttemptId()}"
-        with _place(self.folder) as folder:
+        with _open_output_folder(self.folder) as folder:
             yield from self._write(batches, folder, part)
 
     def _write(self, batches: Iterable[pa.RecordBatch], folder: str, part: str) -> Iterator[pa.RecordBatch]:
-        sink, notes, opened = Sink(folder, part), list[bytes](), list[pa.RecordBatch]()
-        for found in rows(batches, self.files, self.options, self.carry, TABLES):
+        sink, notes, opened = ParquetSink(folder, part), list[bytes](), list[pa.RecordBatch]()
+        for found in build_rows(batches, self.files, self.options, self.carry, TABLES):
             if found.table == NOTES:
                 notes += found.batch.column(0).to_pylist()
             elif found.table == STATE:
@@ -78,29 +78,29 @@ class Work:
             else:
                 sink.add(found)
                 if found.table == "messages":
-                    count(self.options.counts, messages=len(found.batch))
-        listed = [_row(written) for written in sink.close()]
+                    add_counts(self.options.counts, messages=len(found.batch))
+        listed = [_build_list_row(written) for written in sink.close()]
         if opened and self.carry is not None:
-            listed.append(_row(_kept(self.carry.folder, opened, part)))
-        listed += [_row(None, 0, note) for note in notes]
+            listed.append(_build_list_row(_write_states(self.carry.folder, opened, part)))
+        listed += [_build_list_row(None, 0, note) for note in notes]
         if listed:
-            yield pa.RecordBatch.from_pylist(listed, SCHEMA)
+            yield pa.RecordBatch.from_pylist(listed, LIST_SCHEMA)
         if self.folder is None:
             for each in listed:
                 if each["path"] is not None and each["table"] != STATE:
-                    yield from _pieces(folder, each)
+                    yield from _read_pieces(folder, each)
 
 
-def _kept(folder: str, opened: list[pa.RecordBatch], part: str) -> Written:
+def _write_states(folder: str, opened: list[pa.RecordBatch], part: str) -> WrittenFile:
     """Writes the rows of connections that go on into the folder of the batch's state."""
-    path, table = os.path.join(OPENED, f"{part}.parquet"), pa.Table.from_batches(opened)
-    os.makedirs(os.path.join(folder, OPENED), exist_ok=True)
+    path, table = os.path.join(STATE_ROWS_FOLDER, f"{part}.parquet"), pa.Table.from_batches(opened)
+    os.makedirs(os.path.join(folder, STATE_ROWS_FOLDER), exist_ok=True)
     pq.write_table(table, os.path.join(folder, path), compression="zstd")
-    return Written(STATE, path, table.num_rows)
+    return WrittenFile(STATE, path, table.num_rows)
 
 
 @contextmanager
-def _place(folder: str | None) -> Iterator[str]:
+def _open_output_folder(folder: str | None) -> Iterator[str]:
     if folder is not None:
         yield folder
         return
@@ -108,19 +108,19 @@ def _place(folder: str | None) -> Iterator[str]:
         yield own
 
 
-def _row(written: Written | None, position: int = 0, data: bytes | None = None) -> dict[str, Any]:
+def _build_list_row(written: WrittenFile | None, position: int = 0, data: bytes | None = None) -> dict[str, Any]:
     table, path, rows = (None, None, None) if written is None else written
     return {"table": table, "path": path, "rows": rows, "position": position, "data": data}
 
 
-def _pieces(folder: str, row: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+def _read_pieces(folder: str, row: dict[str, Any]) -> Iterator[pa.RecordBatch]:
     with open(os.path.join(folder, row["path"]), "rb") as file:
         while data := file.read(PIECE):
             piece = {**row, "rows": None, "position": file.tell() - len(data), "data": data}
-            yield pa.RecordBatch.from_pylist([piece], SCHEMA)
+            yield pa.RecordBatch.from_pylist([piece], LIST_SCHEMA)
 
 
-def note_of(data: bytes) -> dict[str, Any]:
+def decode_note(data: bytes) -> dict[str, Any]:
     """What a note says."""
     said: dict[str, Any] = json.loads(data)
     return said

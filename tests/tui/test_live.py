@@ -11,7 +11,7 @@ import pytest
 
 from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive, driven
-from tests.tui.faked import Faked
+from tests.tui.fake_capture import FakeCapture
 from tests.tui.screens.test_ingest import PART, WHOLE, pipe
 from tui.screens import ingest, main
 from tui.screens.chooser import ConfirmDialog
@@ -19,11 +19,11 @@ from tui.screens.chooser import ConfirmDialog
 LIVE = {"follow": True, "following": True, "wait": False}
 
 
-def faking(made: list[Faked], **options: bool) -> Callable[[Session], Faked]:
+def faking(made: list[FakeCapture], **options: bool) -> Callable[[Session], FakeCapture]:
     """Makes a capture, and keeps it for the test."""
 
-    def make(session: Session) -> Faked:
-        made.append(Faked(session, **options))
+    def make(session: Session) -> FakeCapture:
+        made.append(FakeCapture(session, **options))
         return made[-1]
 
     return make
@@ -51,7 +51,7 @@ def says(found: Drive, there: list[str], others: list[str]) -> bool:
 
 def test_the_title_says_how_it_stands_also_when_no_row_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(main, "STATUS_INTERVAL", 0.02)
-    made: list[Faked] = []
+    made: list[FakeCapture] = []
 
     async def test(found: Drive) -> None:
         await all_read(found)
@@ -67,7 +67,7 @@ def test_the_title_says_how_it_stands_also_when_no_row_comes(monkeypatch: pytest
 
 def test_a_problem_stays_in_the_status_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(main, "STATUS_INTERVAL", 0.02)
-    made: list[Faked] = []
+    made: list[FakeCapture] = []
 
     async def test(found: Drive) -> None:
         await all_read(found)
@@ -85,7 +85,7 @@ def test_a_problem_stays_in_the_status_line(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_paused_list_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "PAUSE", 0.01)
-    made: list[Faked] = []
+    made: list[FakeCapture] = []
 
     async def test(found: Drive) -> None:
         listed = found.main.timeline
@@ -123,7 +123,7 @@ def test_a_paused_list_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_stops_and_begins_anew_with_the_same_filter_and_view() -> None:
-    made: list[Faked] = []
+    made: list[FakeCapture] = []
 
     async def test(found: Drive) -> None:
         await all_read(found)
@@ -160,7 +160,7 @@ def test_it_stops_and_begins_anew_with_the_same_filter_and_view() -> None:
 
 def test_leaving_asks_once_where_nobody_keeps_the_packets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    made: list[Faked] = []
+    made: list[FakeCapture] = []
 
     async def asked(found: Drive) -> None:
         await all_read(found)
@@ -193,7 +193,7 @@ def test_all_packets_are_saved_from_the_menu_and_what_goes_wrong_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    made: list[Faked] = []
+    made: list[FakeCapture] = []
 
     async def test(found: Drive) -> None:
         await all_read(found)
@@ -220,7 +220,7 @@ async def test_what_is_no_live_capture_says_so(found: Drive, key: str) -> None:
 
 
 def test_what_came_live_can_not_be_read_as_something_else() -> None:
-    made: list[Faked] = []
+    made: list[FakeCapture] = []
 
     async def test(found: Drive) -> None:
         await all_read(found)

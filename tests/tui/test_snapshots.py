@@ -18,7 +18,7 @@ from textual.widgets import Input
 
 from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive
-from tests.tui.faked import Faked
+from tests.tui.fake_capture import FakeCapture
 from tests.tui.snapshots import FOLDER, taken
 from tui.inputs import CaptureState
 from tui.screens import page, status_bars
@@ -112,7 +112,7 @@ def test_screens(size: tuple[int, int]) -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", SIZES[:2], ids=str)
 def test_live_screens(size: tuple[int, int]) -> None:
-    made: list[Faked] = []
+    made: list[FakeCapture] = []
 
     def stands(state: CaptureState, **figures: float) -> Way:
         async def way(found: Drive) -> None:
@@ -130,8 +130,8 @@ def test_live_screens(size: tuple[int, int]) -> None:
         made[0].problem = "capturing ended: the interface v0 went down"
         await stands("stopped", captured=1_241, dropped=1_204, backlog=0, lag=0.0)(found)
 
-    def live(session: Session) -> Faked:
-        made.append(Faked(session))
+    def live(session: Session) -> FakeCapture:
+        made.append(FakeCapture(session))
         return made[-1]
 
     capturing = stands("capturing", captured=41_241, dropped=1_204, backlog=40_000, lag=2.4)

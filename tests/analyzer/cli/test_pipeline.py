@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.cli.program import run
-from analyzer.pipeline import spark
+from analyzer.pipeline import spark_sessions
 
 CAPTURE = Path(__file__).parents[3] / "captures" / "kafka.pcap"
 
@@ -47,7 +47,7 @@ def test_wrong_usage(arguments: list[str], text: str, tmp_path: Path, capsys: py
 def test_spark_submit_has_said_where_to_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(spark.SUBMITTED, "1")
+    monkeypatch.setenv(spark_sessions.SUBMITTED, "1")
     assert run(["pipeline", str(CAPTURE), "-o", str(tmp_path / "out"), "--conf", "spark.x=y"]) == 2
     assert "are spark-submit's own here: give them before the script" in capsys.readouterr().err
 

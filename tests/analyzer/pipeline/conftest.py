@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 def spark() -> Iterator[SparkSession]:
     pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
     from analyzer.errors import UserError
-    from analyzer.pipeline.java import java
-    from analyzer.pipeline.spark import spark_session
+    from analyzer.pipeline.java_gateway import find_java
+    from analyzer.pipeline.spark_sessions import open_session
 
     try:
-        java()
+        find_java()
     except UserError as error:
         pytest.skip(str(error))
-    with spark_session("local[2]", {"spark.executorEnv.PYTHONWARNINGS": "ignore"}) as session:
+    with open_session("local[2]", {"spark.executorEnv.PYTHONWARNINGS": "ignore"}) as session:
         yield session
 
 

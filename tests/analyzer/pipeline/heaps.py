@@ -16,12 +16,11 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 import numpy as np
 import pyarrow as pa
 
-from analyzer.pipeline.notes import merged
+from analyzer.pipeline.file_notes import merge_notes
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.pointers import BEHIND, PACKET
-from analyzer.pipeline.scan import scan
+from analyzer.pipeline.scan import FileSplit, build_splits, find_cuts, scan_splits
 from analyzer.pipeline.sources import CaptureFile
-from analyzer.pipeline.splits import Split, hop, splits
 from tests.analyzer.capture.test_fragments import pieces4, pieces6
 from tests.analyzer.capture.writers import NS, T0, Frame, Ng, ethernet, ipv4, ipv6, pcap, segment, tcp, udp
 
@@ -96,18 +95,18 @@ def _ticks(time: int, nanoseconds: int) -> int:
 FORMATS = {"pcap": as_pcap, "pcapng": as_pcapng}
 
 
-def cut_up(files: Sequence[CaptureFile], size: int) -> list[Split]:
+def cut_up(files: Sequence[CaptureFile], size: int) -> list[FileSplit]:
     """All files as splits of about so many bytes."""
-    return splits(files, {number: hop(file, size) for number, file in enumerate(files) if file.plain})
+    return build_splits(files, {number: find_cuts(file, size) for number, file in enumerate(files) if file.plain})
 
 
 def scanned(
-    files: Sequence[CaptureFile], chosen: Iterable[Split], options: Options | None = None
+    files: Sequence[CaptureFile], chosen: Iterable[FileSplit], options: Options | None = None
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The packets of splits in their order behind the shuffle, and what is said of the files."""
-    every = pa.Table.from_batches(scan(chosen, files, options or Options()))
+    every = pa.Table.from_batches(scan_splits(chosen, files, options or Options()))
     packets = sorted(unbundled(every), key=lambda row: (row["connection"], row["place"], row["origin"]))
-    return packets, merged(notes_in(every))
+    return packets, merge_notes(notes_in(every))
 
 
 def notes_in(rows: pa.Table) -> list[dict[str, Any]]:

@@ -17,14 +17,14 @@ import pyarrow as pa
 
 from analyzer.capture.packets import PacketReader
 from analyzer.capture.records import RecordBlock
-from analyzer.pipeline.enrich import COLUMNS, named
-from analyzer.pipeline.found import Found
-from analyzer.pipeline.names import NAMES, first_told, names_of
+from analyzer.pipeline.arrow_columns import TableBatch
+from analyzer.pipeline.finish import TOPIC_COLUMNS, replace_ids
+from analyzer.pipeline.local_export import build_all_tables
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.single import export
-from analyzer.pipeline.sources import find
-from analyzer.pipeline.summaries import PARTS, SUMMARIES, merged
-from analyzer.pipeline.tables import TABLES, schema
+from analyzer.pipeline.sources import find_captures
+from analyzer.pipeline.summaries import PARTS, SUMMARIES, merge_summaries
+from analyzer.pipeline.table_schemas import TABLES, build_schema
+from analyzer.pipeline.topic_names import NAMES, index_names, select_first_names
 from tests.analyzer.capture.writers import NS, T0, Frame, ethernet, ipv4, ipv6, pcap, tcp, udp
 from tests.analyzer.wire import (
     CLIENT,
@@ -53,17 +53,17 @@ KEY = {"messages": "id", "exchanges": "request_id", "streams": "stream_id", "nam
 Rows = dict[str, list[dict[str, Any]]]
 
 
-def rows_by_table(found: Iterable[Found]) -> Rows:
+def rows_by_table(found: Iterable[TableBatch]) -> Rows:
     """The rows of each table in the order of their keys, which must be unique, as `export` has them."""
     batches: dict[str, list[pa.RecordBatch]] = defaultdict(list)
     for table, batch in found:
         batches[table].append(batch)
-    batches[NAMES] = list(first_told(batches[NAMES]))
-    names = names_of(batches[NAMES])
-    for table in COLUMNS:
-        batches[table] = [named(table, batch, names) for batch in batches[table]]
-    batches[SUMMARIES] += merged(batches.pop(PARTS, []), names)
-    return {table: in_order(table, pa.Table.from_batches(batches[table], schema(table))) for table in TABLES}
+    batches[NAMES] = list(select_first_names(batches[NAMES]))
+    names = index_names(batches[NAMES])
+    for table in TOPIC_COLUMNS:
+        batches[table] = [replace_ids(table, batch, names) for batch in batches[table]]
+    batches[SUMMARIES] += merge_summaries(batches.pop(PARTS, []), names)
+    return {table: in_order(table, pa.Table.from_batches(batches[table], build_schema(table))) for table in TABLES}
 
 
 def in_order(table: str, rows: pa.Table) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ def without_files(rows: Rows) -> Rows:
 
 def single(folder: Path) -> Rows:
     """What one process makes of it."""
-    return rows_by_table(export(find([str(folder)]).files, Options()))
+    return rows_by_table(build_all_tables(find_captures([str(folder)]).files, Options()))
 
 
 def frames_of(path: Path) -> list[Frame]:

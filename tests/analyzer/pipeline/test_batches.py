@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.pipeline.local_export import build_all_tables
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.single import export
-from analyzer.pipeline.sources import find
+from analyzer.pipeline.sources import find_captures
 from dissectors.wire.budget import USUAL, allow
 
 CAPTURE = Path(__file__).parents[3] / "captures" / "kafka-4.4.pcap.zst"
@@ -25,7 +25,7 @@ def as_before() -> Iterator[None]:
 def test_how_much_may_be_decompressed(size: int, some: bool) -> None:
     options = Options(decompressed=size)
     allow(USUAL)  # another process has not been told
-    tables = export(find([str(CAPTURE)]).files, options)
+    tables = build_all_tables(find_captures([str(CAPTURE)]).files, options)
     rows = [row for found in tables if found.table == "messages" for row in found.batch.to_pylist()]
     codes = {finding["code"] for row in rows for finding in row["findings"]}
     assert len(rows) == 559

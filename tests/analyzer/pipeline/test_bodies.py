@@ -9,20 +9,20 @@ from random import Random
 import numpy as np
 import pytest
 
+from analyzer.pipeline import message_tables
+
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.rows import BODY_KEYS_IN_ORDER, Rows
 from analyzer.decode.template_decoder import TemplateDecoder
-from analyzer.pipeline import batches as portions
-from analyzer.pipeline import messages
-from analyzer.pipeline.arrays import array
-from analyzer.pipeline.batches import Portions, tables
-from analyzer.pipeline.bodies import Bodies, Learned
-from analyzer.pipeline.chosen import Chosen
+from analyzer.pipeline import table_builder as portions
+from analyzer.pipeline.arrow_columns import build_array
+from analyzer.pipeline.bodies import BodyReader, DecoderMemory
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import Kept
+from analyzer.pipeline.origins import RowSelection, StoredOrigins
+from analyzer.pipeline.table_builder import RowPortions, build_tables
 from analyzer.session import Session
 from tests.analyzer.pipeline.house import EFFECTS, ROOT, cut, golden_frames
 
@@ -36,7 +36,7 @@ CAPTURES = [
 def plain(session: Session, rows: Ints, *, hindsight: bool = False) -> list[dict[str, object]]:
     """The same by `Rows.objects`, which is the definition."""
     writer = JsonWriter(Limits())
-    keys = (*messages.COPIED, *BODY_KEYS_IN_ORDER)
+    keys = (*message_tables.MESSAGE_COLUMNS, *BODY_KEYS_IN_ORDER)
     found = []
     for row in Rows(session, hindsight=hindsight).objects(keys, rows):
         correlation = row["correlation"]
@@ -45,15 +45,17 @@ def plain(session: Session, rows: Ints, *, hindsight: bool = False) -> list[dict
     return found
 
 
-def fast(session: Session, rows: Ints, learned: Learned | None = None) -> list[dict[str, object]]:
+def fast(session: Session, rows: Ints, learned: DecoderMemory | None = None) -> list[dict[str, object]]:
     """The columns of tables, row by row, in the order in which they were asked for."""
     reader = Rows(session)
-    learned = Learned(tuple(BODY_KEYS_IN_ORDER), Limits()) if learned is None else learned
-    bodies = Bodies(reader, learned)
+    learned = DecoderMemory(tuple(BODY_KEYS_IN_ORDER), Limits()) if learned is None else learned
+    bodies = BodyReader(reader, learned)
     found: dict[int, dict[str, object]] = {}
-    for part in Portions(session, rows, learned.grows):
-        told = bodies.of(part)
-        columns = {key: array(reader.column(key, told.rows)).to_pylist() for key in messages.COPIED}
+    for part in RowPortions(session, rows, learned.grows):
+        told = bodies.read_bodies(part)
+        columns = {
+            key: build_array(reader.column(key, told.rows)).to_pylist() for key in message_tables.MESSAGE_COLUMNS
+        }
         columns["correlation"] = [None if each is None else str(each) for each in columns["correlation"]]
         columns |= {slot: texts.to_pylist() for slot, texts in told.texts.items()}
         errors, findings = told.errors.values, told.findings.values
@@ -79,7 +81,7 @@ def test_what_one_capture_has_taught_is_right_for_the_next(monkeypatch: pytest.M
     made: list[int] = []
     template = TemplateDecoder._template
     monkeypatch.setattr(TemplateDecoder, "_template", lambda *asked: (made.append(asked[1]), template(*asked))[1])
-    learned, met = Learned(tuple(BODY_KEYS_IN_ORDER), Limits()), []
+    learned, met = DecoderMemory(tuple(BODY_KEYS_IN_ORDER), Limits()), []
     for path in (*CAPTURES[:3], *CAPTURES[:3]):
         with Session([ROOT / path]) as session:
             rows = np.arange(len(session.load().rows))
@@ -109,8 +111,8 @@ def test_findings_know_what_came_later(tmp_path: Path) -> None:
             for each in row["findings"]  # type: ignore[attr-defined]
         ]
         at_sight = [each for row in plain(session, rows) for each in row["findings"]]  # type: ignore[attr-defined]
-        chosen = Chosen.all(session)
-        batches = tables(session, Kept("", ["1.pcap"]), Options(), chosen, ["findings"])
+        chosen = RowSelection.select_all(session)
+        batches = build_tables(session, StoredOrigins("", ["1.pcap"]), Options(), chosen, ["findings"])
         found = [row for each in batches for row in each.batch.to_pylist() if row["id"] is not None]
     assert sorted((row["id"], row["severity"], row["code"], row["text"]) for row in found) == sorted(expected)
     assert len(at_sight) < len(expected)
@@ -127,17 +129,17 @@ def by_chance(rows: Ints, random: Random) -> Ints:
 @pytest.mark.parametrize("choose", [by_one, by_chance, lambda rows, _: rows[:0]])
 def test_portions_have_each_row_once(choose: Callable[[Ints, Random], Ints], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portions, "WINDOW", 300)
-    monkeypatch.setattr(portions, "MADE", 20_000)
+    monkeypatch.setattr(portions, "OUTPUT_BYTES", 20_000)
     with Session([ROOT / "captures" / "mixed.pcapng"]) as session:
         every = np.arange(len(session.load().rows))
         length = session.rows.column("length")
         for rows in (every, choose(every, Random(1))):
-            given = Portions(session, rows, {})
+            given = RowPortions(session, rows, {})
             for told in (False, True):
                 parts = []
                 for part in given:
-                    given.made(part, 30 * length[part])
+                    given.record_sizes(part, 30 * length[part])
                     parts.append(part)
                 assert sorted(np.concatenate([*parts, rows[:0]]).tolist()) == rows.tolist()
-                made = [int((30 * length[part] + portions.ROW).sum()) for part in parts if len(part) > 1]
+                made = [int((30 * length[part] + portions.ROW_BYTES).sum()) for part in parts if len(part) > 1]
                 assert not told or max(made, default=0) <= 20_000

@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 import numpy as np
 import pyarrow as pa
 
-from analyzer.pipeline.bundles import bundled, counts, followed, unbundled
+from analyzer.pipeline.pointers import append_payloads, bundle_records, count_records, unbundle_records
 
 RECORD = np.dtype([("number", "<u4"), ("flag", "u1")])
 
@@ -26,9 +26,9 @@ def test_what_is_bundled_comes_back(count: Sequence[int], follow: Sequence[int],
     """Also of a part of a column, which begins elsewhere in its data; payload keeps its order."""
     records = np.array([(number * 1000, number % 3) for number in range(sum(count))], RECORD)
     payloads = pa.array([bytes([number]) * number for number in range(sum(follow))], pa.binary())
-    column = followed(bundled(records, np.array(count)), payloads, np.array(follow)).slice(first)
-    found = unbundled(column, RECORD.itemsize)
-    assert found.count.tolist() == counts(column).tolist() == list(count)[first:]
+    column = append_payloads(bundle_records(records, np.array(count)), payloads, np.array(follow)).slice(first)
+    found = unbundle_records(column, RECORD.itemsize)
+    assert found.count.tolist() == count_records(column).tolist() == list(count)[first:]
     assert found.records.tobytes() == records[sum(count[:first]) :].tobytes()
     behind = [b"".join(payloads.to_pylist()[sum(follow[:n]) :][: follow[n]]) for n in range(first, len(count))]
     begins = found.begin.tolist()
@@ -37,5 +37,5 @@ def test_what_is_bundled_comes_back(count: Sequence[int], follow: Sequence[int],
 
 
 def test_a_record_after_its_count() -> None:
-    (value,) = bundled(np.array([(258, 7), (1, 2)], RECORD), np.array([2])).to_pylist()
+    (value,) = bundle_records(np.array([(258, 7), (1, 2)], RECORD), np.array([2])).to_pylist()
     assert value == bytes((2, 0, 0, 0, 2, 1, 0, 0, 7, 1, 0, 0, 0, 2))

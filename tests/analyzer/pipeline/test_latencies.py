@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.pipeline.summaries import bucket_of
+from analyzer.pipeline.summaries import find_bucket
 
 POWERS = [1 << exponent for exponent in range(63)]
 NUMBERS = sorted({*range(3000), *(power + near for power in POWERS for near in (-1, 0, 1)), (1 << 63) - 1})
@@ -21,15 +21,15 @@ def least_of(bucket: Ints) -> Ints:
 
 
 def test_every_number_has_its_bucket() -> None:
-    found = bucket_of(np.array(NUMBERS))
+    found = find_bucket(np.array(NUMBERS))
     assert found.tolist() == list(map(plain, NUMBERS))
-    assert bucket_of(np.array([-5])).tolist() == [0]
+    assert find_bucket(np.array([-5])).tolist() == [0]
 
 
 def test_buckets_tile_the_numbers() -> None:
     """Each begins where the one before ends, and is at most an eighth as wide as its least number is large."""
     least = least_of(np.arange(488))
-    assert bucket_of(least).tolist() == list(range(488))
-    assert bucket_of(least[1:] - 1).tolist() == list(range(487))
+    assert find_bucket(least).tolist() == list(range(488))
+    assert find_bucket(least[1:] - 1).tolist() == list(range(487))
     wide = np.diff(least)
     assert (wide[8:] * 8 <= least[8:-1]).all()

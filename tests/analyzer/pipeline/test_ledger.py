@@ -13,7 +13,7 @@ import pytest
 
 from analyzer.errors import UserError
 from analyzer.pipeline import ledger
-from analyzer.pipeline.ledger import Ledger, Mark, Plan, is_written, note, plan
+from analyzer.pipeline.ledger import FileMark, FilePlan, Ledger, is_open_for_writing, plan_files, record_batch
 
 LONG_AGO = time.time() - 10_000
 
@@ -30,7 +30,7 @@ def ring(folder: Path, *names: str) -> dict[str, str]:
 
 
 def planned(told: Ledger, files: dict[str, str], *, close: bool = False) -> tuple[list[str], list[str], dict[str, str]]:
-    found: Plan = plan(told, files, settle=60, close=close)
+    found: FilePlan = plan_files(told, files, settle=60, close=close)
     lost = {os.path.basename(path): reason for path, reason in found.lost.items()}
     return sorted(map(os.path.basename, found.new)), sorted(map(os.path.basename, found.waiting)), lost
 
@@ -41,8 +41,8 @@ def told(tmp_path: Path) -> Ledger:
 
 
 def done(told: Ledger, files: dict[str, str], batch: int = 1, *, ends: bool = False) -> None:
-    found = plan(told, files, settle=60, close=False)
-    note(told, found.new, found.new, {path: [7] for path in found.new} if ends else {}, found.lost, batch)
+    found = plan_files(told, files, settle=60, close=False)
+    record_batch(told, found.new, found.new, {path: [7] for path in found.new} if ends else {}, found.lost, batch)
     told.waiting = list(found.waiting)
 
 
@@ -65,9 +65,9 @@ def test_the_newest_may_still_be_written(tmp_path: Path, told: Ledger) -> None:
 def test_what_is_open_to_write_is_left_alone(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2", "3")
     with open(tmp_path / "1", "ab"):
-        assert is_written(str(tmp_path / "1"))
+        assert is_open_for_writing(str(tmp_path / "1"))
         assert planned(told, files) == (["2", "3"], ["1"], {})
-    assert is_written(str(tmp_path / "1")) is False
+    assert is_open_for_writing(str(tmp_path / "1")) is False
     assert planned(told, files) == (["1", "2", "3"], [], {})
 
 
@@ -78,7 +78,7 @@ def test_where_nobody_tells_who_writes_a_fresh_file_is_left_alone(
     files = ring(tmp_path, "1", "2", "3")
     os.utime(tmp_path / "1")
     os.utime(tmp_path / "2")
-    assert is_written(str(tmp_path / "1")) is None
+    assert is_open_for_writing(str(tmp_path / "1")) is None
     assert planned(told, files) == (["3"], ["1", "2"], {})
 
 
@@ -100,7 +100,7 @@ def test_what_has_grown_is_read_on(tmp_path: Path, told: Ledger) -> None:
     assert planned(told, files) == ([], ["1"], {})
     os.utime(tmp_path / "1", (LONG_AGO, LONG_AGO))
     assert planned(told, files) == (["1"], [], {})
-    assert plan(told, files, settle=60, close=False).grown == {str(tmp_path / "1"): [7]}
+    assert plan_files(told, files, settle=60, close=False).grown == {str(tmp_path / "1"): [7]}
     os.truncate(tmp_path / "1", 8_000)
     assert planned(told, files)[2] == {"1": "it has changed since it was read: what is new in it is not in the tables"}
 
@@ -176,7 +176,7 @@ def test_a_folder_that_is_not_mounted_for_a_while(tmp_path: Path, told: Ledger) 
 
 def test_trouble_with_files_that_are_gone_is_forgotten_in_the_end(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
-    note(told, {}, {}, {}, {str(tmp_path / "0"): "it vanished", str(tmp_path / "1"): "it is damaged"}, 1)
+    record_batch(told, {}, {}, {}, {str(tmp_path / "0"): "it vanished", str(tmp_path / "1"): "it is damaged"}, 1)
     assert len(told.quarantined) == 2
     done(told, files, 2)
     assert list(told.quarantined) == [str(tmp_path / "1")]
@@ -187,13 +187,13 @@ def test_what_changes_while_it_is_read_is_read_on(tmp_path: Path, told: Ledger, 
     """at_all: whether something of it was read."""
     files = ring(tmp_path, "1", "2")
     path = str(tmp_path / "1")
-    found = plan(told, files, settle=60, close=False)
+    found = plan_files(told, files, settle=60, close=False)
     with open(path, "ab") as file:
         file.write(b"more")
     os.utime(path, (LONG_AGO, LONG_AGO + 1))
     read = {each: mark for each, mark in found.new.items() if at_all or each != path}
-    note(told, found.new, read, {each: [7] for each in read}, {path: "it has changed since the run began"}, 1)
-    after = plan(told, files, settle=60, close=False)
+    record_batch(told, found.new, read, {each: [7] for each in read}, {path: "it has changed since the run began"}, 1)
+    after = plan_files(told, files, settle=60, close=False)
     assert (list(after.new), dict(after.grown)) == ([path], {path: [7]} if at_all else {})
 
 
@@ -203,7 +203,7 @@ def test_who_opens_a_file_while_it_is_looked_at_ends_nobody(tmp_path: Path) -> N
     path.write_bytes(b"a capture")
     work = f"""
 import fcntl, os
-from analyzer.pipeline.ledger import is_written
+from analyzer.pipeline.ledger import is_open_for_writing
 real = fcntl.fcntl
 def opened(descriptor, what, *rest):
     if (what, *rest) == (fcntl.F_SETLEASE, fcntl.F_UNLCK):
@@ -213,7 +213,7 @@ def opened(descriptor, what, *rest):
             print("held")
     return real(descriptor, what, *rest)
 fcntl.fcntl = opened
-print(is_written({str(path)!r}))
+print(is_open_for_writing({str(path)!r}))
 """
     ended = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True, check=True)
     assert ended.stdout.split() in (["held", "False"], ["None"])
@@ -221,7 +221,7 @@ print(is_written({str(path)!r}))
 
 def test_what_was_in_quarantine_is_read_when_it_has_changed(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
-    note(told, {}, {}, {}, {str(tmp_path / "1"): "it is no capture"}, 1)
+    record_batch(told, {}, {}, {}, {str(tmp_path / "1"): "it is no capture"}, 1)
     assert planned(told, files) == (["2"], [], {})
     (tmp_path / "1").write_bytes(b"a capture now")
     os.utime(tmp_path / "1", (LONG_AGO - 50, LONG_AGO - 50))
@@ -231,9 +231,11 @@ def test_what_was_in_quarantine_is_read_when_it_has_changed(tmp_path: Path, told
 def test_it_is_saved_and_read_again(tmp_path: Path, told: Ledger) -> None:
     files = ring(tmp_path, "1", "2")
     os.utime(tmp_path / "2")
-    told.capture("ring")
+    told.number_capture("ring")
     path = str(tmp_path / "1")
-    note(told, {}, {path: Mark.of(path)}, {path: [90, 2, 17, ["<"]]}, {str(tmp_path / "x"): "gone"}, 3)
+    record_batch(
+        told, {}, {path: FileMark.from_file(path)}, {path: [90, 2, 17, ["<"]]}, {str(tmp_path / "x"): "gone"}, 3
+    )
     told.waiting = list(files)
     told.latest["ring"] = 1 << 60
     told.save(str(tmp_path))
@@ -257,6 +259,6 @@ def test_a_state_of_something_else(
 ) -> None:
     told.save(str(tmp_path))
     if text is not None:
-        (tmp_path / ledger.NAME).write_text(text)
+        (tmp_path / ledger.LEDGER_NAME).write_text(text)
     with pytest.raises(UserError, match=sentence):
         Ledger.load(str(tmp_path), folder or told.folder, settings)

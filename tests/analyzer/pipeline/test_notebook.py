@@ -15,11 +15,11 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
 
 from analyzer.pipeline import Options, Tables, job, read
-from analyzer.pipeline.batches import tables
-from analyzer.pipeline.enrich import needed, whole
-from analyzer.pipeline.origins import Counted
-from analyzer.pipeline.sources import find
-from analyzer.pipeline.tables import EVERY, TABLES, schema
+from analyzer.pipeline.finish import add_required_tables, finish_tables
+from analyzer.pipeline.origins import CountingOrigins
+from analyzer.pipeline.sources import find_captures
+from analyzer.pipeline.table_builder import build_tables
+from analyzer.pipeline.table_schemas import ALL_TABLES, TABLES, build_schema
 from analyzer.session import Session
 from tests.analyzer.pipeline.house import GOLDEN, ROOT, cut, frames_of
 
@@ -44,17 +44,19 @@ def test_every_table(spark: SparkSession, tmp_path: Path) -> None:
     cut(tmp_path / "two", packets, ["1.pcap", "2.pcap"])
     expected: dict[str, list[Any]] = defaultdict(list)
     with Session([tmp_path / "one" / "1.pcap"]).load() as session:
-        for found in whole(tables(session, Counted("c", ["f"]), Options(), named=needed(TABLES)), TABLES):
+        for found in finish_tables(
+            build_tables(session, CountingOrigins("c", ["f"]), Options(), named=add_required_tables(TABLES)), TABLES
+        ):
             expected[found.table] += found.batch.to_pylist()
     read_from = read(spark, [str(tmp_path / "two")], partitions=3)
     for table in TABLES:
         frame = getattr(read_from, table)
-        assert frame.columns == schema(table).names, table
+        assert frame.columns == build_schema(table).names, table
         assert alike(frame.toArrow().to_pylist()) == alike(expected[table]), table
     assert any("js" in row["topics"] for row in expected["messages"])
     files = [(row.file, row.state, row.packets) for row in read_from.files.orderBy("file").collect()]
     assert files == [("1.pcap", "read", len(packets) // 2), ("2.pcap", "read", len(packets) - len(packets) // 2)]
-    assert read_from.files.columns == schema("files").names
+    assert read_from.files.columns == build_schema("files").names
     assert read_from.notes.collect() == []
 
 
@@ -69,7 +71,7 @@ def test_damage_is_told(spark: SparkSession, house: Path, tmp_path: Path) -> Non
     assert "text" in told[""]
     assert "passed over" in told[""]
     assert [row.code for row in found.findings.where("id IS NULL").collect()] == ["damaged-capture"]
-    assert set(EVERY) <= {name for name in dir(found) if not name.startswith("_")}
+    assert set(ALL_TABLES) <= {name for name in dir(found) if not name.startswith("_")}
 
 
 def blocks(document: str, kind: str) -> list[str]:
@@ -126,7 +128,9 @@ def test_the_notebook(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> N
     assert place["spark"] is spark or place["spark"].sparkContext is spark.sparkContext
     assert [row.topic for row in place["topics"].collect()] == ["jg"]
     with Session(["captures/kafka.pcap"]).load() as session:
-        made = tables(session, Counted("c", ["f"]), Options(fields=False), named=("exchanges", "findings"))
+        made = build_tables(
+            session, CountingOrigins("c", ["f"]), Options(fields=False), named=("exchanges", "findings")
+        )
         rows = [(table, row) for table, batch in made for row in batch.to_pylist()]
     slow = Counter(row["operation"] for table, row in rows if table == "exchanges" and (row["latency_ns"] or 0) > 20e6)
     assert {row.operation: row["count"] for row in place["slow"].collect()} == slow
@@ -136,7 +140,7 @@ def test_the_notebook(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.slow
 def test_questions_of_the_how_to(spark: SparkSession, tmp_path: Path) -> None:
-    job.run(spark, find([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False))
+    job.run(spark, find_captures([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False))
     spoken, other = ([line for line in block.splitlines() if line] for block in blocks("docs/how-to/spark.md", "sql"))
     assert [re.sub(r"'tables/(\w+)/\*/\*/\*\.parquet'", r"parquet.`tables/\1`", line) for line in other] == spoken
     slow, versions, topics = (spark.sql(line.replace("`tables/", f"`{tmp_path}/")).collect() for line in spoken)

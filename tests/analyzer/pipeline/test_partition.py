@@ -16,13 +16,12 @@ import pyarrow as pa
 import pyarrow.compute
 
 from analyzer.pipeline import partition, pointers
-from analyzer.pipeline.batches import NOTES, Found
-from analyzer.pipeline.enrich import needed
+from analyzer.pipeline.arrow_columns import NOTES, TableBatch
+from analyzer.pipeline.finish import add_required_tables
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.scan import scan
-from analyzer.pipeline.sources import CaptureFile, find
-from analyzer.pipeline.splits import whole
-from analyzer.pipeline.tables import TABLES
+from analyzer.pipeline.scan import scan_splits, split_whole_files
+from analyzer.pipeline.sources import CaptureFile, find_captures
+from analyzer.pipeline.table_schemas import TABLES
 from tests.analyzer.pipeline.house import (
     KEY,
     Rows,
@@ -45,7 +44,7 @@ def shuffled(files: tuple[CaptureFile, ...], partitions: int, batch: int) -> Ite
 
 
 def scanned(files: tuple[CaptureFile, ...]) -> pa.Table:
-    return pa.Table.from_batches(scan(whole(files), files, Options()))
+    return pa.Table.from_batches(scan_splits(split_whole_files(files), files, Options()))
 
 
 def dealt_out(found: pa.Table, partitions: int, batch: int) -> Iterable[list[pa.RecordBatch]]:
@@ -55,13 +54,17 @@ def dealt_out(found: pa.Table, partitions: int, batch: int) -> Iterable[list[pa.
         yield mine.to_batches(max_chunksize=batch)
 
 
-def run(folder: Path, partitions: int = 2, batch: int = 1000) -> list[Found]:
-    files = find([str(folder)]).files
+def run(folder: Path, partitions: int = 2, batch: int = 1000) -> list[TableBatch]:
+    files = find_captures([str(folder)]).files
     parts = shuffled(files, partitions, batch)
-    return [found for part in parts for found in partition.rows(part, files, Options(), None, needed(TABLES))]
+    return [
+        found
+        for part in parts
+        for found in partition.build_rows(part, files, Options(), None, add_required_tables(TABLES))
+    ]
 
 
-def without_notes(found: list[Found]) -> Rows:
+def without_notes(found: list[TableBatch]) -> Rows:
     return rows_by_table(each for each in found if each.table != NOTES)
 
 
@@ -176,7 +179,7 @@ def test_what_is_said_of_files(house: Path) -> None:
     notes = [
         json.loads(note) for found in run(house) if found.table == NOTES for note in found.batch.column(0).to_pylist()
     ]
-    assert len(notes) == len(find([str(house)]).files)
+    assert len(notes) == len(find_captures([str(house)]).files)
     said = {Path(note["file"]).parent.name for note in notes if note["findings"]}
     assert said == {"damaged"}
 
@@ -184,10 +187,10 @@ def test_what_is_said_of_files(house: Path) -> None:
 def test_a_file_that_has_vanished(tmp_path: Path) -> None:
     packets = golden_frames("k4_sweep_rest", lambda talk, _: segments(talk))
     cut(tmp_path / "a", packets, ["1.pcap"])
-    files = find([str(tmp_path)]).files
+    files = find_captures([str(tmp_path)]).files
     (part,) = shuffled(files, 1, 1000)
     (tmp_path / "a" / "1.pcap").unlink()
-    (found,) = partition.rows(part, files, Options())
+    (found,) = partition.build_rows(part, files, Options())
     assert (found.table, b"cannot open" in found.batch.column(0).to_pylist()[-1]) == (NOTES, True)
-    (scanned,) = scan(whole(files), files, Options())
+    (scanned,) = scan_splits(split_whole_files(files), files, Options())
     assert b"cannot open" in scanned.column(3).to_pylist()[0]

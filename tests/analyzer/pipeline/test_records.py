@@ -19,13 +19,12 @@ import pyarrow as pa
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows
 from analyzer.pipeline import records as module
-from analyzer.pipeline.found import batch_of
-from analyzer.pipeline.log_fields import find, read
+from analyzer.pipeline.arrow_columns import build_batch
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.record_rows import carried, key_hash
-from analyzer.pipeline.records import OF_MESSAGE, records
-from analyzer.pipeline.subjects import Subjects
-from analyzer.pipeline.tables import schema
+from analyzer.pipeline.record_fields import find_record_fields, read_record_fields
+from analyzer.pipeline.records import MESSAGE_COLUMNS, build_records, decode_records, hash_key
+from analyzer.pipeline.table_schemas import build_schema
+from analyzer.pipeline.topic_columns import TopicColumns
 from analyzer.session import Session
 from dissectors.wire.fast_path import load_fast_path
 from tests.analyzer.pipeline.house import EFFECTS, cut, golden_frames
@@ -47,19 +46,21 @@ CAPTURES = [
 
 def plain(session: Session, rows: np.ndarray) -> list[dict[str, object]]:
     """The rows of the table by definition."""
-    about = list(Rows(session).objects(OF_MESSAGE, rows))
+    about = list(Rows(session).objects(MESSAGE_COLUMNS, rows))
     time = session.rows.column("time")[rows].tolist()
     return [
         {**about[each.place], "time_ns": time[each.place], **{key: getattr(each, key) for key in each._fields[1:]}}
-        for each in carried(session, Naming(session), rows)
+        for each in decode_records(session, Naming(session), rows)
     ]
 
 
 def together(session: Session, rows: np.ndarray) -> list[dict[str, object]]:
     """What the pipeline writes."""
-    batches = [batch_of("records", {"capture": "c", **each}, Options()) for each in records(session, rows, Options())]
-    assert all(0 < len(each) <= module.MOST for each in batches)
-    found = pa.Table.from_batches(batches, schema("records")).drop_columns(["capture", "date"])
+    batches = [
+        build_batch("records", {"capture": "c", **each}, Options()) for each in build_records(session, rows, Options())
+    ]
+    assert all(0 < len(each) <= module.BATCH_RECORDS for each in batches)
+    found = pa.Table.from_batches(batches, build_schema("records")).drop_columns(["capture", "date"])
     return list(found.to_pylist())
 
 
@@ -85,9 +86,9 @@ def left(session: Session) -> int:
     assert dissector is not None
     fast_path = load_fast_path(dissector)
     assert fast_path is not None
-    found = find(session, fast_path, rows, lambda key: key)
+    found = find_record_fields(session, fast_path, rows, lambda key: key)
     both = found.left.copy()
-    for logged in fast_path.logged(read(session, rows, found, 0, len(rows))):
+    for logged in fast_path.read_log_records(read_record_fields(session, rows, found, 0, len(rows))):
         both[logged.first : logged.stop] |= logged.left
     laid_out = [fast_path.logs(read_context(session, row)) is not None for row in rows.tolist()]
     return int(np.count_nonzero(both & np.array(laid_out)))
@@ -222,7 +223,7 @@ def test_damage_of_other_protocols(name: str, tmp_path: Path) -> None:
 
 
 def test_small_batches_are_those_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(module, "BATCH_RECORDS", 3)
     monkeypatch.setattr(module, "CHUNK_BYTES", 500)
     sound = batch(record(0, 0, b"k", b"v") + record(1, 0, b"k", b"v"), 2)
     writes = [(CLIENT, produce(b"t", sound if at % 3 else message(1, b"a", 0))) for at in range(30)]
@@ -231,7 +232,7 @@ def test_small_batches_are_those_of_one(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_hashes_of_many_keys() -> None:
-    from analyzer.pipeline import hashes
+    from analyzer.pipeline.record_fields import KeyHasher
 
     chance = Random(1)
     for sizes in ((0, 1, 8, 9, 70), range(600)):
@@ -239,17 +240,17 @@ def test_hashes_of_many_keys() -> None:
         data, length = b"".join((*keys, bytes(64))), np.array([len(key) for key in keys], np.int64)
         at = np.cumsum(length) - length
         length[::7] = -1
-        wanted = [None if number % 7 == 0 else key_hash(key) for number, key in enumerate(keys)]
-        made = hashes.Hashes()
-        assert made.of(data, at, length).to_pylist() == wanted
-        assert made.of(data, at[::-1], length[::-1]).to_pylist() == wanted[::-1]
+        wanted = [None if number % 7 == 0 else hash_key(key) for number, key in enumerate(keys)]
+        made = KeyHasher()
+        assert made.hash_keys(data, at, length).to_pylist() == wanted
+        assert made.hash_keys(data, at[::-1], length[::-1]).to_pylist() == wanted[::-1]
 
 
 def test_a_record_that_names_no_topic_has_that_of_its_message() -> None:
     with Session([ROOT / "captures" / "pulsar.pcap.zst"]).load() as session:
         rows = np.arange(len(session.rows))
-        subjects = Subjects(session, rows)
-        batches = list(records(session, rows, Options(), lambda some: subjects.columns(some)["topics"]))
+        subjects = TopicColumns(session, rows)
+        batches = list(build_records(session, rows, Options(), lambda some: subjects.columns(some)["topics"]))
     topics = {topic for each in batches for topic in each["topic"].to_pylist()}
     assert None not in topics
     assert {"persistent://public/default/python-codecs", "persistent://public/default/java-chunks"} <= topics

@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from analyzer.pipeline import ring_capture
+
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
 
 import pyarrow.compute as pc
 
 from analyzer.errors import UserError
-from analyzer.pipeline import commit, job, ring
+from analyzer.pipeline import commit, job
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.ring import Ring
-from analyzer.pipeline.sources import Sources, find
+from analyzer.pipeline.ring_capture import RingCapture
+from analyzer.pipeline.sources import CaptureSources, find_captures
 from tests.analyzer.pipeline.house import Rows, cut, golden_frames, single
 from tests.analyzer.pipeline.written import table, written
 from tests.analyzer.wire import in_parts, reordered, segments
@@ -48,8 +50,8 @@ def build(folder: Path, seed: int = 1) -> None:
         os.utime(path, (place, place))
 
 
-def sources(*folders: Path) -> Sources:
-    return find(map(str, folders), needed=False)
+def sources(*folders: Path) -> CaptureSources:
+    return find_captures(map(str, folders), needed=False)
 
 
 def added_up(rows: Rows) -> Rows:
@@ -78,7 +80,7 @@ def test_batches_make_the_tables_of_one_process(spark: SparkSession, tmp_path: P
     """Each batch finds some more files, and those of before are gone."""
     build(tmp_path / "whole")
     expected = moved(added_up(single(tmp_path / "whole")), tmp_path / "ring")
-    live, tables, state = tmp_path / "ring", tmp_path / "tables", Ring(str(tmp_path / "state"))
+    live, tables, state = tmp_path / "ring", tmp_path / "tables", RingCapture(str(tmp_path / "state"))
     live.mkdir()
     files = sorted((tmp_path / "whole").iterdir())
     seen = []
@@ -87,34 +89,36 @@ def test_batches_make_the_tables_of_one_process(spark: SparkSession, tmp_path: P
             path.unlink()
         for path in some:
             path.rename(live / path.name)
-        last = Ring(state.state, close=not some)
-        report = ring.run(spark, sources(live), str(tables), Options(partitions=len(some) + 1), last)
+        last = RingCapture(state.state, close=not some)
+        report = ring_capture.run(spark, sources(live), str(tables), Options(partitions=len(some) + 1), last)
         seen.append([note.name for note in report.files])
         assert not report.waiting
-        ring.run(spark, sources(live), str(tables), Options(), state) if some else None
+        ring_capture.run(spark, sources(live), str(tables), Options(), state) if some else None
     assert seen == [[path.name for path in some] for some in (files[:3], files[3:4], files[4:], [])]
     assert added_up(written(tables)) == expected
     assert [name for name in os.listdir(tables) if name.startswith("_")] == [commit.LOCK]
-    assert not ring.run(spark, sources(live), str(tables), Options(), Ring(state.state, close=True)).files
+    assert not ring_capture.run(
+        spark, sources(live), str(tables), Options(), RingCapture(state.state, close=True)
+    ).files
     build(live / "more")
     with pytest.raises(UserError, match=r"was closed before .* came"):
-        ring.run(spark, sources(live), str(tables), Options(), state)
+        ring_capture.run(spark, sources(live), str(tables), Options(), state)
 
 
 def test_the_file_that_is_being_written_waits(spark: SparkSession, tmp_path: Path) -> None:
     build(tmp_path / "ring")
     newest = max((tmp_path / "ring").iterdir())
     newest.touch()
-    tables, state = tmp_path / "tables", Ring(str(tmp_path / "state"))
-    report = ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
+    tables, state = tmp_path / "tables", RingCapture(str(tmp_path / "state"))
+    report = ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
     assert report.waiting == (str(newest),)
     assert len(report.files) == FILES - 1
     newest.unlink()
-    report = ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
+    report = ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
     assert [(note.path, note.state, note.reason) for note in report.files] == [
         (str(newest), "quarantined", "it vanished before it was read")
     ]
-    assert not ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state).files
+    assert not ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state).files
     told = table(tables, "files")
     assert told.num_rows == FILES
     assert told.filter(pc.equal(told["state"], "quarantined"))["path"].to_pylist() == [str(newest)]
@@ -127,12 +131,12 @@ def test_a_file_that_grows_is_read_on(spark: SparkSession, tmp_path: Path, at: f
     expected = added_up(single(tmp_path / "ring"))
     newest = max((tmp_path / "ring").iterdir())
     whole = newest.read_bytes()
-    tables, state = tmp_path / "tables", Ring(str(tmp_path / "state"))
+    tables, state = tmp_path / "tables", RingCapture(str(tmp_path / "state"))
     for data in (whole[: int(len(whole) * at)], whole):
         newest.write_bytes(data)
         os.utime(newest, (1, len(data)))
-        ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
-    ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), Ring(state.state, close=True))
+        ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
+    ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), RingCapture(state.state, close=True))
     found = added_up(written(tables))
     told = [row for row in found["findings"] if row["code"] != "damaged-capture"]
     assert _begun_anywhere({**found, "findings": told}) == _begun_anywhere(expected)
@@ -166,36 +170,40 @@ def test_files_that_vanish_or_are_damaged_are_in_quarantine(
 
 def test_another_ring_is_told_apart(spark: SparkSession, tmp_path: Path) -> None:
     build(tmp_path / "ring")
-    state = Ring(str(tmp_path / "state"))
-    ring.run(spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), state)
+    state = RingCapture(str(tmp_path / "state"))
+    ring_capture.run(spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), state)
     for folder, options, sentence in (
         ("other", Options(), "goes on from the tables in"),
         ("tables", Options(fields=False), "was begun with other options"),
     ):
         with pytest.raises(UserError, match=sentence):
-            ring.run(spark, sources(tmp_path / "ring"), str(tmp_path / folder), options, state)
+            ring_capture.run(spark, sources(tmp_path / "ring"), str(tmp_path / folder), options, state)
     with pytest.raises(UserError, match="has tables already"):
-        ring.run(spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), Ring(str(tmp_path / "new")))
+        ring_capture.run(
+            spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), RingCapture(str(tmp_path / "new"))
+        )
 
 
 def test_another_state_takes_nothing_away(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run was killed behind its ledger; then somebody names a wrong state, which has folders of its own."""
     build(tmp_path / "ring")
-    tables, state, wrong = tmp_path / "tables", Ring(str(tmp_path / "state")), tmp_path / "wrong"
+    tables, state, wrong = tmp_path / "tables", RingCapture(str(tmp_path / "state")), tmp_path / "wrong"
     first, *others = sorted((tmp_path / "ring").iterdir())
-    ring.run(spark, sources(first), str(tables), Options(), state)
+    ring_capture.run(spark, sources(first), str(tables), Options(), state)
     with monkeypatch.context() as patch:
-        patch.setattr(commit, "recover", killed_after(commit.recover))
+        patch.setattr(commit, "recover_folder", killed_after(commit.recover_folder))
         with pytest.raises(KeyboardInterrupt):
-            ring.run(spark, sources(*others), str(tables), Options(), state)
+            ring_capture.run(spark, sources(*others), str(tables), Options(), state)
     (wrong / "open-source").mkdir(parents=True)
     with pytest.raises(UserError, match="has tables already"):
-        ring.run(spark, sources(*others), str(tables), Options(), Ring(str(wrong)))
+        ring_capture.run(spark, sources(*others), str(tables), Options(), RingCapture(str(wrong)))
     with pytest.raises(UserError, match="can't have the tables and the state"):
-        ring.run(spark, sources(*others), str(tables), Options(), Ring(str(tables)))
-    assert not ring.run(spark, sources(first, *others), str(tables), Options(), Ring(state.state, close=True)).files
+        ring_capture.run(spark, sources(*others), str(tables), Options(), RingCapture(str(tables)))
+    assert not ring_capture.run(
+        spark, sources(first, *others), str(tables), Options(), RingCapture(state.state, close=True)
+    ).files
     assert added_up(written(tables)) == added_up(single(tmp_path / "ring"))
-    ring.run(spark, sources(), str(tmp_path / "new"), Options(), Ring(str(wrong)))
+    ring_capture.run(spark, sources(), str(tmp_path / "new"), Options(), RingCapture(str(wrong)))
     assert (wrong / "open-source").is_dir()
 
 
@@ -218,17 +226,17 @@ def test_what_is_closed_stays_closed(spark: SparkSession, tmp_path: Path) -> Non
     plain = min((tmp_path / "ring").iterdir())
     path = plain.with_suffix(".gz")
     path.write_bytes(gzip.compress(plain.read_bytes()))
-    tables, state = tmp_path / "tables", Ring(str(tmp_path / "state"))
-    ring.run(spark, sources(path), str(tables), Options(), Ring(state.state, close=True))
+    tables, state = tmp_path / "tables", RingCapture(str(tmp_path / "state"))
+    ring_capture.run(spark, sources(path), str(tables), Options(), RingCapture(state.state, close=True))
     with path.open("ab") as file:
         file.write(b"x")
-    (note,) = ring.run(spark, sources(path), str(tables), Options(), state).files
+    (note,) = ring_capture.run(spark, sources(path), str(tables), Options(), state).files
     assert (note.state, note.reason) == (
         "quarantined",
         "it has grown since it was read: its last 1 bytes are not in the tables",
     )
     with pytest.raises(UserError, match=r"was closed before .* came"):
-        ring.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
+        ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
 
 
 def test_what_changed_while_spark_began_is_read(spark: SparkSession, tmp_path: Path) -> None:
@@ -240,7 +248,9 @@ def test_what_changed_while_spark_began_is_read(spark: SparkSession, tmp_path: P
     found = sources(path)
     path.write_bytes(whole)
     os.utime(path, (1, 1))
-    (note,) = ring.run(spark, found, str(tmp_path / "tables"), Options(), Ring(str(tmp_path / "state"))).files
+    (note,) = ring_capture.run(
+        spark, found, str(tmp_path / "tables"), Options(), RingCapture(str(tmp_path / "state"))
+    ).files
     assert (note.state, note.bytes) == ("read", len(whole))
 
 
@@ -254,7 +264,9 @@ def test_what_was_no_capture_is_read_when_it_is_one(spark: SparkSession, tmp_pat
         path.write_bytes(whole[:size])
         os.utime(path, (at, at))
         found = sources(tmp_path / "ring")
-        report = ring.run(spark, found, str(tmp_path / "tables"), Options(), Ring(str(tmp_path / "state")))
+        report = ring_capture.run(
+            spark, found, str(tmp_path / "tables"), Options(), RingCapture(str(tmp_path / "state"))
+        )
         states.append([note.state for note in report.files if note.path == str(path)])
     assert states == [["passed over"], [], ["read"]]
 

@@ -19,10 +19,9 @@ import pyarrow as pa
 from analyzer.capture import range_reader
 from analyzer.pipeline import pointers
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.pointers import BEHIND, PACKET, SCHEMA, packets_of
-from analyzer.pipeline.scan import scan, scan_contents
-from analyzer.pipeline.sources import CaptureFile, find
-from analyzer.pipeline.splits import whole
+from analyzer.pipeline.pointers import BEHIND, PACKET, POINTER_SCHEMA, count_packets
+from analyzer.pipeline.scan import scan_contents, scan_splits, split_whole_files
+from analyzer.pipeline.sources import CaptureFile, find_captures
 from tests.analyzer.capture.reading import read
 from tests.analyzer.capture.test_fragments import pieces4
 from tests.analyzer.capture.writers import NS, T0, Frame, pcap, segment, tcp
@@ -61,7 +60,7 @@ def test_datagrams_over_cuts_and_files(tmp_path: Path, form: str, seed: int) -> 
     edges = sorted(random.sample(range(1, len(frames)), 4))
     parts = [frames[first:last] for first, last in zip([0, *edges], [*edges, len(frames)], strict=True)]
     write_all(tmp_path / "a", [pcap(part) if form == "pcap" else FORMATS[form](part, random) for part in parts])
-    files = find([str(tmp_path)]).files
+    files = find_captures([str(tmp_path)]).files
     expected = as_one_process_reads(files)
     assert expected
     for size in (1, 700, 1 << 20):
@@ -87,8 +86,8 @@ def test_how_far_is_looked_back(
     times = [T0 + number * pause for number in range(between + 2)]
     first = [Frame(data, time) for data, time in zip([*WHOLE[:2], *others], times, strict=True)]
     write_all(tmp_path / "a", [pcap(first), pcap([Frame(WHOLE[2], times[-1] + pause)])])
-    files = find([str(tmp_path)]).files
-    rows, _ = scanned(files, whole(files)[1:])
+    files = find_captures([str(tmp_path)]).files
+    rows, _ = scanned(files, split_whole_files(files)[1:])
     assert len(rows) == found
 
 
@@ -98,16 +97,16 @@ def test_nothing_is_looked_back_into_without_a_piece(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(range_reader.RangeReader, "look_back", look_back)
     write_all(tmp_path / "a", [pcap([Frame(segment(b"x"))])] * 3)
-    files = find([str(tmp_path)]).files
-    assert len(scanned(files, whole(files))[0]) == 3
+    files = find_captures([str(tmp_path)]).files
+    assert len(scanned(files, split_whole_files(files))[0]) == 3
 
 
 def test_batches_with_payload_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pointers, "HEAVY", 1000)
     write_all(tmp_path / "a", [pcap(straight(traffic(Random(1), 100)))])
-    files = find([str(tmp_path)]).files
-    batches = [batch for batch in scan(whole(files), files, SHUFFLED) if batch.column(0)[0].as_py()]
-    packets = [int(packets_of(batch).sum()) for batch in batches]
+    files = find_captures([str(tmp_path)]).files
+    batches = [batch for batch in scan_splits(split_whole_files(files), files, SHUFFLED) if batch.column(0)[0].as_py()]
+    packets = [int(count_packets(batch).sum()) for batch in batches]
     for batch, count in zip(batches, packets, strict=True):
         payload = sum(len(row["packet"]) - PACKET.itemsize for row in unbundled(pa.Table.from_batches([batch])))
         assert payload <= 1000 or count == 1
@@ -116,11 +115,11 @@ def test_batches_with_payload_are_bounded(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_what_a_bundle_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Packets of one connection in the order of their file, bounded; its first packet comes before all others."""
-    monkeypatch.setattr(pointers, "MOST", 4)
+    monkeypatch.setattr(pointers, "BUNDLE_PACKETS", 4)
     write_all(tmp_path / "a", [pcap(straight(traffic(Random(1), 100)))])
-    files = find([str(tmp_path)]).files
-    every = pa.Table.from_batches(scan(whole(files), files, Options())).to_pylist()
-    bundles = [unbundled(pa.Table.from_pylist([row], SCHEMA)) for row in every if row["connection"]]
+    files = find_captures([str(tmp_path)]).files
+    every = pa.Table.from_batches(scan_splits(split_whole_files(files), files, Options())).to_pylist()
+    bundles = [unbundled(pa.Table.from_pylist([row], POINTER_SCHEMA)) for row in every if row["connection"]]
     keys = [[(row["place"], row["origin"]) for row in bundle] for bundle in bundles]
     assert [key[0] for key in keys] == [(row["place"], row["origin"]) for row in every if row["connection"]]
     assert all(key == sorted(key) for key in keys)
@@ -141,7 +140,7 @@ def test_what_a_bundle_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_file_that_is_not_what_was_found(tmp_path: Path, what: str, error: str) -> None:
     data = pcap(straight(traffic(Random(2))))
     write_all(tmp_path / "a", [data] * 2)
-    files = find([str(tmp_path)]).files
+    files = find_captures([str(tmp_path)]).files
     chosen = cut_up(files, 1000)
     path = tmp_path / "a" / "0.pcap"
     path.unlink()
@@ -161,8 +160,8 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path, monkeypatch: pytes
     """What was read before counts; the worker lives, and says so."""
     monkeypatch.setattr(range_reader, "BLOCK", 10)
     write_all(tmp_path / "a", [pcap(straight(traffic(Random(2))))])
-    files = find([str(tmp_path)]).files
-    found = scan(whole(files), files, Options())
+    files = find_captures([str(tmp_path)]).files
+    found = scan_splits(split_whole_files(files), files, Options())
     first = next(found)
     os.truncate(files[0].path, 100)
     *_, note = found
@@ -179,9 +178,9 @@ def test_what_turns_out_to_be_no_capture(tmp_path: Path, data: bytes, named: boo
     path.write_bytes(data)
     files = [
         each if number != 1 else CaptureFile(**{**_fields(each), "found": not named})
-        for number, each in enumerate(find([str(tmp_path)]).files)
+        for number, each in enumerate(find_captures([str(tmp_path)]).files)
     ]
-    _, notes = scanned(files, whole(files))
+    _, notes = scanned(files, split_whole_files(files))
     assert [(each["error"] or each["passed_over"]) is None for each in notes] == [True, False, True]
     assert str(path) in notes[1][key]
 
@@ -195,7 +194,7 @@ def test_what_is_said_of_a_file(tmp_path: Path, cut: int) -> None:
     frames = straight(traffic(Random(3)))
     data = pcap(frames)
     write_all(tmp_path / "a", [data, data[:-5], pcap()])
-    files = find([str(tmp_path)]).files
+    files = find_captures([str(tmp_path)]).files
     _, notes = scanned(files, cut_up(files, cut))
     told = [
         (each["packets"], each["first"], each["last"], each["bytes"], each["format"], each["early"]) for each in notes
@@ -218,8 +217,8 @@ def test_contents_are_scanned_like_files(tmp_path: Path) -> None:
     batch = pa.record_batch([[file.path for file in files], pa.array(contents, pa.binary())], ["path", "content"])
     numbers = {file.path: number for number, file in enumerate(files)}
     table = pa.Table.from_batches(scan_contents([batch], numbers, files))
-    near = find([str(tmp_path / "a" / f"{number}.pcap") for number in (0, 3)]).files
-    assert plain(unbundled(table)) == plain(scanned(near, whole(near), SHUFFLED)[0])
+    near = find_captures([str(tmp_path / "a" / f"{number}.pcap") for number in (0, 3)]).files
+    assert plain(unbundled(table)) == plain(scanned(near, split_whole_files(near), SHUFFLED)[0])
     said = [json.dumps(each) for each in notes_in(table)]
     assert ["far://away/" in each and str(tmp_path) not in each for each in said] == [True] * 4
     assert ["is not a capture" in said[1], "ends within its pcap header" in said[2]] == [True, True]

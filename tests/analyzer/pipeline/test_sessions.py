@@ -22,9 +22,8 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 pytest.importorskip("pyspark", reason="the extra wireanalyze[pipeline] is not installed")
 
 from analyzer.cli import submit
-from analyzer.pipeline.gateway import spark_home
-from analyzer.pipeline.java import java
-from analyzer.pipeline.tables import TABLES
+from analyzer.pipeline.java_gateway import find_java, find_spark_home
+from analyzer.pipeline.table_schemas import TABLES
 from tests.analyzer.pipeline.house import Rows, in_order, single
 from tests.analyzer.pipeline.written import written
 
@@ -90,8 +89,8 @@ def without_capture(rows: Rows, table: str) -> list[dict[str, object]]:
 
 @pytest.mark.slow
 def test_spark_submit(captures: Path, rows: Rows, tmp_path: Path) -> None:
-    submitted = [os.path.join(spark_home(), "bin", "spark-submit"), "--master", "local[2]", submit.__file__]
-    home = str(Path(java()).parents[1])
+    submitted = [os.path.join(find_spark_home(), "bin", "spark-submit"), "--master", "local[2]", submit.__file__]
+    home = str(Path(find_java()).parents[1])
     run([*submitted, str(captures), "-o", "tables"], tmp_path, PYSPARK_PYTHON=sys.executable, JAVA_HOME=home)
     assert written(tmp_path / "tables") == rows
 
@@ -103,10 +102,10 @@ def server(folder: Path) -> Iterator[str]:
         port = free.getsockname()[1]
     settings = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": str(port)}
     settings |= {"spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false", "spark.local.dir": str(folder)}
-    command = [os.path.join(spark_home(), "bin", "spark-submit"), "--master", "local[2]"]
+    command = [os.path.join(find_spark_home(), "bin", "spark-submit"), "--master", "local[2]"]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
     command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    told = environment(PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(Path(java()).parents[1]))
+    told = environment(PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(Path(find_java()).parents[1]))
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen([*command, "spark-internal"], cwd=folder, env=told, stdout=log, stderr=log)
     try:

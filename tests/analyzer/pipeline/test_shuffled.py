@@ -13,19 +13,23 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 import pyarrow as pa
 
 from analyzer.pipeline import partition, pointers
-from analyzer.pipeline.batches import NOTES, Found
-from analyzer.pipeline.enrich import needed
+from analyzer.pipeline.arrow_columns import NOTES, TableBatch
+from analyzer.pipeline.finish import add_required_tables
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.scan import scan
-from analyzer.pipeline.sources import CaptureFile, find
-from analyzer.pipeline.tables import TABLES
+from analyzer.pipeline.scan import scan_splits
+from analyzer.pipeline.sources import CaptureFile, find_captures
+from analyzer.pipeline.table_schemas import TABLES
 from tests.analyzer.pipeline.heaps import cut_up
 from tests.analyzer.pipeline.test_partition import dealt_out, without_notes
 
 
-def rows_of(files: tuple[CaptureFile, ...], scanned: pa.Table, options: Options, batch: int) -> list[Found]:
+def rows_of(files: tuple[CaptureFile, ...], scanned: pa.Table, options: Options, batch: int) -> list[TableBatch]:
     parts = dealt_out(scanned, 3, batch)
-    return [found for part in parts for found in partition.rows(part, files, options, None, needed(TABLES))]
+    return [
+        found
+        for part in parts
+        for found in partition.build_rows(part, files, options, None, add_required_tables(TABLES))
+    ]
 
 
 @pytest.mark.slow
@@ -34,10 +38,10 @@ def test_rows_are_the_same_when_payload_travels(house: Path, tmp_path: Path, mon
     monkeypatch.setattr(pointers, "HEAVY", 900)
     monkeypatch.setattr(partition, "ENOUGH", 50)
     shutil.copytree(house, tmp_path / "house")
-    files = find([str(tmp_path / "house")]).files
+    files = find_captures([str(tmp_path / "house")]).files
     there, travelling = Options(), Options(shuffled=True)
     plain, shuffled = (
-        pa.Table.from_batches(scan(cut_up(files, 20_000), files, options)) for options in (there, travelling)
+        pa.Table.from_batches(scan_splits(cut_up(files, 20_000), files, options)) for options in (there, travelling)
     )
     expected = without_notes(rows_of(files, plain, there, 37))
     shutil.rmtree(tmp_path / "house")

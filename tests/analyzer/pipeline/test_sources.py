@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.errors import UserError
-from analyzer.pipeline.sources import find
+from analyzer.pipeline.sources import find_captures
 from tests.analyzer.capture.writers import pcap
 
 EMPTY = pcap()
@@ -44,13 +44,13 @@ WHOLE = ["0 a/1.pcap.old", "0 a/2.pcap", "0 a/10.pcap", "1 b/y.pcap", "2 b/c/x.c
     ],
 )
 def test_the_files_of_a_folder_are_one_capture(tree: Path, sources: list[str], files: list[str]) -> None:
-    found = find([str(tree / source) for source in sources]).files
+    found = find_captures([str(tree / source) for source in sources]).files
     assert [f"{file.capture} {os.path.relpath(file.path, tree)}" for file in found] == files
 
 
 def test_a_file_is_read_once_whatever_it_is_called(tree: Path) -> None:
     (tree / "a" / "0.pcap").symlink_to(tree / "a" / "2.pcap")
-    found = find([str(tree / "a" / "2.pcap"), str(tree / "a")]).files
+    found = find_captures([str(tree / "a" / "2.pcap"), str(tree / "a")]).files
     assert [file.name for file in found] == ["1.pcap.old", "2.pcap", "10.pcap"]
     assert {file.capture_name for file in found} == {str(tree / "a")}
 
@@ -60,7 +60,7 @@ def test_a_link_does_not_rename_the_file_beside_it(tree: Path) -> None:
     link = tree / "a" / "0.pcap"
     link.symlink_to(tree / "a" / "2.pcap")
     for sources in ([str(link), str(tree / "a")], [str(tree / "a"), str(link)]):
-        assert [file.name for file in find(sources).files] == ["1.pcap.old", "2.pcap", "10.pcap"]
+        assert [file.name for file in find_captures(sources).files] == ["1.pcap.old", "2.pcap", "10.pcap"]
 
 
 def test_a_folder_that_cannot_be_looked_into(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,10 +74,10 @@ def test_a_folder_that_cannot_be_looked_into(tree: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(os, "scandir", refused)
     error = OSError(errno.ENOENT, "gone", "c")
-    assert len(find([str(tree)]).files) == len(WHOLE) - 1
+    assert len(find_captures([str(tree)]).files) == len(WHOLE) - 1
     error = OSError(errno.EACCES, "Permission denied", str(tree / "b" / "c"))
     with pytest.raises(UserError, match=r"cannot look into .*/b/c: Permission denied"):
-        find([str(tree)])
+        find_captures([str(tree)])
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_pattern_names_captures(
 ) -> None:
     """Then files of several folders may be one, and the whole path is a file's name; what fits nowhere is told."""
     monkeypatch.chdir(tree)
-    found = find(["a", "b"], pattern)
+    found = find_captures(["a", "b"], pattern)
     names = {file.capture_name: file.capture for file in found.files}
     assert names == {name: number for number, name in enumerate(sorted(captures))}
     relative = {name: [] for name in captures}  # type: dict[str, list[str]]
@@ -108,11 +108,11 @@ def test_a_pattern_names_captures(
 
 def test_patterns_that_are_none_or_fit_nothing(tree: Path) -> None:
     with pytest.raises(UserError, match="no regular expression"):
-        find([str(tree)], "(")
+        find_captures([str(tree)], "(")
     with pytest.raises(UserError, match="does not match ring"):
-        find([str(tree / "a" / "2.pcap")], "ring")
+        find_captures([str(tree / "a" / "2.pcap")], "ring")
     with pytest.raises(UserError, match="no capture was found"):
-        find([str(tree)], "ring")
+        find_captures([str(tree)], "ring")
 
 
 def test_uris(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,30 +127,30 @@ def test_uris(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         f"file://localhost{tree}/b%3A/x%20y.pcap",
         "b:/x y.pcap",
     ]
-    found = find([*local, "hdfs://host/heap", "s3a://heap/2026/"])
+    found = find_captures([*local, "hdfs://host/heap", "s3a://heap/2026/"])
     assert [os.path.relpath(file.path, tree) for file in found.files] == ["a/2.pcap", "b/y.pcap", "b:/x y.pcap"]
     assert found.remote == ("hdfs://host/heap", "s3a://heap/2026/")
-    assert find(["hdfs://host/heap"]).files == ()
+    assert find_captures(["hdfs://host/heap"]).files == ()
 
 
 def test_what_is_known_of_a_file_when_it_is_found(tree: Path) -> None:
     packed = tree / "a" / "3.pcap.gz"
     packed.write_bytes(gzip.compress(EMPTY))
     os.utime(packed, ns=(5, 1_700_000_000_123_456_789))
-    (file,) = find([str(packed)]).files
+    (file,) = find_captures([str(packed)]).files
     assert (file.size, file.changed, file.plain, file.found, file.remote) == (
         *(packed.stat().st_size, 1_700_000_000_123_456_789),
         *(False, False, False),
     )
-    assert {(file.plain, file.found) for file in find([str(tree / "b")]).files} == {(True, True)}
+    assert {(file.plain, file.found) for file in find_captures([str(tree / "b")]).files} == {(True, True)}
 
 
 def test_what_looks_like_a_capture_in_a_folder_is_left_to_its_scan(tree: Path) -> None:
     cut = tree / "a" / "cut.pcap"
     cut.write_bytes(EMPTY[:20])
-    assert str(cut) in [file.path for file in find([str(tree)]).files]
+    assert str(cut) in [file.path for file in find_captures([str(tree)]).files]
     with pytest.raises(UserError, match="ends within its pcap header"):
-        find([str(cut)])
+        find_captures([str(cut)])
 
 
 def test_tables_and_a_state_among_captures_are_left_alone(tree: Path) -> None:
@@ -158,23 +158,23 @@ def test_tables_and_a_state_among_captures_are_left_alone(tree: Path) -> None:
     for name in ("_lock", "messages/date=2026-11-21/part.parquet", "ledger.json", "open-3/names.json"):
         (tree / "b" / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / "b" / name).touch()
-    found = find([str(tree)])
+    found = find_captures([str(tree)])
     assert len(found.files) == len(WHOLE)
     assert [text.partition(" is not")[0] for text in found.passed_over] == [str(tree / "a" / "notes.txt")]
     (tree / "b" / "_lock").unlink()
-    assert len(find([str(tree)]).passed_over) == 4
+    assert len(find_captures([str(tree)]).passed_over) == 4
 
 
 def test_what_vanishes_while_folders_are_looked_through(tree: Path) -> None:
     """A link that leads nowhere stands for it."""
     (tree / "a" / "gone.pcap").symlink_to("nowhere")
-    assert sum("gone.pcap: No such file" in text for text in find([str(tree)]).passed_over) == 1
+    assert sum("gone.pcap: No such file" in text for text in find_captures([str(tree)]).passed_over) == 1
     with pytest.raises(UserError, match=r"cannot open .*gone\.pcap"):
-        find([str(tree / "a" / "gone.pcap")])
+        find_captures([str(tree / "a" / "gone.pcap")])
 
 
 def test_what_is_passed_over_in_a_folder_is_told(tree: Path) -> None:
-    (told,) = find([str(tree / "a")]).passed_over
+    (told,) = find_captures([str(tree / "a")]).passed_over
     assert "notes.txt is not a capture" in told
 
 
@@ -193,4 +193,4 @@ def test_what_cannot_be_read(tree: Path, source: str, text: str) -> None:
     (tree / "void").mkdir()
     os.mkfifo(tree / "pipe")
     with pytest.raises(UserError, match=text):
-        find([str(tree / source)])
+        find_captures([str(tree / source)])

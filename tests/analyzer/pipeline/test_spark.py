@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.pipeline import Options, commit, finishing, job, read
-from analyzer.pipeline.failures import reported
-from analyzer.pipeline.sources import find
-from analyzer.pipeline.tables import EVERY, VERSION, VERSION_KEY, schema
+from analyzer.pipeline import Options, commit, finish, job, read
+from analyzer.pipeline.sources import find_captures
+from analyzer.pipeline.spark_errors import translate_spark_errors
+from analyzer.pipeline.table_schemas import ALL_TABLES, VERSION, VERSION_KEY, build_schema
 from tests.analyzer.pipeline.house import GOLDEN, ROOT, Rows, cut, in_order
 from tests.analyzer.pipeline.written import written
 from tests.analyzer.wire import CLIENT, Talk, frames, segments
@@ -35,12 +35,12 @@ pytestmark = pytest.mark.xdist_group("spark")
 def test_the_files_hold_what_one_process_finds(
     spark: SparkSession, house: Path, expected: Rows, tmp_path: Path, partitions: int, split: int
 ) -> None:
-    found = find([str(house)])
+    found = find_captures([str(house)])
     report = job.run(spark, found, str(tmp_path), Options(partitions=partitions, split=split))
     assert written(tmp_path) == expected
     assert report.rows == {**{table: len(rows) for table, rows in expected.items()}, "files": len(found.files)}
     assert [finding["code"] for note in report.files for finding in note.findings] == ["damaged-capture"]
-    assert sorted(os.listdir(tmp_path)) == sorted([commit.LOCK, *EVERY])
+    assert sorted(os.listdir(tmp_path)) == sorted([commit.LOCK, *ALL_TABLES])
 
 
 @pytest.mark.slow
@@ -48,25 +48,27 @@ def test_what_is_large_is_finished_by_tasks(
     spark: SparkSession, house: Path, expected: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Names for ids and sums of sums, which this process does itself where there is little."""
-    monkeypatch.setattr(finishing, "SMALL", 0)
-    monkeypatch.setattr(finishing, "A_TASK", 1 << 14)
+    monkeypatch.setattr(finish, "SMALL_BYTES", 0)
+    monkeypatch.setattr(finish, "TASK_BYTES", 1 << 14)
     folder = tmp_path / "x [1] {a,b}*?^%20=y\\z"
-    job.run(spark, find([str(house)]), str(folder), Options(partitions=3))
+    job.run(spark, find_captures([str(house)]), str(folder), Options(partitions=3))
     assert written(folder) == expected
 
 
 def test_what_a_failed_task_of_the_end_has_written_is_taken_away(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def finish(spark: SparkSession, place: finishing.Place, *rest: Any) -> Any:
-        finished = finishing.finish(spark, place, *rest)
+    def finish_run(spark: SparkSession, place: finish.RunFolder, *rest: Any) -> Any:
+        finished = finish.finish_run(spark, place, *rest)
         stray = Path(place.folder, "summaries", "date=2026-11-21", "protocol=kafka", "part-0-7.parquet")
         assert stray.parent.is_dir()
         stray.write_bytes(b"PAR1")
         return finished
 
-    monkeypatch.setattr(job, "finish", finish)
-    report = job.run(spark, find([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False))
+    monkeypatch.setattr(job, "finish_run", finish_run)
+    report = job.run(
+        spark, find_captures([str(ROOT / "captures" / "kafka.pcap")]), str(tmp_path), Options(fields=False)
+    )
     assert pq.read_table(tmp_path / "summaries").num_rows == report.rows["summaries"] > 0
 
 
@@ -82,10 +84,10 @@ def test_frames_hold_the_same(spark: SparkSession, house: Path, expected: Rows) 
 
 
 def test_spark_reads_what_was_written(spark: SparkSession, tmp_path: Path) -> None:
-    files = find([str(ROOT / "captures" / "kafka.pcap")])
+    files = find_captures([str(ROOT / "captures" / "kafka.pcap")])
     job.run(spark, files, str(tmp_path), Options(fields=False))
     frame = spark.read.parquet(str(tmp_path / "messages"))
-    assert sorted(frame.columns) == sorted(schema("messages", fields=False).names)
+    assert sorted(frame.columns) == sorted(build_schema("messages", fields=False).names)
     (row,) = frame.where("operation = 'ApiVersions' and role = 'request'").groupBy("date", "protocol").count().collect()
     assert (str(row.date), row.protocol, row["count"] > 0) == ("2026-11-21", "kafka", True)
     for path in tmp_path.rglob("*.parquet"):
@@ -113,21 +115,21 @@ def test_decode_as(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_tables_are_not_replaced_unasked(tmp_path: Path) -> None:
-    job.check(str(tmp_path), overwrite=False)
+    job.check_folder(str(tmp_path), overwrite=False)
     (tmp_path / "messages").mkdir()
     with pytest.raises(UserError, match="has tables already"):
-        job.check(str(tmp_path), overwrite=False)
-    job.check(str(tmp_path), overwrite=True)
+        job.check_folder(str(tmp_path), overwrite=False)
+    job.check_folder(str(tmp_path), overwrite=True)
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "song.ogg").touch()
     with pytest.raises(UserError, match="is no table of ours"):
-        job.check(str(tmp_path), overwrite=True)
+        job.check_folder(str(tmp_path), overwrite=True)
 
 
 def test_a_failing_job_is_one_sentence_and_a_log(spark: SparkSession) -> None:
     from pyspark.sql import functions
 
     failing = spark.range(1).select(functions.raise_error(functions.lit("no such thing: here")))
-    with pytest.raises(UserError) as told, reported(Path("spark.log")):
+    with pytest.raises(UserError) as told, translate_spark_errors(Path("spark.log")):
         failing.collect()
     assert re.fullmatch(r"Spark could not finish: .*no such thing.*; what Spark says is in spark.log", str(told.value))

@@ -11,10 +11,18 @@ import pytest
 import zstandard
 
 from analyzer.capture.records import CaptureRange, ScanState
-from analyzer.pipeline import splits as splits_module
+from analyzer.pipeline import scan as scan_module
 from analyzer.pipeline.options import SPLIT
-from analyzer.pipeline.sources import CaptureFile, find
-from analyzer.pipeline.splits import Split, hop, huge, parcels, splits, unpacked, whole
+from analyzer.pipeline.scan import (
+    FileSplit,
+    build_splits,
+    find_cuts,
+    find_huge_files,
+    pack_parcels,
+    split_whole_files,
+    unpack_parcel,
+)
+from analyzer.pipeline.sources import CaptureFile, find_captures
 from tests.analyzer.capture.writers import Ng, pcap, segment
 from tests.analyzer.pipeline.heaps import FORMATS, cut_up, scanned, traffic, write_all
 
@@ -31,8 +39,8 @@ def test_any_cut_gives_the_same_pointers(tmp_path: Path, form: str, seed: int) -
         at = random.randrange(len(data) // 2, len(data) - 8)
         data = data[:at] + bytes([random.randrange(256)]) * 8 + data[at + 8 :]
     write_all(tmp_path / "a", [data])
-    files = find([str(tmp_path / "a" / "0.pcap")]).files
-    expected = scanned(files, whole(files))
+    files = find_captures([str(tmp_path / "a" / "0.pcap")]).files
+    expected = scanned(files, split_whole_files(files))
     assert len(expected[0]) > 10
     for size in (1 + seed % 2 * 300, random.randrange(500, 5000), len(data) // 2):
         parts = cut_up(files, size)
@@ -44,8 +52,8 @@ def test_any_cut_gives_the_same_pointers(tmp_path: Path, form: str, seed: int) -
 def test_cuts_lie_about_as_far_apart_as_was_asked_for(tmp_path: Path, form: str) -> None:
     random = Random(5)
     write_all(tmp_path / "a", [FORMATS[form](traffic(random, 300), random)])
-    (file,) = find([str(tmp_path)]).files
-    places = [0, *(each.position for each in hop(file, 5000)), file.size]
+    (file,) = find_captures([str(tmp_path)]).files
+    places = [0, *(each.position for each in find_cuts(file, 5000)), file.size]
     assert len(places) > 5
     assert all(4800 <= last - first <= 9000 for first, last in pairwise(places[:-1]))
 
@@ -55,8 +63,8 @@ def test_a_record_larger_than_a_split_is_not_cut(tmp_path: Path) -> None:
     big = Ng().enhanced(segment(bytes(60_000)) + bytes(900_000), 0)
     small = Ng().enhanced(segment(b"x"), 0)
     write_all(tmp_path / "a", [Ng().section() + Ng().interface() + small + big + small * 3])
-    files = find([str(tmp_path)]).files
-    expected = scanned(files, whole(files))
+    files = find_captures([str(tmp_path)]).files
+    expected = scanned(files, split_whole_files(files))
     assert (len(expected[0]), expected[1][0]["findings"]) == (5, [])
     for size in (50, 5000, 500_000):
         assert scanned(files, cut_up(files, size)) == expected
@@ -67,10 +75,10 @@ def test_compressed_files_are_one_split(tmp_path: Path) -> None:
     data = FORMATS["pcapng"](traffic(random), random)
     write_all(tmp_path / "a", [data])
     write_all(tmp_path / "b", [zstandard.compress(data)])
-    plain, packed = find([str(tmp_path)]).files
-    assert (huge([plain, packed], 100), huge([plain, packed], SPLIT)) == ([0], [])
-    assert len(splits([packed], {})) == 1
-    (rows, (said,)), (same, (also,)) = (scanned([file], whole([file])) for file in (plain, packed))
+    plain, packed = find_captures([str(tmp_path)]).files
+    assert (find_huge_files([plain, packed], 100), find_huge_files([plain, packed], SPLIT)) == ([0], [])
+    assert len(build_splits([packed], {})) == 1
+    (rows, (said,)), (same, (also,)) = (scanned([file], split_whole_files([file])) for file in (plain, packed))
     ports = [[row["connection"][4:] for row in found] for found in (rows, same)]
     assert ports[0] == ports[1]
     assert [row["packet"] for row in rows] == [row["packet"] for row in same]
@@ -82,15 +90,15 @@ def test_compressed_files_are_one_split(tmp_path: Path) -> None:
 
 def test_splits_travel() -> None:
     begin = ScanState(10**15, 7, -5, (1, 0, 65535, "<", 0, 1, 6, 0))
-    split = Split(3, CaptureRange(begin, None), ((2, CaptureRange(None, 9)), (1, CaptureRange(begin, 4))))
-    assert Split.of(split.text()) == split == pickle.loads(pickle.dumps(split))
+    split = FileSplit(3, CaptureRange(begin, None), ((2, CaptureRange(None, 9)), (1, CaptureRange(begin, 4))))
+    assert FileSplit.from_text(split.to_text()) == split == pickle.loads(pickle.dumps(split))
 
 
 def test_a_file_that_vanishes_is_not_cut(tmp_path: Path) -> None:
     write_all(tmp_path / "a", [pcap()])
-    (file,) = find([str(tmp_path)]).files
+    (file,) = find_captures([str(tmp_path)]).files
     Path(file.path).unlink()
-    assert hop(file, 10) == []
+    assert find_cuts(file, 10) == []
 
 
 def file(size: int, capture: int = 0, *, plain: bool = True) -> CaptureFile:
@@ -101,17 +109,17 @@ def standing(position: int, records: int) -> ScanState:
     return ScanState(position, records, 0)
 
 
-def earlier(found: list[Split]) -> list[list[tuple[int, int | None, int | None]]]:
+def earlier(found: list[FileSplit]) -> list[list[tuple[int, int | None, int | None]]]:
     """File, from and to of what each split may look back into."""
     return [[(number, begin and begin.position, end) for number, (begin, end) in each.earlier] for each in found]
 
 
 def test_what_is_looked_back_into(monkeypatch: pytest.MonkeyPatch) -> None:
     """Far enough to have so many packets, in this file and, of the same capture, in those before it."""
-    monkeypatch.setattr(splits_module, "LOOK", 100)
+    monkeypatch.setattr(scan_module, "LOOK", 100)
     files = [file(50), file(1000, 1), file(30, 1, plain=False), file(500, 1)]
     cuts = {1: [standing(200, 90), standing(400, 180), standing(600, 270)], 3: [standing(250, 120)]}
-    assert earlier(splits(files, cuts)) == [
+    assert earlier(build_splits(files, cuts)) == [
         [],
         [],
         [(1, None, 200)],
@@ -135,7 +143,7 @@ def test_what_is_looked_back_into(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_splits_are_dealt_out_by_bytes(sizes: list[int], most: int, dealt: list[int]) -> None:
     files = [file(size) for size in sizes]
-    every = whole(files)
-    parts = [list(unpacked(parcel)) for parcel in parcels(every, files, most)]
+    every = split_whole_files(files)
+    parts = [list(unpack_parcel(parcel)) for parcel in pack_parcels(every, files, most)]
     assert [each for part in parts for each in part] == every
     assert [len(part) for part in parts] == dealt

@@ -15,12 +15,12 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow as pa
 
-from analyzer.pipeline.batches import tables
-from analyzer.pipeline.enrich import needed, whole
+from analyzer.pipeline.finish import add_required_tables, finish_tables
 from analyzer.pipeline.options import Options
-from analyzer.pipeline.origins import Counted
-from analyzer.pipeline.summaries import PARTS, merged
-from analyzer.pipeline.tables import schema
+from analyzer.pipeline.origins import CountingOrigins
+from analyzer.pipeline.summaries import PARTS, merge_summaries
+from analyzer.pipeline.table_builder import build_tables
+from analyzer.pipeline.table_schemas import build_schema
 from analyzer.session import Session
 from tests.analyzer.pipeline.house import GOLDEN, ROOT
 from tests.analyzer.pipeline.test_latencies import plain
@@ -86,8 +86,10 @@ def expected(rows: Iterable[dict[str, Any]], window: int) -> dict[tuple[Any, ...
 def test_they_are_what_the_other_tables_add_up_to(name: str, window: int) -> None:
     with Session([CAPTURES[name]]).load() as session:
         found: dict[str, list[dict[str, Any]]] = {table: [] for table in WANTED}
-        made = tables(session, Counted("c", ["f"]), Options(window=window), named=needed(WANTED))
-        for table, batch in whole(made, WANTED):
+        made = build_tables(
+            session, CountingOrigins("c", ["f"]), Options(window=window), named=add_required_tables(WANTED)
+        )
+        for table, batch in finish_tables(made, WANTED):
             found[table] += batch.to_pylist()
     sums = expected(counted(found["exchanges"], found["messages"]), window)
     rows = {tuple(row[name] for name in KEY if name != "date"): row for row in found["summaries"]}
@@ -101,17 +103,17 @@ def test_they_are_what_the_other_tables_add_up_to(name: str, window: int) -> Non
 
 def parts(path: Path) -> list[pa.RecordBatch]:
     with Session([path]).load() as session:
-        made = tables(session, Counted("c", ["f"]), Options(), named=("summaries",))
+        made = build_tables(session, CountingOrigins("c", ["f"]), Options(), named=("summaries",))
         return [batch for table, batch in made if table == PARTS]
 
 
 def test_they_may_be_added_up_in_any_order() -> None:
     every = [batch for path in CAPTURES.values() for batch in parts(path)]
-    rows = [row for batch in merged(every) for row in batch.to_pylist()]
+    rows = [row for batch in merge_summaries(every) for row in batch.to_pylist()]
     single = [batch.slice(place, 1) for batch in reversed(every) for place in range(len(batch))]
-    assert [row for batch in merged(single) for row in batch.to_pylist()] == rows
-    assert all(batch.schema == schema("summaries") for batch in merged(every))
-    assert list(merged([])) == []
+    assert [row for batch in merge_summaries(single) for row in batch.to_pylist()] == rows
+    assert all(batch.schema == build_schema("summaries") for batch in merge_summaries(every))
+    assert list(merge_summaries([])) == []
 
 
 def test_a_name_and_its_id_are_one_topic() -> None:
@@ -119,6 +121,6 @@ def test_a_name_and_its_id_are_one_topic() -> None:
     (part, *_) = parts(CAPTURES["kafka"])
     one = part.slice(0, 1).to_pylist()[0] | {"messages": 3, "bucket": 5, "answers": 3}
     rows = [one | {"topics": '["id1", "one"]', "is_list": True}, one | {"topics": "id1", "is_list": False}]
-    found = merged([pa.RecordBatch.from_pylist(rows, part.schema)], {"c": {"id1": "one"}})
+    found = merge_summaries([pa.RecordBatch.from_pylist(rows, part.schema)], {"c": {"id1": "one"}})
     counts = [(row["topic"], row["messages"], row["latency"]) for batch in found for row in batch.to_pylist()]
     assert counts == [("one", 6, [{"bucket": 5, "count": 6}]), (None, 6, [{"bucket": 5, "count": 6}])]

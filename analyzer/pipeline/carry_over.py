@@ -1,0 +1,265 @@
+"""One part of a partition in a batch that others precede or follow: what comes back, what is final, what is left.
+
+Theory. A row is final when no later packet can change it. A request without answer is not, as long as its connection
+may bring one; even where the conversation has given it up, only the connection's end tells what is to be said of it.
+All other rows are final when they close. Some are needed after that: a request that may be answered twice, and what
+numbers the things that later messages speak of. They go along, marked as written. A stream ends when another takes its
+place, after an hour of silence, or when all ends; then it is finished as at the end of a capture, and its row is
+written.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from analyzer.columns.arrays import Bools, Ints
+from analyzer.decode.endpoints import name_stream
+from analyzer.messages import defects
+from analyzer.messages.index import FROM_CLIENT
+from analyzer.messages.row_findings import RowFacts
+from analyzer.pipeline.arrow_columns import escape_surrogates
+from analyzer.pipeline.checkpoint import StreamCounts
+from analyzer.pipeline.flow_transfer import PacketRegistry, RowFate, restore_flow, save_flow
+from analyzer.pipeline.origins import RowSelection, StoredOrigins
+from analyzer.pipeline.state_file import BatchContext, ConnectionState, StateReader, StateWriter, build_state_rows
+from analyzer.query.fields.sessions import follow_sessions
+from analyzer.session import Analysis
+from analyzer.tcp.streams import SILENCE_NS
+from dissectors.api import Conversation, Dissector, Role, State
+
+MOST_WAITING = 1 << 16
+MOST_BYTES = 64 << 20
+"""Requests of one connection that wait for its end, and their bytes; the oldest are written before, as unanswered."""
+
+MOST_BINDING_ROWS = 1 << 12
+"""Messages of one connection that go along for what they name; the oldest are left behind."""
+
+COUNT_COLUMNS = ("client_messages", "server_messages", "client_bytes", "server_bytes")
+
+
+@dataclass(slots=True)
+class TaskStates:
+    """What all parts of a task share: the batch, and the files of states; `scratch` is gone with the task."""
+
+    carry: BatchContext
+    reader: StateReader
+    writer: StateWriter
+    scratch: StateWriter
+
+    def is_silent(self, capture: str, end_ns: int | None) -> bool:
+        """Whether a stream of a capture whose last packet came then has ended."""
+        return end_ns is not None and self.carry.latest.get(capture, end_ns) - end_ns > SILENCE_NS
+
+    def copy_idle(self, connection: bytes, left: ConnectionState) -> tuple[bytes, ConnectionState] | None:
+        """The row of a connection of which nothing has come, if that is all there is to do; None where it ends."""
+        place = left.place
+        if place is None:
+            return connection, left
+        if self.carry.close or self.is_silent(left.capture, left.end_ns):
+            return None
+        path, position, _ = self.writer.copy(self.reader.read_raw(place))
+        return connection, left._replace(path=path, position=position)
+
+
+@contextmanager
+def open_task_states(carry: BatchContext | None, known: Iterable[Dissector]) -> Iterator[TaskStates]:
+    """That of a task. carry: None where there is one batch alone."""
+    with tempfile.TemporaryDirectory(prefix="wireanalyze-") as folder:
+        mine = BatchContext(folder, 0, close=True) if carry is None else carry
+        desk = TaskStates(
+            mine, StateReader(known), StateWriter(mine.folder, mine.number), StateWriter(folder, mine.number)
+        )
+        try:
+            yield desk
+            desk.writer.close()
+        finally:
+            desk.scratch.abandon()
+            desk.reader.close()
+
+
+@dataclass(slots=True)
+class ConnectionCarrier:
+    """Of one Analysis. `names`: the connection of each flow; `cut`: that which goes on in the next part."""
+
+    desk: TaskStates
+    session: Analysis
+    part: PacketRegistry
+    origins: StoredOrigins
+    names: dict[int, bytes] = field(default_factory=dict)
+    cut: bytes | None = None
+    _counts: dict[int, StreamCounts] = field(default_factory=dict)
+    _written: list[int] = field(default_factory=list)
+    _passed: list[tuple[bytes, ConnectionState]] = field(default_factory=list)
+    _final: _FinalRows | None = None
+
+    def handle_idle(self, connection: bytes, left: ConnectionState) -> None:
+        """A connection of which nothing has come."""
+        passed = self.desk.copy_idle(connection, left)
+        if passed is None:
+            self.resume(connection, left)
+        else:
+            self._passed.append(passed)
+
+    def resume(self, connection: bytes, left: ConnectionState) -> None:
+        """Goes on with a connection before its first packet here."""
+        state = None if left.place is None else self.desk.reader.read_state(left.place)
+        today = left.path == self.desk.scratch.path
+        back = restore_flow(self.session.engine, self.part, connection, left, state, today=today)
+        self.names[back.flow] = connection
+        self._written += back.written
+        if state is not None:
+            self._counts[back.stream] = state.counts
+            follow_sessions(self.session).resume(back.stream, state.sessions, back.first, len(self.session.rows))
+
+    def may_cut(self, connection: bytes) -> bool:
+        """Whether a connection can go on in another part: its conversation may not tell what it speaks of."""
+        engine = self.session.engine
+        streams = [engine.current(flow)[0] for flow, name in self.names.items() if name == connection]
+        conversations = [found.conversation for each in streams if (found := engine.connection(each)) is not None]
+        return all(each is None or type(each).handles is not Conversation.handles for each in conversations)
+
+    def list_ended_streams(self) -> list[int]:
+        """The streams that have ended by now."""
+        streams = self.session.engine.streams
+        ended = np.ones(len(streams), bool)
+        for flow, name in self.names.items():
+            current = self.session.engine.current(flow)[0]
+            if current >= 0 and name == self.cut:
+                ended[current] = False
+            elif current >= 0 and not self.desk.carry.close:
+                ended[current] = self.desk.is_silent(self._capture, streams.cell("end", current))
+        found: list[int] = np.flatnonzero(ended).tolist()
+        return found
+
+    def select_final_rows(self) -> RowSelection:
+        """What is written now; to be asked when `ended` have been finished."""
+        index, streams = self.session.rows, self.session.engine.streams
+        live = np.ones(len(streams), bool)
+        live[self.list_ended_streams()] = False
+        facts = RowFacts.from_rows(index, streams, np.arange(len(index)))
+        new = np.ones(len(index), bool)
+        new[self._written] = False
+        going_on = np.array([self.session.engine.connection(each) is not None for each in range(len(streams))], bool)
+        waits = facts.asking & ~facts.paired & new & (live & going_on)[index.column("stream")]
+        given_up = self._find_excess(waits)
+        waits &= ~given_up
+        final = np.flatnonzero(new & ~waits)
+        requests = final[index.column("role")[final] == Role.REQUEST]
+        before = np.zeros((len(COUNT_COLUMNS), len(streams)), np.int64)
+        for stream, counts in self._counts.items():
+            before[:, stream] = counts
+        self._final = _FinalRows(live, RowFate(waits, given_up), final, before)
+        return RowSelection(final, requests, np.flatnonzero(~live), True, dict(zip(COUNT_COLUMNS, before, strict=True)))
+
+    def _find_excess(self, waits: Bools) -> Bools:
+        """Those of the rows that wait which are not carried on."""
+        found = np.zeros(len(waits), bool)
+        rows = np.flatnonzero(waits)[::-1]
+        stream = self.session.rows.column("stream")[rows]
+        rows = rows[np.argsort(stream, kind="stable")]
+        length = self.session.rows.column("length")[rows].astype(np.int64)
+        for mine in _split_runs(self.session.rows.column("stream")[rows]):
+            over = np.cumsum(length[mine]) > MOST_BYTES
+            over[MOST_WAITING:] = True
+            found[rows[mine][over]] = True
+        return found
+
+    def save_states(self, put_back: Callable[[bytes, ConnectionState], None]) -> pa.RecordBatch:
+        """A row for each connection that the next batch may go on with; to be asked behind chosen().
+
+        put_back: takes the one that goes on in the next part.
+        """
+        assert self._final is not None
+        counts = self._count_written(self._final)
+        kept = self._select_carried_rows(self._final)
+        left = []
+        for flow, name in self.names.items():
+            if name == self.cut:
+                found = self._save_flow(flow, self._final, kept, counts, self.desk.scratch)
+                self.desk.scratch.flush()
+                put_back(name, found._replace(path=self.desk.scratch.path))
+            elif not self.desk.carry.close:
+                left.append((name, self._save_flow(flow, self._final, kept, counts, self.desk.writer)))
+        return build_state_rows(() if self.desk.carry.close else chain(self._passed, left))
+
+    @property
+    def _capture(self) -> str:
+        capture: str = escape_surrogates(self.origins.capture)
+        return capture
+
+    def _save_flow(
+        self, flow: int, final: _FinalRows, kept: Mapping[int, Ints], counts: Ints, writer: StateWriter
+    ) -> ConnectionState:
+        engine, streams = self.session.engine, self.session.engine.streams
+        stream, memory = engine.current(flow)
+        lower = self.part.is_lower(flow)
+        if stream < 0 or not final.live[stream]:
+            return ConnectionState(self._capture, None, None, None, None, None, memory.uses, lower, None, None, None)
+        rows = kept.get(stream, np.empty(0, np.int64))
+        told = tuple(counts[:, stream].tolist())
+        state = save_flow(self.session, self.origins, flow, lower, rows, final.fate, told)
+        begin, end, packets = (streams.cell(name, stream) for name in ("begin", "end", "packets"))
+        waiting = int(final.fate.waits[rows].sum())
+        name = name_stream(self.session, stream)
+        place = writer.add(state)
+        return ConnectionState(self._capture, name, begin, end, packets, waiting, memory.uses, lower, *place)
+
+    def _count_written(self, final: _FinalRows) -> Ints:
+        """By COUNTED and stream, what has been written up to now."""
+        index, found = self.session.rows, final.before.copy()
+        stream, side, length = (
+            index.column(name)[final.rows].astype(np.int64) for name in ("stream", "side", "length")
+        )
+        of_server = (side != FROM_CLIENT).astype(np.int64)
+        np.add.at(found, (of_server, stream), 1)
+        np.add.at(found, (of_server + 2, stream), length)
+        return found
+
+    def _select_carried_rows(self, final: _FinalRows) -> dict[int, Ints]:
+        """By live stream the rows that go along, but for those that only its conversation knows."""
+        index = self.session.rows
+        rows = np.flatnonzero(final.fate.waits)
+        taught = self._select_binding_rows(final.live)
+        rows = np.union1d(rows, taught)
+        stream = index.column("stream")[rows]
+        order = np.argsort(stream, kind="stable")
+        rows, stream = rows[order], stream[order]
+        return {int(stream[mine.start]): rows[mine] for mine in _split_runs(stream)}
+
+    def _select_binding_rows(self, live: Bools) -> Ints:
+        """Rows that name what later messages of their connection speak of by numbers."""
+        index, found = self.session.rows, [np.empty(0, np.int64)]
+        protocol, code, role = (index.column(name) for name in ("protocol", "code", "role"))
+        for number, dissector in enumerate(self.session.engine.known.dissectors):
+            asked = {(each.code, each.role) for each in defects.list_binding_sources(dissector) if each.scoped}
+            for teaching, part in asked:
+                mine = (protocol == number) & (code == teaching) & (role == part)
+                mine &= live[index.column("stream")] & (index.column("state") == State.COMPLETE)
+                found.append(np.flatnonzero(mine))
+        rows = np.sort(np.concatenate(found))
+        rows = rows[np.argsort(index.column("stream")[rows], kind="stable")]
+        latest = [rows[mine][-MOST_BINDING_ROWS:] for mine in _split_runs(index.column("stream")[rows])]
+        return np.concatenate([np.empty(0, np.int64), *latest])
+
+
+class _FinalRows(NamedTuple):
+    """By stream: whether it is `live`, and what was written of it `before`. rows: those that are written."""
+
+    live: Bools
+    fate: RowFate
+    rows: Ints
+    before: Ints
+
+
+def _split_runs(keys: Sequence[int] | Ints) -> Iterator[slice]:
+    """Runs of equal keys."""
+    edges = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)] if len(keys) else []
+    return (slice(first, last) for first, last in pairwise(edges))

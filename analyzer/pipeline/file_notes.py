@@ -1,0 +1,175 @@
+"""What a run says of its files: the table `files`, and findings that belong to a file rather than to a message.
+
+Theory. Nothing that was named or found may be missing without a word. So each file that looks like a capture has a row:
+it was read, it was read as far as its damage, it was passed over because it is no capture after all, or it is in
+quarantine; with the reason. Tasks tell of their part of a file in notes among their rows (file_notes.py). What does not
+begin like a capture is told by those who look for sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from analyzer.capture.range_reader import RangeReader
+from analyzer.decode.rows import said_finding
+from analyzer.pipeline.arrow_columns import ColumnValues, TableBatch, build_batch, count_days
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.sources import CaptureFile
+
+READ, DAMAGED, PASSED_OVER, QUARANTINED = "read", "damaged", "passed over", "quarantined"
+
+NO_DAY = 0
+"""The `date` of files of which no packet is known: 1970-01-01."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileNote:
+    """What is known of one file. first, last: the lowest and highest time of its packets, ns; None where there is none.
+
+    reason: why it is not whole in the tables. findings: severity, code and text of each. end: see SplitNote.
+    """
+
+    path: str
+    capture: str
+    name: str
+    state: str = READ
+    reason: str | None = None
+    bytes: int | None = None
+    format: str | None = None
+    compression: str | None = None
+    packets: int = 0
+    first: int | None = None
+    last: int | None = None
+    findings: Sequence[Mapping[str, str]] = ()
+    end: Sequence[Any] | None = None
+
+    @classmethod
+    def from_splits(cls, file: CaptureFile, said: Mapping[str, Any]) -> Self:
+        """From what tasks have said of a file (notes.merged)."""
+        early = "its packets end before it does" if said["early"] else None
+        worst = next((each["text"] for each in said["findings"] if each["severity"] == "error"), None)
+        reason = said["passed_over"] or said["error"] or worst or early
+        state = READ if reason is None else DAMAGED if said["packets"] else QUARANTINED
+        return cls(
+            file.path,
+            file.capture_name,
+            file.name,
+            PASSED_OVER if said["passed_over"] else state,
+            reason,
+            said["bytes"],
+            said["format"],
+            said["compression"],
+            said["packets"],
+            said["first"],
+            said["last"],
+            said["findings"],
+            said["end"],
+        )
+
+    @classmethod
+    def from_missing(cls, file: CaptureFile, reason: str) -> Self:
+        """Of a file that could not be read at all."""
+        return cls(file.path, file.capture_name, file.name, QUARANTINED, reason)
+
+    @property
+    def day(self) -> int:
+        """Of its first packet, since 1970."""
+        return NO_DAY if self.first is None else int(count_days(np.array([self.first]))[0])
+
+
+def build_file_tables(notes: Iterable[FileNote], options: Options) -> Iterator[TableBatch]:
+    """The rows of `files`, and of `findings` those that belong to a file."""
+    every = sorted(notes, key=lambda note: note.path)
+    if every:
+        yield TableBatch("files", build_batch("files", _build_file_columns(every), options))
+    told = [(note, finding) for note in every for finding in note.findings]
+    if told:
+        alike = dict.fromkeys(("number", "id", "stream_id", "operation", "time_ns"))
+        said = {name: [finding[name] for _, finding in told] for name in ("severity", "code", "text")}
+        about = {"capture": [note.capture for note, _ in told], "protocol": "unknown", "date": _list_days(told)}
+        yield TableBatch("findings", build_batch("findings", {**alike, **said, **about}, options))
+
+
+def _build_file_columns(notes: Sequence[FileNote]) -> ColumnValues:
+    names = ("path", "capture", "state", "reason", "bytes", "format", "compression", "packets")
+    columns: ColumnValues = {name: [getattr(note, name) for note in notes] for name in names}
+    columns |= {"file": [note.name for note in notes], "first_time_ns": [note.first for note in notes]}
+    columns |= {"last_time_ns": [note.last for note in notes], "protocol": "unknown"}
+    return columns | {"date": np.array([note.day for note in notes], np.int32)}
+
+
+def _list_days(told: Sequence[tuple[FileNote, Any]]) -> Any:
+    return np.array([note.day for note, _ in told], np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitNote:
+    """One split's, or with merged() a whole file's.
+
+    file: path. begin: records before it. packets: in it, TCP or not; first, last: the lowest and highest of their times
+    (ns). bytes: of the file. early: whether packets end before the file does. end: where reading has come to, if it can
+    be gone on with (analyzer.capture.records.ScanState). findings: severity, code and text of each. error: why the file
+    could not be read, or not to its end. passed_over: the same of a file of a folder that is no capture.
+    """
+
+    file: str
+    begin: int = 0
+    packets: int = 0
+    first: int | None = None
+    last: int | None = None
+    bytes: int = 0
+    format: str | None = None
+    compression: str | None = None
+    early: bool = False
+    end: Sequence[Any] | None = None
+    findings: Sequence[Mapping[str, str]] = ()
+    error: str | None = None
+    passed_over: str | None = None
+
+    def complete(self, packets: RangeReader) -> Self:
+        """The same when a stretch was read, or as far as it was."""
+        info = packets.info
+        return replace(
+            self,
+            begin=packets.before,
+            packets=info.packets,
+            first=info.first,
+            last=info.last,
+            format=info.format,
+            compression=info.compression,
+            early=packets.is_damaged,
+            end=None if info.compression else packets.scan_state,
+            findings=[*map(said_finding, packets.findings)],
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """What travels; merged() takes it back."""
+        return asdict(self)
+
+
+def merge_notes(notes: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One note a file, by path, from those of its splits in any order."""
+    files: dict[str, SplitNote] = {}
+    for each in sorted((SplitNote(**note) for note in notes), key=lambda note: (note.file, note.begin)):
+        files[each.file] = _merge_pair(files[each.file], each) if each.file in files else each
+    return [note.as_json() for note in files.values()]
+
+
+def _merge_pair(one: SplitNote, other: SplitNote) -> SplitNote:
+    return replace(
+        one,
+        packets=one.packets + other.packets,
+        first=min((each for each in (one.first, other.first) if each is not None), default=None),
+        last=max((each for each in (one.last, other.last) if each is not None), default=None),
+        format=one.format or other.format,
+        compression=one.compression or other.compression,
+        early=one.early or other.early,
+        end=other.end,
+        findings=[*one.findings, *(each for each in other.findings if each not in one.findings)],
+        error=one.error or other.error,
+        passed_over=one.passed_over or other.passed_over,
+    )

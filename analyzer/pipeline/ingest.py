@@ -1,0 +1,239 @@
+"""Bundles as they arrive, unpacked and merged: packets of one connection come out in the order of time.
+
+Theory. Bundles come sorted by their first packets, and no packet of a bundle comes before its first. So all packets
+before the first one of the bundle that has come last are final; the others wait, for later bundles may have some that
+belong between them: no more than one bundle of each file that has packets at that time. Packets of one file, or of
+files that follow one another, come in order, and are not sorted again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from analyzer.columns.arrays import Ints
+from analyzer.pipeline.pointers import BEHIND, PACKET, count_packets, read_capture, read_offsets, unbundle_records
+from analyzer.pipeline.state_file import ConnectionState
+
+
+@dataclass(slots=True)
+class PacketPointers:
+    """Pointers of n packets, unpacked: `connection` counts in `names`, and never falls.
+
+    `data` has the payloads that follow: in `begin` where each would start, in `behind` how many bytes it has (n).
+    """
+
+    names: list[bytes]
+    connection: npt.NDArray[np.int32]
+    origin: Ints
+    packets: npt.NDArray[Any]
+    data: memoryview
+    begin: Ints
+    behind: Ints
+
+    def __len__(self) -> int:
+        return len(self.origin)
+
+    @classmethod
+    def from_batch(cls, batch: pa.RecordBatch) -> Self:
+        """What packed() put into a batch of at least one bundle, as it comes; no notes among them."""
+        names = batch.column(0).dictionary_encode()
+        bundles = unbundle_records(batch.column(3), PACKET.itemsize)
+        packets, count = bundles.records.view(PACKET)[:, 0], bundles.count
+        behind = np.where(packets["position"] == BEHIND, packets["captured"], 0).astype(np.int64)
+        before = np.cumsum(behind) - behind
+        first = np.cumsum(count) - count
+        origin = np.repeat(batch.column(2).to_numpy(), count) + packets["after"]
+        begin = np.repeat(bundles.begin - before[first], count) + before
+        connection = np.repeat(names.indices.to_numpy(), count)
+        return cls(names.dictionary.to_pylist(), connection, origin, packets, bundles.data, begin, behind)
+
+    @property
+    def place(self) -> Ints:
+        """See pointers.POINTER_COLUMNS."""
+        found: Ints = self.packets["time"] + self.packets["late"]
+        return found
+
+    def select(self, first: int, last: int) -> Self:
+        """The rows from `first` to before `last`."""
+        return self._select_rows(slice(first, last))
+
+    def find_changes(self) -> list[int]:
+        """Rows at which another connection begins than the row before has."""
+        found: list[int] = (np.flatnonzero(np.diff(self.connection)) + 1).tolist()
+        return found
+
+    def sort(self) -> Self:
+        """The same, sorted by connection, place and origin."""
+        place, origin = self.place, self.origin
+        ahead = (place[1:] > place[:-1]) | ((place[1:] == place[:-1]) & (origin[1:] > origin[:-1]))
+        if bool((ahead | (self.connection[1:] > self.connection[:-1])).all()):
+            return self
+        return self._select_rows(np.lexsort((origin, place, self.connection)))
+
+    def find_end(self, place: int, origin: int) -> int:
+        """Of sorted rows, how many come before a packet of the last connection."""
+        first = int(np.searchsorted(self.connection, self.connection[-1]))
+        places = self.place[first:]
+        return first + int(((places < place) | ((places == place) & (self.origin[first:] < origin))).sum())
+
+    def copy_last_connection(self) -> Self:
+        """The same rows, all of the last connection, in memory of their own."""
+        data, begin = b"", self.begin
+        if bool((self.packets["position"] == BEHIND).any()):
+            first, last = self.find_payload_span()
+            data, begin = bytes(self.data[first:last]), begin - first
+        zeros = np.zeros(len(self), np.int32)
+        names = [self.names[int(self.connection[-1])]]
+        return type(self)(
+            names, zeros, self.origin.copy(), self.packets.copy(), memoryview(data), begin.copy(), self.behind.copy()
+        )
+
+    def find_payload_span(self) -> tuple[int, int]:
+        """Between which bytes of `data` all payloads lie that follow, of which there is at least one."""
+        there = self.packets["position"] == BEHIND
+        begin = self.begin[there]
+        return int(begin.min()), int((begin + self.behind[there]).max())
+
+    def append(self, others: Self) -> Self:
+        """These, all of one connection, and then others of it or of later ones."""
+        new = int(self.names[0] != others.names[0])
+        data, begin = others.data, others.begin
+        if len(self.data):
+            data, begin = memoryview(b"".join((self.data, data))), begin + len(self.data)
+        return replace(
+            self,
+            names=[*self.names, *others.names] if new else others.names,
+            connection=np.concatenate((self.connection, others.connection + np.int32(new))),
+            origin=np.concatenate((self.origin, others.origin)),
+            packets=np.concatenate((self.packets, others.packets)),
+            data=data,
+            begin=np.concatenate((self.begin, begin)),
+            behind=np.concatenate((self.behind, others.behind)),
+        )
+
+    def _select_rows(self, rows: slice | Ints) -> Self:
+        connection, origin, packets = self.connection[rows], self.origin[rows], self.packets[rows]
+        return type(self)(self.names, connection, origin, packets, self.data, self.begin[rows], self.behind[rows])
+
+
+class PointerMerger:
+    """Rows of a partition in, batch by batch; packets out that nothing can precede any more."""
+
+    def __init__(self) -> None:
+        self._waiting: PacketPointers | None = None
+
+    def add(self, found: PacketPointers | None, last: tuple[int, int] | None) -> PacketPointers | None:
+        """Takes the next packets. last: place and origin of the bundle that came last, None if a later connection has.
+
+        Returns those that are final, at least one or None.
+        """
+        every = found if self._waiting is None else self._waiting
+        if found is not None and self._waiting is not None:
+            every = self._waiting.append(found)
+        self._waiting = None
+        if every is None:
+            return None
+        every = every.sort()
+        count = len(every) if last is None else every.find_end(*last)
+        if count < len(every):
+            self._waiting = every.select(count, len(every)).copy_last_connection()
+        return every.select(0, count) if count else None
+
+
+PORTION_BYTES = 8 << 20
+"""Bytes of rows that are unpacked at a time, unless one row has more."""
+
+PACKET_BYTES = 128
+"""What a packet weighs beside its bytes: a block of an analysis should have some ten thousand at most."""
+
+
+class PointerQueue:
+    """Pointers as they come, looked at before they are taken.
+
+    notes: what was told of files. idle: connections that have a state and no packet, as far as that is known.
+    """
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self._batches = _split_batches(batches)
+        self._merger = PointerMerger()
+        self._ahead: PacketPointers | None = None
+        self._left: dict[bytes, ConnectionState] = {}
+        self._unmet: list[bytes] = []
+        self.notes: list[bytes] = []
+        self.idle: deque[tuple[bytes, ConnectionState]] = deque()
+
+    def peek(self) -> PacketPointers | None:
+        """The next pointers, at least one; None at the end."""
+        while self._ahead is None and (batch := next(self._batches, None)) is not None:
+            # Notes have no connection, and so are sorted before all packets.
+            notes = int(np.searchsorted(np.diff(read_offsets(batch.column(0))) > 0, True))
+            self.notes += batch.column(3)[:notes].to_pylist()
+            if notes < len(batch):
+                self._ahead = self._unpack_pointers(batch.slice(notes))
+        if self._ahead is None:
+            self._ahead = self._merger.add(None, None)
+            self._settle(set(), b"")
+        return self._ahead
+
+    def peek_capture(self) -> int | None:
+        """The number of the capture that comes next; None at the end."""
+        ahead = self.peek()
+        if self.idle:
+            return read_capture(self.idle[0][0])
+        return None if ahead is None else read_capture(ahead.names[ahead.connection[0]])
+
+    def take_packets(self, count: int) -> PacketPointers:
+        """The first `count` of those ahead."""
+        assert self._ahead is not None
+        taken = self._ahead.select(0, count)
+        self._ahead = self._ahead.select(count, len(self._ahead)) if count < len(self._ahead) else None
+        return taken
+
+    def pop_state(self, connection: bytes) -> ConnectionState | None:
+        """What the batch before left of a connection that has packets; once."""
+        return self._left.pop(connection, None)
+
+    def restore_state(self, connection: bytes, left: ConnectionState) -> None:
+        """A connection whose packets are ahead, with its state."""
+        self._left[connection] = left
+
+    def _unpack_pointers(self, batch: pa.RecordBatch) -> PacketPointers | None:
+        """The packets that are ahead with a batch without notes; its states are put aside."""
+        place, origin = (batch.column(each).to_numpy() for each in (1, 2))
+        last = None if origin[-1] < 0 else (int(place[-1]), int(origin[-1]))
+        states = np.flatnonzero(origin < 0)
+        if not len(states) and not self._unmet:
+            return self._merger.add(PacketPointers.from_batch(batch), last)
+        chosen = pa.array(states)
+        for column in zip(*(batch.column(place).take(chosen).to_pylist() for place in (0, 3)), strict=True):
+            self._left[column[0]] = ConnectionState.from_packet(column[1])
+            self._unmet.append(column[0])
+        rest = batch.filter(pa.array(origin >= 0)) if len(states) else batch
+        found = PacketPointers.from_batch(rest) if len(rest) else None
+        self._settle(set() if found is None else set(found.names), batch.column(0)[-1].as_py())
+        return self._merger.add(found, last)
+
+    def _settle(self, met: set[bytes], last: bytes) -> None:
+        """Of the states without packets so far: which are `met` now, which are idle; of `last` nobody knows."""
+        unmet = [name for name in self._unmet if name not in met]
+        self._unmet = [name for name in unmet if name == last]
+        self.idle += [(name, self._left.pop(name)) for name in unmet if name != last]
+
+
+def _split_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches of at least one row, none of which has much more than others."""
+    for batch in batches:
+        weight = np.diff(read_offsets(batch.column(3))) + PACKET_BYTES * count_packets(batch)
+        before = np.concatenate(([0], np.cumsum(weight)))
+        first = 0
+        while first < len(batch):
+            last = max(int(np.searchsorted(before, before[first] + PORTION_BYTES, "right")) - 1, first + 1)
+            yield batch.slice(first, last - first)
+            first = last

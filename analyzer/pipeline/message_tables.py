@@ -1,0 +1,114 @@
+"""The columns of `messages`: what the index tells, and what bodies say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import Rows
+from analyzer.pipeline.arrow_columns import ColumnValues, build_array, convert_sequence, count_days, mask_values
+from analyzer.pipeline.bodies import BodyColumns
+from analyzer.pipeline.origins import PacketOrigins
+from analyzer.pipeline.table_schemas import ERROR, FINDING
+from analyzer.query.response_errors import errors
+from analyzer.session import Analysis
+from dissectors.wire.fast_path import NULL
+
+MESSAGE_COLUMNS = (
+    *("id", "stream_id", "partner_id", "source", "destination", "from_client", "role", "operation", "code", "version"),
+    *("correlation", "client", "length", "offset", "latency_ns", "state", "protocol"),
+)
+"""Keys of a row that are columns as they are."""
+
+
+def build_message_columns(reader: Rows, told: BodyColumns, origins: PacketOrigins) -> ColumnValues:
+    """Of messages, with what their bodies say."""
+    rows = told.rows
+    found: ColumnValues = {key: build_array(reader.column(key, rows)) for key in MESSAGE_COLUMNS}
+    time = reader.take("time", rows)
+    file, record = origins.locate(reader.take("last", rows))
+    begin_file, begin = origins.locate(reader.take("first", rows))
+    used, places = np.unique(file, return_inverse=True)
+    names = convert_sequence([origins.files[each] for each in used.tolist()], pa.string())
+    found |= {"capture": origins.capture, "file": names.take(pa.array(places)), "last_record": record}
+    found["first_record"] = pa.array(begin, mask=begin_file != file)
+    found |= {"time_ns": time, "date": count_days(time), **told.texts}
+    found["error"] = convert_errors(told.errors.values).take(pa.array(told.numbers["error"]))
+    kinds = [
+        [dict(zip(("severity", "code", "text"), each, strict=True)) for each in kind] for kind in told.findings.values
+    ]
+    found["findings"] = pa.array(kinds, pa.list_(FINDING)).take(pa.array(told.numbers["findings"]))
+    return found
+
+
+def convert_errors(kinds: list[tuple[int, str] | None]) -> pa.Array:
+    """Errors as they stand in a column."""
+    return pa.array([None if kind is None else {"code": kind[0], "name": kind[1]} for kind in kinds], ERROR)
+
+
+REQUEST_COLUMNS = ("stream_id", "client", "operation", "code", "version", "correlation", "protocol")
+"""Keys of a row that are columns as they are; they are the request's."""
+
+
+class ErrorColumn:
+    """The errors of messages that report one, by row."""
+
+    def __init__(self) -> None:
+        self._rows: list[Ints] = [np.zeros(0, np.int64)]
+        self._numbers: list[Ints] = [np.zeros(0, np.int64)]
+        self._kinds: dict[tuple[int, str] | None, int] = {None: 0}
+
+    def add_bodies(self, told: BodyColumns) -> None:
+        """What bodies said."""
+        self._add(told.rows, told.numbers["error"], told.errors.values)
+
+    def read_rows(self, session: Analysis, rows: Ints) -> None:
+        """Reads the rows itself, those alone that may report one."""
+        found = errors(session, rows)
+        self._add(rows[found.places], found.numbers, list(found.kinds))
+
+    def _add(self, rows: Ints, numbers: Ints, kinds: list[tuple[int, str] | None]) -> None:
+        known = np.array([self._kinds.setdefault(kind, len(self._kinds)) for kind in kinds], np.int64)
+        mine = known[numbers]
+        self._rows.append(rows[mine > 0])
+        self._numbers.append(mine[mine > 0])
+
+    def build_lookup(self) -> Callable[[Ints], pa.Array]:
+        """All that were added, as the column `error` of any rows."""
+        rows, numbers, kinds = (
+            np.concatenate(self._rows),
+            np.concatenate(self._numbers),
+            convert_errors(list(self._kinds)),
+        )
+        order = np.argsort(rows, kind="stable")
+        rows, numbers = np.append(rows[order], -1), np.append(numbers[order], 0)
+
+        def column(wanted: Ints) -> pa.Array:
+            places = np.searchsorted(rows[:-1], wanted)
+            return kinds.take(pa.array(np.where(rows[places] == wanted, numbers[places], 0)))
+
+        return column
+
+
+def build_exchange_columns(reader: Rows, requests: Ints, error: Callable[[Ints], pa.Array]) -> ColumnValues:
+    """Of exchanges by the rows of their requests; `error` gives those of answers, of rows that may be -1."""
+    found: ColumnValues = {key: build_array(reader.column(key, requests)) for key in REQUEST_COLUMNS}
+    partner = reader.take("partner", requests).astype(np.int64)
+    missing = partner == NULL
+    answers = np.where(missing, 0, partner)
+    asked, answered = reader.take("time", requests), reader.take("time", answers)
+    found["request_id"] = build_array(reader.column("id", requests))
+    found["response_id"] = build_array(reader.column("partner_id", requests))
+    found["answered"] = ~missing
+    found["request_time_ns"], found["response_time_ns"] = asked, pa.array(answered, mask=missing)
+    found["latency_ns"] = pa.array(answered - asked, mask=missing)
+    found["error"] = error(np.where(missing, -1, partner))
+    found["request_length"] = reader.take("length", requests)
+    found["response_length"] = pa.array(reader.take("length", answers), mask=missing)
+    found["request_state"] = build_array(reader.column("state", requests))
+    found["response_state"] = mask_values(build_array(reader.column("state", answers)), missing)
+    found["date"] = count_days(asked)
+    return found

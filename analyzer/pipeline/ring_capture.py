@@ -1,0 +1,173 @@
+"""Runs over a ring capture: each reads what is new since the last one, and goes on with what that has left open.
+
+Theory. The state of a ring is a folder with a ledger (ledger.py) and what is known of connections that go on
+(state_file.py). Writing the ledger is the step that makes a batch done: tables wait beside the others until then, under
+the batch's number, and take their place afterwards; so a run that is killed at any moment has done its batch or has
+not, and the next one finds out which. A row is written when nothing that comes later can change it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analyzer.errors import UserError
+from analyzer.pipeline import commit, job, ledger
+from analyzer.pipeline.arrow_columns import escape_surrogates
+from analyzer.pipeline.file_notes import DAMAGED, PASSED_OVER, QUARANTINED, FileNote
+from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, FileMark, FilePlan, Ledger
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.sources import CaptureFile, CaptureSources
+from analyzer.pipeline.state_file import BatchContext, build_pointer_rows
+from analyzer.pipeline.task import STATE_ROWS_FOLDER
+from analyzer.pipeline.topic_names import NO_NAMES, TopicNames
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAMES_FOLDER = "names.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RingCapture:
+    """A ring capture. state: its folder. close: nothing will follow, so what is unfinished becomes rows.
+
+    settle: seconds after which a capture's newest file counts as finished.
+    """
+
+    state: str
+    close: bool = False
+    settle: float = SETTLE_SECONDS
+
+
+def run(
+    spark: SparkSession, sources: CaptureSources, folder: str, options: Options, ring: RingCapture
+) -> job.RunReport:
+    """Adds a batch to the tables. Raises UserError."""
+    folder, state = os.path.abspath(folder), os.path.abspath(ring.state)
+    if remote := [file.path for file in sources.files if file.remote]:
+        raise UserError(f"{remote[0]} is read through Spark, which does not tell whether it is finished: mount it")
+    if os.path.realpath(folder) == os.path.realpath(state):
+        raise UserError(f"{state} can't have the tables and the state: give --state a folder of its own")
+    with commit.lock_folder(state), commit.lock_folder(folder):
+        told = Ledger.load(state, folder, _describe_settings(options, sources))
+        if not told.batches:  # before anything is taken away: a batch that waits there may be another state's
+            job.check_folder(folder, overwrite=False)
+        commit.recover_folder(folder, told.batches)
+        _remove_old_states(state, told)
+        captures = {file.path: file.capture_name for file in sources.files}
+        todo = ledger.plan_files(told, captures, settle=ring.settle, close=ring.close)
+        if told.closed and todo.new:
+            raise UserError(f"{state} was closed before {min(todo.new)} came: begin another state, in another folder")
+        return _Run(spark, folder, state, options, ring, told).do(todo, sources.files)
+
+
+def _describe_settings(options: Options, sources: CaptureSources) -> str:
+    """What rows depend on."""
+    told = [f"{where}={protocol}" for where, protocol in options.decode_as]
+    about = {"fields": options.fields, "window": options.window, "capture": sources.pattern, "decode_as": told}
+    return json.dumps({**about, **options.limits._asdict()}, sort_keys=True)
+
+
+def _remove_old_states(state: str, told: Ledger) -> None:
+    """Takes away what killed runs and batches of before have left."""
+    for name in os.listdir(state):
+        if name.startswith(OPEN_PREFIX) and name.removeprefix(OPEN_PREFIX).isdigit() and name != told.opened:
+            shutil.rmtree(os.path.join(state, name))
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run, with the locks held."""
+
+    spark: SparkSession
+    folder: str
+    state: str
+    options: Options
+    ring: RingCapture
+    told: Ledger
+
+    def do(self, todo: FilePlan, found: Sequence[CaptureFile]) -> job.RunReport:
+        """The batch, or what is to be said where there is nothing to read."""
+        by_path = {file.path: file for file in found}
+        lost = [FileNote.from_missing(_build_file(path, by_path), reason) for path, reason in todo.lost.items()]
+        new = [self._as_planned(by_path[path], mark) for path, mark in todo.new.items()]
+        if not new and not lost and (self.told.closed or not (self.ring.close and self.told.opened)):
+            ledger.record_batch(self.told, {}, {}, {}, {}, self.told.batches)
+            self.told.waiting = list(todo.waiting)
+            self.told.save(self.state)
+            return job.RunReport(waiting=todo.waiting)
+        report = self._batch(new, lost, todo)
+        report.waiting = todo.waiting
+        return report
+
+    def _as_planned(self, file: CaptureFile, mark: FileMark) -> CaptureFile:
+        """A file as it was when it was found to be finished; Spark has started since its folder was looked through."""
+        return replace(file, capture=self.told.number_capture(file.capture_name), size=mark.size, changed=mark.changed)
+
+    def _batch(self, new: list[CaptureFile], lost: list[FileNote], todo: FilePlan) -> job.RunReport:
+        number = self.told.batches + 1
+        opened = f"{OPEN_PREFIX}{number}"
+        place = os.path.join(self.state, opened)
+        os.mkdir(place)
+        written = commit.create_staging_folder(self.folder)
+        try:
+            carry = BatchContext(place, number, self.ring.close, self.told.latest)
+            part = f"{job.PART}-{number:06}"
+            batch = job.BatchPlan(new, part, carry, self._opened(new), self._names(), todo.grown)
+            report = job.fill_folder(self.spark, batch, written, self.options, lost)
+            commit.write_atomically(os.path.join(place, NAMES_FOLDER), json.dumps(report.names).encode())
+            commit.sync_tree(place)
+            commit.prepare_batch(self.folder, written, number)
+        except BaseException:
+            shutil.rmtree(written, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+        self._note(report, todo, number)
+        self.told.opened = opened
+        self.told.save(self.state)
+        commit.recover_folder(self.folder, number)
+        _remove_old_states(self.state, self.told)
+        return report
+
+    def _opened(self, new: Sequence[CaptureFile]) -> pa.RecordBatch | None:
+        """The connections that the batch before has left open."""
+        place = os.path.join(self.state, self.told.opened)
+        rows = os.path.join(place, STATE_ROWS_FOLDER)
+        if not self.told.opened or not os.path.isdir(rows):
+            return None
+        return build_pointer_rows(pq.read_table(rows), place, new)
+
+    def _names(self) -> TopicNames:
+        if not self.told.opened:
+            return NO_NAMES
+        with open(os.path.join(self.state, self.told.opened, NAMES_FOLDER), "rb") as file:
+            names: TopicNames = json.load(file)
+        return names
+
+    def _note(self, report: job.RunReport, todo: FilePlan, number: int) -> None:
+        """What was done, into the ledger."""
+        outside = QUARANTINED, PASSED_OVER
+        read = {note.path: todo.new[note.path] for note in report.files if note.state not in outside}
+        troubles = {note.path: note.reason or "" for note in report.files if note.state in (DAMAGED, *outside)}
+        ends = {note.path: note.end for note in report.files if note.path in read and note.end is not None}
+        ledger.record_batch(self.told, todo.new, read, ends, troubles, number)
+        self.told.waiting = list(todo.waiting)
+        self.told.closed |= self.ring.close
+        for note in report.files:
+            if note.last is not None:
+                capture = escape_surrogates(note.capture)  # as states have it
+                self.told.latest[capture] = max(note.last, self.told.latest.get(capture, note.last))
+
+
+def _build_file(path: str, found: Mapping[str, CaptureFile]) -> CaptureFile:
+    """A file that is there, or was."""
+    folder, name = os.path.split(path)
+    return found.get(path) or CaptureFile(path, -1, folder, name, 0, 0)

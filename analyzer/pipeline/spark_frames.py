@@ -1,0 +1,186 @@
+"""The run as Spark sees it: splits of files, pointers, sorted pointers, rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from analyzer.capture.records import CaptureRange, ScanState
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.sources import CaptureFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from analyzer.pipeline.scan import FileSplit
+from analyzer.errors import UserError
+from analyzer.pipeline.sources import CaptureGroups, CaptureSources
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+TASKS_PER_CORE = 4
+"""Files are read in at most as many tasks, if these are not too large; rows are made in half as many."""
+
+SCAN_BYTES, ROW_TASK_BYTES, LARGEST_TASK = 4 << 20, 16 << 20, 2 << 30
+"""Bytes of captures that are worth a task that scans, and one that makes rows; and what is too much for either."""
+
+
+def split_files(
+    spark: SparkSession,
+    files: Sequence[CaptureFile],
+    options: Options,
+    begins: Mapping[int, ScanState] = MappingProxyType({}),
+) -> list[FileSplit]:
+    """The splits of files; those that are larger than one are hopped over, each by one task.
+
+    begins: where to read on in files of which the beginning was read before; they are one split each.
+    """
+    import pyarrow as pa
+
+    from analyzer.pipeline.scan import FileSplit, build_splits, find_cuts, find_huge_files
+
+    large = [number for number in find_huge_files(files, options.split) if number not in begins]
+    if not large:
+        return build_splits(files, {}, begins)
+
+    def hop_over(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                number = large[place]
+                found = [
+                    FileSplit(number, CaptureRange(each)).to_text() for each in find_cuts(files[number], options.split)
+                ]
+                yield pa.record_batch([pa.array(found, pa.string())], ["split"])
+
+    rows = spark.range(0, len(large), 1, min(len(large), TASKS_PER_CORE * count_cores(spark)))
+    cuts: dict[int, list[ScanState]] = {}
+    for row in rows.mapInArrow(hop_over, "split STRING").collect():
+        found = FileSplit.from_text(row.split)
+        assert found.stretch.begin is not None
+        cuts.setdefault(found.file, []).append(found.stretch.begin)
+    return build_splits(files, {file: sorted(each) for file, each in cuts.items()}, begins)
+
+
+def read_pointers(
+    spark: SparkSession, files: Sequence[CaptureFile], options: Options, splits: Sequence[FileSplit] | None = None
+) -> DataFrame:
+    """The pointers of files, and a note about each split. splits: of those that tasks open, if they are known.
+
+    Payload travels with the pointers of all files if one of them is remote.
+    """
+    from analyzer.pipeline.pointers import POINTER_COLUMNS
+    from analyzer.pipeline.scan import pack_parcels
+
+    remote = read_contents(spark, files)
+    chosen = options if remote is None else replace(options, shuffled=True)
+    every = split_files(spark, files, options) if splits is None else splits
+    if not every:
+        assert remote is not None
+        return remote
+    dealt = pack_parcels(every, files, choose_task_count(files, SCAN_BYTES, TASKS_PER_CORE * count_cores(spark)))
+
+    def scan_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from analyzer.pipeline.progress import count_batches
+        from analyzer.pipeline.scan import scan_splits, unpack_parcel
+
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for split in unpack_parcel(dealt[number]):
+                    yield from count_batches(
+                        scan_splits([split], files, chosen), split.count_bytes(files[split.file]), options.counts
+                    )
+
+    local = spark.range(0, len(dealt), 1, len(dealt)).mapInArrow(scan_files, POINTER_COLUMNS)
+    return local if remote is None else local.unionAll(remote)
+
+
+def choose_task_count(files: Sequence[CaptureFile], worth: int, usual: int) -> int:
+    """How many tasks there should be: fewer than usual if each had less than `worth` bytes, more if it had too much."""
+    size = sum(file.size for file in files)
+    return max(1, min(-(-size // worth), max(usual, size // LARGEST_TASK)))
+
+
+def count_cores(spark: SparkSession) -> int:
+    """Tasks that run at a time. Spark Connect does not say, but deals out a range to as many."""
+    from pyspark.sql.functions import max, spark_partition_id
+
+    if not type(spark).__module__.startswith("pyspark.sql.connect"):
+        return int(spark.sparkContext.defaultParallelism)
+    (last,) = spark.range(1 << 16).select(spark_partition_id().alias("part")).agg(max("part")).collect()[0]
+    return int(last) + 1
+
+
+def read_sorted_pointers(
+    spark: SparkSession,
+    files: Sequence[CaptureFile],
+    options: Options,
+    splits: Sequence[FileSplit] | None = None,
+    opened: pa.RecordBatch | None = None,
+) -> DataFrame:
+    """The same, each connection in one partition and in the order of time. opened: rows of connections that go on."""
+    import pyarrow as pa
+
+    count = options.partitions or choose_task_count(files, ROW_TASK_BYTES, TASKS_PER_CORE // 2 * count_cores(spark))
+    if opened is None:
+        pointers = read_pointers(spark, files, options, splits)
+    else:
+        pointers = spark.createDataFrame(pa.Table.from_batches([opened]))
+        pointers = read_pointers(spark, files, options, splits).unionAll(pointers) if files else pointers
+    return pointers.repartition(count, "connection").sortWithinPartitions("connection", "place", "origin")
+
+
+FORMAT = "binaryFile"
+
+
+def list_remote_files(spark: SparkSession, sources: CaptureSources) -> CaptureSources:
+    """Sources with the files of their URIs, each known by its URI. Raises UserError where there is none."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+    from pyspark.sql.functions import unix_micros
+
+    if not sources.remote:
+        return sources
+    named = CaptureGroups(sources.pattern)
+    passed_over = list(sources.passed_over)
+    for file in sources.files:
+        named.add(file)
+    for uri in sources.remote:
+        try:
+            reader = spark.read.format(FORMAT).option("recursiveFileLookup", "true")
+            rows = reader.load(uri).select("path", "length", unix_micros("modificationTime").alias("changed")).collect()
+        except (PySparkException, Py4JError) as error:
+            reason = str(getattr(error, "java_exception", error)).strip().splitlines()[0][:300]
+            raise UserError(f"cannot read {uri}: {reason}; check the name and Spark's access to it") from error
+        for row in rows:
+            found = row.path.rstrip("/") != uri.rstrip("/")
+            file = CaptureFile(row.path, -1, "", "", row.length, row.changed * 1000, False, True, found)
+            problem = named.add(file)
+            if problem is not None:
+                passed_over.append(f"{problem}; it was passed over")
+    files = named.list_files()
+    if not files:
+        raise UserError("no capture was found: name pcap or pcapng files, or folders with them")
+    return replace(sources, files=files, passed_over=tuple(passed_over), remote=())
+
+
+def read_contents(spark: SparkSession, files: Sequence[CaptureFile]) -> DataFrame | None:
+    """The pointers of the remote ones among files, and a note about each; None if there is none."""
+    from analyzer.pipeline.pointers import POINTER_COLUMNS
+
+    numbers = {file.path: number for number, file in enumerate(files) if file.remote and not file.too_large}
+    if not numbers:
+        return None
+
+    def scan_them(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from analyzer.pipeline.scan import scan_contents
+
+        return scan_contents(batches, numbers, files)
+
+    reader = spark.read.format(FORMAT).option("recursiveFileLookup", "true")
+    return reader.load(list(numbers)).select("path", "content").mapInArrow(scan_them, POINTER_COLUMNS)

@@ -1,0 +1,257 @@
+"""A capture read in batches, with what is open carried from one to the next, is the capture read at once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from analyzer.pipeline import carry_over, finish
+
+pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
+
+import pyarrow as pa
+
+from analyzer.pipeline import partition
+from analyzer.pipeline.arrow_columns import NOTES, TableBatch
+from analyzer.pipeline.options import Options
+from analyzer.pipeline.sources import CaptureFile, find_captures
+from analyzer.pipeline.state_file import STATE, STATE_SCHEMA, BatchContext, build_pointer_rows
+from analyzer.pipeline.table_schemas import TABLES
+from dissectors.kafka.conversation import KafkaConversation
+from tests.analyzer.capture.writers import NS, T0, Frame
+from tests.analyzer.pipeline.house import EFFECTS, ROOT, answer, message, talk
+from tests.analyzer.pipeline.test_partition import dealt_out, scanned
+from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, data_segments, frames, opening, segments, talks, write
+
+NEEDED = finish.add_required_tables(TABLES)
+GOLDEN = ROOT / "tests" / "golden"
+HOUR = 3600 * NS
+SERVER_END = ("10.0.0.2", 9092)
+
+Texts = Mapping[str, list[str]]
+
+
+def texts(found: Sequence[TableBatch]) -> Texts:
+    """The rows of each table as texts, in order; the number that people know a row by is that of one reading."""
+    rows: dict[str, list[str]] = {table: [] for table in TABLES}
+    for table, batch in finish.finish_tables((each for each in found if each.table != NOTES), TABLES):
+        kept = batch.drop_columns(["number"]) if table == "findings" else batch
+        rows[table] += [json.dumps(row, default=str, sort_keys=True) for row in kept.to_pylist()]
+    return {table: sorted(each) for table, each in rows.items()}
+
+
+def complaints(found: Sequence[TableBatch]) -> list[str]:
+    notes = [json.loads(note) for table, batch in found if table == NOTES for note in batch.column(0).to_pylist()]
+    return [note["error"] for note in notes if note.get("error")]
+
+
+def at_once(folder: Path) -> Texts:
+    files = find_captures([str(folder)]).files
+    parts = dealt_out(scanned(files), 1, 1 << 16)
+    return texts([each for part in parts for each in partition.build_rows(part, files, Options(), None, NEEDED)])
+
+
+class Run:
+    """Batches that follow one another, in all tables; `found` has what they have written."""
+
+    def __init__(self, folder: Path, random: Random) -> None:
+        self._folder, self._random = folder, random
+        self._states = pa.Table.from_batches([], STATE_SCHEMA)
+        self._number = 0
+        self._latest: dict[str, int] = {}
+        self.found: list[TableBatch] = []
+
+    def batch(self, paths: Sequence[Path], close: bool = False) -> pa.Table:
+        """Reads files and then deletes them; returns the state that is left."""
+        self._number += 1
+        files = find_captures([*map(str, paths)]).files if paths else ()
+        pointers = [] if not files else [scanned(files)]
+        for table in pointers:
+            self._note_latest(table, files)
+        before = self._folder / str(self._number - 1)
+        table = pa.concat_tables(
+            [*pointers, pa.Table.from_batches([build_pointer_rows(self._states, str(before), files)])]
+        )
+        carry = BatchContext(str(self._folder / str(self._number)), self._number, close, self._latest)
+        states = []
+        for part in dealt_out(table, self._random.randint(1, 4), self._random.choice((20, 1 << 16))):
+            for each in partition.build_rows(part, files, Options(), carry, NEEDED):
+                if each.table == STATE:
+                    states.append(each.batch)
+                else:
+                    self.found.append(each)
+        self._states = pa.Table.from_batches(states, STATE_SCHEMA)
+        shutil.rmtree(before, ignore_errors=True)
+        for path in paths:
+            path.unlink()
+        return self._states
+
+    def _note_latest(self, pointers: pa.Table, files: Sequence[CaptureFile]) -> None:
+        folders = {file.capture: file.capture_name for file in files}
+        for name, place in zip(pointers["connection"].to_pylist(), pointers["place"].to_pylist(), strict=True):
+            if name:
+                folder = folders[int.from_bytes(name[:4])]
+                self._latest[folder] = max(self._latest.get(folder, place), place)
+
+
+def in_batches(tmp_path: Path, packets: Sequence[Frame], random: Random, cuts: Sequence[int] | None = None) -> Run:
+    """A capture cut into files, which are read a few at a time; asserts that it is the capture read at once."""
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    edges = sorted({0, len(packets), *(cuts if cuts is not None else random.sample(range(1, len(packets)), 5))})
+    paths = []
+    for number, (first, last) in enumerate(pairwise(edges)):
+        paths.append(write(folder / f"{number:03}.pcap", packets[first:last]))
+    expected = at_once(folder)
+    run = Run(tmp_path / "state", random)
+    while paths:
+        count = random.randint(1, 2)
+        batch, paths = paths[:count], paths[count:]
+        run.batch(batch, close=not paths and random.random() < 0.5)
+        if not paths:
+            run.batch([], close=True)
+    assert complaints(run.found) == []
+    found = texts(run.found)
+    for table in TABLES:
+        assert found[table] == expected[table], table
+    return run
+
+
+def woven(path: Path, effect: Callable[[Talk, Random], list[Segment]], random: Random) -> list[Frame]:
+    """The conversations of a real capture at the same time, with an effect."""
+    found: list[Frame] = []
+    for index, each in enumerate(talks(path)):
+        found += frames(effect(each, random), each, T0 + index * 5_000_000)
+    return sorted(found, key=lambda frame: frame.time)
+
+
+REAL = (
+    "kafka/k24_sasl_v0",
+    "kafka/k4_errors",
+    "kafka/k4_java_share",
+    "zookeeper/en395_quorum_sasl",
+    "pulsar/java4_errors",
+    "rocketmq/m326_send",
+)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("effect", [*EFFECTS])
+def test_effects(tmp_path: Path, effect: str) -> None:
+    random = Random(effect)
+    in_batches(tmp_path, woven(GOLDEN / "kafka" / "k4_go_segment.pcap.zst", EFFECTS[effect], random), random)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", REAL)
+def test_protocols(tmp_path: Path, name: str) -> None:
+    random = Random(name)
+    effect = EFFECTS[random.choice([*EFFECTS])]
+    in_batches(tmp_path, woven(GOLDEN / f"{name}.pcap.zst", effect, random), random)
+
+
+@pytest.mark.parametrize("name", ["k4_java_classic", "zk39_ibp_2.4"])
+def test_fetch_sessions_go_on(tmp_path: Path, name: str) -> None:
+    """A Fetch that names no topic has those of its session, also where an earlier batch has read what opened it."""
+    random = Random(name)
+    packets = woven(GOLDEN / "kafka" / f"{name}.pcap.zst", lambda talk, random: segments(talk), random)
+    run = in_batches(tmp_path, packets, random, random.sample(range(1, len(packets)), 12))
+    fetches = [row for row in map(json.loads, texts(run.found)["exchanges"]) if row["operation"] == "Fetch"]
+    assert len(fetches) > 90
+    assert all(row["topics"] for row in fetches)
+
+
+SILENT = [
+    *frames(segments(talk(1, 2))),
+    *frames([*opening(), Segment(CLIENT, 0, message(3))], replace(talk(), isn=(70_000, 90_000)), T0 + 10 * NS),
+    *frames([Segment(CLIENT, 0, message(4))], replace(talk(), isn=(5_000, 6_000)), T0 + 4000 * NS),
+    *frames(segments(talk(5)), replace(talk(), ends=(("10.0.0.9", 1), SERVER_END)), T0 + 9000 * NS),
+    *frames([Segment(SERVER, 0, answer(4)), Segment(CLIENT, 17, message(6))], begin=T0 + 9001 * NS),
+]
+"""Ports that are used again, requests that nobody answers, an hour of silence twice."""
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_streams_that_follow_one_another(tmp_path: Path, size: int) -> None:
+    in_batches(tmp_path, SILENT, Random(size), range(0, len(SILENT), size))
+
+
+def test_what_is_left(tmp_path: Path) -> None:
+    """An open request is carried by its bytes; after an hour only the number of streams is left."""
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    run = Run(tmp_path / "state", Random(1))
+    first = frames([*opening(), Segment(CLIENT, 0, message(1)), Segment(CLIENT, len(message(1)), message(2)[:9])])
+    (left,) = run.batch([write(folder / "1.pcap", first)]).to_pylist()
+    assert (left["waiting"], left["packets"], left["stream_id"]) == (1, 5, "10.0.0.1:40000>10.0.0.2:9092")
+    assert not any(len(batch) for table, batch in run.found if table in ("messages", "streams"))
+    later = frames(segments(talk(1)), replace(talk(), ends=(("10.0.0.9", 1), SERVER_END)), T0 + 2 * HOUR)
+    states = run.batch([write(folder / "2.pcap", later)]).to_pylist()
+    silent = next(each for each in states if each["connection"] == left["connection"])
+    assert (silent["uses"], silent["stream_id"], silent["path"]) == (1, None, None)
+    written = [row["id"] for table, batch in run.found if table == "messages" for row in batch.to_pylist()]
+    assert "10.0.0.1:40000>10.0.0.2:9092/c/0" in written
+
+
+def test_a_conversation_that_tells_no_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is never cut in the middle, and is not carried from batch to batch."""
+    monkeypatch.delattr(KafkaConversation, "handles")
+    monkeypatch.setattr(partition, "ENOUGH", 10)
+    monkeypatch.setattr(partition, "MOST", 20)
+    packets = frames([*opening(), *data_segments(talk(*range(50)).writes)])
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    path = write(folder / "1.pcap", packets)
+    expected = at_once(folder)
+    (part,) = dealt_out(scanned(find_captures([str(folder)]).files), 1, 7)
+    found = list(partition.build_rows(part, find_captures([str(folder)]).files, Options(), named=NEEDED))
+    assert complaints(found) == []
+    assert texts(found)["messages"] == expected["messages"]
+    run = Run(tmp_path / "state", Random(1))
+    run.batch([path])
+    assert "cannot be carried from batch to batch" in complaints(run.found)[0]
+
+
+def test_too_many_that_wait_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(carry_over, "MOST_WAITING", 2)
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    run = Run(tmp_path / "state", Random(1))
+    asked = [(CLIENT, message(number)) for number in range(5)]
+    packets = frames([*opening(), *data_segments(asked)])
+    (left,) = run.batch([write(folder / "1.pcap", packets)]).to_pylist()
+    assert left["waiting"] == 2
+    answers = [(CLIENT, b"".join(data for _, data in asked)), *((SERVER, answer(number)) for number in range(5))]
+    run.batch([write(folder / "2.pcap", frames(data_segments(answers)[1:], begin=T0 + NS))])
+    run.batch([], close=True)
+    rows = [row for table, batch in run.found if table == "messages" for row in batch.to_pylist()]
+    assert [row["partner_id"] is None for row in sorted(rows, key=lambda row: (row["role"], row["offset"]))] == [
+        *([True] * 3 + [False] * 2),
+        *([False] * 5),
+    ]
+    assert len({row["id"] for row in rows}) == len(rows) == 10
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [(b"wireanalyze state 99\n", "is of version 99"), (b"something else      \n", "is damaged"), (b"", "is damaged")],
+)
+def test_states_of_another_program(tmp_path: Path, head: bytes, said: str) -> None:
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    run = Run(tmp_path / "state", Random(1))
+    first, second = frames([*opening(), Segment(CLIENT, 0, message(1))]), frames([Segment(SERVER, 0, answer(1))])
+    (left,) = run.batch([write(folder / "1.pcap", first)]).to_pylist()
+    file = tmp_path / "state" / "1" / left["path"]
+    file.write_bytes(head + file.read_bytes()[len(b"wireanalyze state 1\n") :] if head else b"")
+    run.batch([write(folder / "2.pcap", second)])
+    (complaint,) = complaints(run.found)
+    assert said in complaint
+    assert "--state" in complaint
