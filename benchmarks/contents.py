@@ -9,7 +9,7 @@ from typing import Any
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import read_header
 from analyzer.session import Session
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 
 _TOPICS, _PARTITIONS = ("topicData", "responses"), ("partitionData", "partitions")
 CARRIERS = frozenset({"Produce", "Fetch"})
@@ -41,5 +41,5 @@ def _bytes_of(batch: Mapping[str, Any]) -> int:
     )
 
 
-def _size(value: bytes | Embedded | None) -> int:
-    return 0 if value is None else len(value.data if isinstance(value, Embedded) else value)
+def _size(value: bytes | EmbeddedValue | None) -> int:
+    return 0 if value is None else len(value.data if isinstance(value, EmbeddedValue) else value)

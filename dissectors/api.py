@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from dissectors.check import Check
     from dissectors.fragment import Fragments
     from dissectors.guide import Guide
-    from dissectors.name_binding import Names
+    from dissectors.name_binding import NameBindings
     from dissectors.payload import Payloads
     from dissectors.raw import RawReader
     from dissectors.report import ReportType
-    from dissectors.session_state import Sessions
+    from dissectors.session_state import SessionTracker
     from dissectors.symbolic import MessageTemplate
 
 __all__ = [
@@ -195,10 +195,10 @@ class Dissector(ABC):
     guide: Guide | None = None
     """What tells people of its layouts, without any message."""
 
-    names: Names | None = None
+    names: NameBindings | None = None
     """What messages say of the ids in others."""
 
-    sessions: Sessions | None = None
+    sessions: SessionTracker | None = None
     """Sessions in which requests name only what has changed."""
 
     payloads: Payloads | None = None

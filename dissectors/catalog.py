@@ -135,7 +135,7 @@ class Catalog(ABC):
         return None
 
 
-def merged(*lists: Iterable[Member]) -> list[Member]:
+def merge_members(*lists: Iterable[Member]) -> list[Member]:
     """The members of several structs that may stand in one place, each name once, in the order of their coming.
 
     A name that has several types is of any; one whose labels differ has none.
@@ -144,10 +144,10 @@ def merged(*lists: Iterable[Member]) -> list[Member]:
     for members in lists:
         for member in members:
             named.setdefault(member.name, []).append(member)
-    return [found[0] if len(found) == 1 else _united(found) for found in named.values()]
+    return [found[0] if len(found) == 1 else _unite(found) for found in named.values()]
 
 
-def _united(found: Sequence[Member]) -> Member:
+def _unite(found: Sequence[Member]) -> Member:
     first = found[0]
     inside = [each.members for each in found if each.members is not None]
     kinds = {each.type.rstrip("0123456789") for each in found}
@@ -161,7 +161,7 @@ def _united(found: Sequence[Member]) -> Member:
 
 
 def _all_inside(inside: Sequence[Callable[[], Sequence[Member]]]) -> list[Member]:
-    return merged(*(members() for members in inside))
+    return merge_members(*(members() for members in inside))
 
 
 def holding(member: Member, structures: Callable[[], Sequence[Member]], open_: bool = False) -> Member:

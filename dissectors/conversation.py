@@ -27,10 +27,10 @@ class Conversation(ABC):
     client: str | None = None
     """What the client is called in all rows of the connection that name none themselves, once that is known."""
 
-    def lost(self, from_client: bool) -> None:  # noqa: B027 - most protocols repeat a number, and need not know
+    def note_loss(self, from_client: bool) -> None:  # noqa: B027 - most protocols repeat a number, and need not know
         """Bytes of a direction are missing behind what step() was given of it; by default no matter. Never raises."""
 
-    def unasked(self, prefix: bytes, from_client: bool) -> bool:
+    def is_unrequested(self, prefix: bytes, from_client: bool) -> bool:
         """Whether what may be a message behind a gap would answer none of the requests that wait. Never raises.
 
         prefix: its first bytes, as `plausible` gets them. By default, and where no request waits, nobody knows: False.

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from dissectors.message import Context, Path, Role
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 LIMIT = 65_536
 """Entries of a table, unless it says otherwise."""
@@ -42,7 +42,7 @@ class Moment(NamedTuple):
     time: int
     losses: int
 
-    def until(self, then: MessageEvent | ConnectionEnd) -> int | None:
+    def elapsed_until(self, then: MessageEvent | ConnectionEnd) -> int | None:
         """ns up to something later on the connection; None where bytes are missing in between."""
         return then.time - self.time if then.losses == self.losses else None
 
@@ -233,20 +233,20 @@ class NumberedTable(BoundedTable[NumberedKey, _Value]):
                 del self._on[key[0]]
         return found
 
-    def on(self, stream: int) -> list[tuple[NumberedKey, _Value]]:
+    def items_on(self, stream: int) -> list[tuple[NumberedKey, _Value]]:
         """Those of a connection, by their numbers, with their keys."""
         return [(key, self._values[key]) for key in sorted(self._on.get(stream, ()))]
 
 
-@slotted(frozen=False, eq=False)
-class Window:
+@make_slotted(frozen=False, eq=False)
+class CountWindow:
     """What began at a time (ns since 1970), and how often something happened since."""
 
     begun: int
     count: int = 0
 
 
-_Window = TypeVar("_Window", bound=Window)
+_Window = TypeVar("_Window", bound=CountWindow)
 
 
 class WindowTable(BoundedTable[_Key, _Window]):
@@ -264,8 +264,8 @@ class WindowTable(BoundedTable[_Key, _Window]):
         return found
 
 
-@slotted(frozen=False, eq=False)
-class Repeats(Window):
+@make_slotted(frozen=False, eq=False)
+class Repeats(CountWindow):
     """A window in which something is worth saying at some count, and again at each doubling. next: that count."""
 
     next: int = 0
@@ -318,14 +318,14 @@ def for_request(handle: Callable[[Any, Any, MessageEvent], None], kept_as: type 
 def keep_time(subscriptions: Subscriptions) -> dict[MessageKind, Subscription]:
     """The same for a correlator whose `now` is to be the latest time of all messages that it gets."""
 
-    def timed(handle: Handler) -> Handler:
+    def with_time(handle: Handler) -> Handler:
         def receive(correlator: Any, event: MessageEvent) -> None:
             correlator.now = max(correlator.now, event.time)
             handle(correlator, event)
 
         return receive
 
-    return {kind: Subscription(paths, timed(handle)) for kind, (paths, handle) in subscriptions.items()}
+    return {kind: Subscription(paths, with_time(handle)) for kind, (paths, handle) in subscriptions.items()}
 
 
 class Correlator(Generic[_Found]):

@@ -20,7 +20,7 @@ class DecodeError(Exception):
         self.offset = offset
 
 
-class Truncated(DecodeError):
+class TruncatedField(DecodeError):
     """A field runs past the end of its source: `needed` and `available` in bytes."""
 
     def __init__(self, what: str, offset: int, needed: int, available: int) -> None:
@@ -30,7 +30,7 @@ class Truncated(DecodeError):
         self.available = available
 
 
-class Malformed(DecodeError):
+class MalformedField(DecodeError):
     """A value that its type does not allow: a length below -1, a varint of six bytes, a null where none may be."""
 
     def __init__(self, what: str, offset: int, why: str) -> None:

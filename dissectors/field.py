@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from dissectors.finding import Finding
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 
 Label = Callable[[Any], str | None]
 """What people read beside a plain value; None for nothing."""
 
 
-@slotted
+@make_slotted
 class FieldSpec:
     """What all occurrences of a field share.
 
@@ -31,7 +31,7 @@ class FieldSpec:
     secret: bool = False
 
 
-@slotted
+@make_slotted
 class Source:
     """Bytes that offsets count in. `parent` is the path of child indexes of the node it was made from.
 
@@ -50,7 +50,7 @@ class Source:
         return len(self.data) if self.declared is None else self.declared
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class Field:
     """One occurrence: `length` bytes at `offset` of source number `source`, the first `head` of them before the value.
 
@@ -72,7 +72,7 @@ class Field:
         return self.spec.label(self.value) if self.spec.label is not None else None
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class Tree:
     """One decoded message: its nodes, the sources they count in (the message first), and what there is to say."""
 

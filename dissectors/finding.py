@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
 class Severity(IntEnum):
@@ -100,7 +100,7 @@ CODES: dict[str, str] = {
 }
 
 
-@slotted
+@make_slotted
 class Finding:
     """One remark. `source`, `offset` and `length` say where in the message's sources, when it has a place."""
 

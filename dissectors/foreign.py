@@ -83,14 +83,14 @@ def foreign(prefix: bytes) -> Foreign | None:
         whole = re.match(_PROXY_V1, prefix)
         size = whole.end() if whole is not None else len(prefix)
         return Foreign("haproxy", "a HAProxy preamble (version 1) comes before the conversation", size)
-    for name, what, pattern in _compiled():
+    for name, what, pattern in _compile_patterns():
         if pattern.match(prefix):
             return Foreign(name, f"the bytes are {what}{_as_size(prefix)}")
     return None
 
 
 @cache
-def _compiled() -> tuple[tuple[str, str, re.Pattern[bytes]], ...]:
+def _compile_patterns() -> tuple[tuple[str, str, re.Pattern[bytes]], ...]:
     """The patterns; made when bytes may be foreign, for most never are."""
     return tuple((name, what, re.compile(pattern, re.DOTALL)) for name, what, pattern in _PATTERNS)
 

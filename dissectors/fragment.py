@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from dissectors.field import Tree
 from dissectors.message import Body, Context
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
 class Fragment(NamedTuple):
@@ -44,7 +44,7 @@ class Other(NamedTuple):
     message: bytes | None
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Fragments:
     """The messages of a protocol that may carry a portion of something larger. None of its functions raises.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Protocol
 
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
-@slotted
+@make_slotted
 class LengthPrefixed:
     """Messages behind a big-endian length of `width` bytes that does not count itself; bounds are of that length."""
 
@@ -28,7 +28,7 @@ class Window(Protocol):
     def __len__(self) -> int:
         """How many there are."""
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         """`length` bytes from `offset` on; fewer where no more have come."""
 
 
@@ -53,7 +53,7 @@ class Framer(ABC):
         """Whether it remembers nothing, so that a new one would say the same of the next message; for speed alone."""
         return False
 
-    def across(self, message: Window, lost: range, ended: bool) -> int:
+    def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
         """The same of a message that has lost bytes, which read as zeros; the first of them are at offsets `lost`.
 
         0, as by default: nobody knows; then the message ends with what is known. ended: as in length().
@@ -61,7 +61,7 @@ class Framer(ABC):
         return 0
 
 
-@slotted
+@make_slotted
 class VarintPrefixed(Framer):
     """Messages of `offset` bytes, then an unsigned varint of at most `width` bytes: the number of bytes behind it.
 
@@ -74,7 +74,7 @@ class VarintPrefixed(Framer):
 
     def length(self, message: Window, ended: bool) -> int:
         """See Framer."""
-        return self.size(message.read(0, self.offset + self.width))
+        return self.size(message.read_bytes(0, self.offset + self.width))
 
     def size(self, head: bytes) -> int:
         """Length of a message with these first bytes; 0 where none can begin so, negative where they are too few."""

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from dissectors.finding import Finding
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 Values = Mapping[str, Any]
 """The decoded fields of a message by name."""
@@ -47,7 +47,7 @@ class State(IntEnum):
     UNDECODED = 3
 
 
-@slotted
+@make_slotted
 class MessageHeader:
     """What pairing and the list need, read without a full decode. None: unknown.
 
@@ -75,7 +75,7 @@ HEADLESS = MessageHeader(Role.RAW, state=State.UNDECODED)
 """The header of bytes that are too few for one."""
 
 
-@slotted
+@make_slotted
 class Context:
     """What decoding one message needs from earlier in its connection: small, picklable, kept with the row.
 
@@ -88,7 +88,7 @@ class Context:
     extra: Mapping[str, str] | None = None
 
 
-@slotted
+@make_slotted
 class Outcome:
     """What a conversation says of one message.
 

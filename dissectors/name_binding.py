@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from dissectors.message import Context, Path, Role, Values
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
 class NameBinding(NamedTuple):
@@ -74,7 +74,7 @@ class Exchange(NamedTuple):
     answer: Callable[[], Values | None]
 
 
-class Held(NamedTuple):
+class HeldPartition(NamedTuple):
     """A partition in a session, and the offset that was last asked of it. `topic` is a name, or an id."""
 
     topic: str
@@ -82,7 +82,7 @@ class Held(NamedTuple):
     offset: int | None
 
 
-class Standing(NamedTuple):
+class SessionContents(NamedTuple):
     """What is asked for by a message that tells only what has changed: all that its session holds.
 
     since: the number of the request that began the session; None where it is not in the capture, and then the session
@@ -91,7 +91,7 @@ class Standing(NamedTuple):
 
     id: int
     epoch: int
-    held: tuple[Held, ...]
+    held: tuple[HeldPartition, ...]
     since: int | None
 
 
@@ -100,8 +100,8 @@ def nothing(*given: object) -> tuple[()]:
     return ()
 
 
-@slotted(eq=False)
-class Names:
+@make_slotted(eq=False)
+class NameBindings:
     """What a protocol's messages say of the ids in others. None of its functions raises: values may lack anything.
 
     references: where the values of messages of a context have ids; the same for equal contexts. binding sources: which

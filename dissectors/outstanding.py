@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from heapq import heapify, heappop, heappush
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 LIMIT = 200_000
 """Entries that are remembered."""
@@ -25,7 +25,7 @@ _SLACK = 64
 _Thing = TypeVar("_Thing")
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Entry(Generic[_Thing]):
     """left: messages of it; bits: of which these, None for the first `left` ones."""
 
@@ -34,7 +34,7 @@ class _Entry(Generic[_Thing]):
     bits: int | None
 
 
-class Acked(NamedTuple, Generic[_Thing]):
+class Acknowledgement(NamedTuple, Generic[_Thing]):
     """What became of an entry: how many of its messages were acknowledged now, and whether all are."""
 
     thing: _Thing
@@ -58,13 +58,13 @@ class Outstanding(Generic[_Thing]):
 
     def deliver(
         self, reader: Hashable, place: Any, thing: _Thing, left: int = 1, bits: int | None = None
-    ) -> Acked[_Thing] | None:
+    ) -> Acknowledgement[_Thing] | None:
         """One more; gives what stood at its place before."""
         key = reader, place
         before = self._entries.pop(key, None)
         self._entries[key] = _Entry(thing, left, bits)
         if before is not None:
-            return Acked(before.thing, before.left, False)
+            return Acknowledgement(before.thing, before.left, False)
         order = self._order.setdefault(reader, [])
         heappush(order, place)
         if len(order) > 2 * self._sized.get(reader, 0) + _SLACK:
@@ -78,7 +78,7 @@ class Outstanding(Generic[_Thing]):
                 self._evict(entry.thing, entry.left)
         return None
 
-    def acknowledge(self, reader: Hashable, place: Any, kept: int | None = None) -> Acked[_Thing] | None:
+    def acknowledge(self, reader: Hashable, place: Any, kept: int | None = None) -> Acknowledgement[_Thing] | None:
         """One is acknowledged but for the bits that are `kept`; None where it is not there."""
         entry = self._entries.get((reader, place))
         if entry is None:
@@ -92,20 +92,20 @@ class Outstanding(Generic[_Thing]):
         if not entry.left:
             del self._entries[reader, place]
             self._clear(reader)
-        return Acked(entry.thing, before - entry.left, not entry.left)
+        return Acknowledgement(entry.thing, before - entry.left, not entry.left)
 
-    def acknowledge_before(self, reader: Hashable, place: Any) -> list[Acked[_Thing]]:
+    def acknowledge_before(self, reader: Hashable, place: Any) -> list[Acknowledgement[_Thing]]:
         """All that lie before a place are acknowledged, the least first."""
         found = []
         order = self._order.get(reader, [])
         while order and order[0] < place:
             entry = self._entries.pop((reader, heappop(order)), None)
             if entry is not None:
-                found.append(Acked(entry.thing, entry.left, True))
+                found.append(Acknowledgement(entry.thing, entry.left, True))
         self._clear(reader)
         return found
 
-    def acknowledge_to(self, reader: Hashable, place: Any, kept: int | None = None) -> list[Acked[_Thing]]:
+    def acknowledge_to(self, reader: Hashable, place: Any, kept: int | None = None) -> list[Acknowledgement[_Thing]]:
         """All up to a place are acknowledged, of the last but for the bits that are `kept`."""
         found = self.acknowledge_before(reader, place)
         last = self.acknowledge(reader, place, kept)

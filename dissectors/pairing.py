@@ -31,7 +31,7 @@ class Waiting(NamedTuple):
     handle: int
     header: MessageHeader
 
-    def renumbered(self, numbers: Mapping[int, int]) -> Waiting:
+    def with_number(self, numbers: Mapping[int, int]) -> Waiting:
         """The same under its new number."""
         return self._replace(handle=numbers[self.handle])
 
@@ -44,7 +44,7 @@ MOST_TRIED = 16
 
 
 @dataclass(slots=True)
-class Unanswered:
+class UnansweredRequests:
     """Requests that wait for their answers: the oldest of each key first, so many at most in all."""
 
     waiting: OrderedDict[Key, deque[Waiting]] = field(default_factory=OrderedDict, kw_only=True)
@@ -86,11 +86,11 @@ class Unanswered:
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """See Conversation.renumber."""
         for key, queue in self.waiting.items():
-            self.waiting[key] = deque(request.renumbered(numbers) for request in queue)
+            self.waiting[key] = deque(request.with_number(numbers) for request in queue)
 
 
 @dataclass(slots=True)
-class PairByKey(Unanswered, Conversation):
+class PairByKey(UnansweredRequests, Conversation):
     """Pairs by MessageHeader.scope and correlation; `header` is the dissector's own.
 
     An answer without its request is a guess.
@@ -118,7 +118,7 @@ def pair_by_key(dissector: Dissector) -> Conversation:
 
 
 @dataclass(slots=True)
-class PairInOrder(Unanswered, Conversation):
+class PairInOrder(UnansweredRequests, Conversation):
     """Pairs each answer with the oldest request of the other side in its scope; `header` is the dissector's own.
 
     Nobody knows how many messages a gap hid, so what is paired behind one is a guess.
@@ -143,7 +143,7 @@ class PairInOrder(Unanswered, Conversation):
             answer = replace(answer, state=max(answer.state, State.GUESSED))
         return Outcome(answer, request.handle)
 
-    def lost(self, from_client: bool) -> None:
+    def note_loss(self, from_client: bool) -> None:
         """See Conversation.lost."""
         self.gapped = True
 

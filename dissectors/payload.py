@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from dissectors.message import Role, Values
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 Asked: TypeAlias = Callable[[], Values | None]
 """The values of the request that a message answers, decoded when asked for; None where that is unknown."""
@@ -54,7 +54,7 @@ def anything() -> None:
     """The carriers of a protocol that does not say which messages may carry records."""
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Payloads:
     """What a protocol's messages carry for others.
 

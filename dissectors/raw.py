@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from dissectors.field import Tree
 
 
-class Run(NamedTuple):
+class RawRun(NamedTuple):
     """Bytes of one direction without a gap. ports: of who sent them, and of who received them."""
 
     data: bytes
@@ -23,8 +23,8 @@ class Run(NamedTuple):
 class RawReader(Protocol):
     """Knows some of the runs that are of no framed protocol. Never raises, and looks at a bounded part of a run."""
 
-    def line(self, run: Run) -> str | None:
+    def line(self, run: RawRun) -> str | None:
         """What it is, and what is in it, briefly; None where nothing is known of it."""
 
-    def tree(self, run: Run) -> Tree | None:
+    def tree(self, run: RawRun) -> Tree | None:
         """The same with its places; the leaves cover all of it. None where a line is all there is to say."""

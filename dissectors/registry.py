@@ -49,13 +49,13 @@ class _Plugins(NamedTuple):
 
 def dissectors() -> tuple[Dissector, ...]:
     """Every dissector, built-in ones first."""
-    return (*(_built_in(name) for name in BUILT_IN), *_plugins().dissectors.values())
+    return (*(_load_built_in(name) for name in BUILT_IN), *_plugins().dissectors.values())
 
 
 def by_name(name: str) -> Dissector:
     """The dissector called `name`; KeyError if there is none, with a sentence that names those there are."""
     if name in BUILT_IN:
-        return _built_in(name)
+        return _load_built_in(name)
     found = _plugins().dissectors.get(name)
     if found is None:
         raise KeyError(f"no protocol is called {name!r}; there are {', '.join(names())}")
@@ -72,7 +72,7 @@ def raw_readers() -> Iterator[RawReader]:
     return (dissector.raw for dissector in dissectors() if dissector.raw is not None)
 
 
-def cached(ask: Callable[[], _T]) -> Callable[[], _T]:
+def cache_by_plugins(ask: Callable[[], _T]) -> Callable[[], _T]:
     """A decorator for what is the same as long as the plug-ins are: asked once."""
     found = cache(ask)
     _FORGET.append(found.cache_clear)
@@ -97,13 +97,13 @@ class Ports:
     def __init__(self, told: Mapping[int, str] | None = None, known: tuple[Dissector, ...] | None = None) -> None:
         self.dissectors = dissectors() if known is None else known
         self._named = {dissector.name: dissector for dissector in self.dissectors}
-        self._told = {port: self.called(name) for port, name in (told or {}).items()}
+        self._told = {port: self.find_by_name(name) for port, name in (told or {}).items()}
         self._own: dict[int, Dissector] = {}
         for dissector in self.dissectors:
             for port in dissector.ports:
                 self._own.setdefault(port, dissector)
 
-    def called(self, name: str) -> Dissector | None:
+    def find_by_name(self, name: str) -> Dissector | None:
         """Who the user means; None for one of UNDECODED. KeyError if nobody is called so."""
         return None if name in UNDECODED else self._named.get(name) or by_name(name)
 
@@ -111,7 +111,7 @@ class Ports:
         """Whether the user said something of this port."""
         return port in self._told
 
-    def told(self, port: int) -> Dissector | None:
+    def find_by_port(self, port: int) -> Dissector | None:
         """What the user said of this port; None where that was nothing, or to leave it undecoded."""
         return self._told.get(port)
 
@@ -121,8 +121,8 @@ class Ports:
 
 
 @cache
-def _built_in(name: str) -> Dissector:
-    return _made(name, load(BUILT_IN[name]))
+def _load_built_in(name: str) -> Dissector:
+    return _make_dissector(name, load(BUILT_IN[name]))
 
 
 @cache
@@ -133,7 +133,7 @@ def _plugins() -> _Plugins:
         try:
             if name in BUILT_IN or name in found:
                 raise TypeError("the name is already taken")
-            found[name] = _made(name, load(target))
+            found[name] = _make_dissector(name, load(target))
         except Exception as error:  # a stranger's code may fail in any way; it must not take the program with it
             why = " ".join(str(error).split()) or type(error).__name__
             wrong.append(f"the dissector {name!r} of package {package} is left out: {why}")
@@ -141,7 +141,7 @@ def _plugins() -> _Plugins:
 
 
 def _entry_points() -> Iterator[tuple[str, str, str]]:
-    if not _named_somewhere():
+    if not _may_have_plugins():
         return
     from importlib.metadata import entry_points
 
@@ -149,7 +149,7 @@ def _entry_points() -> Iterator[tuple[str, str, str]]:
         yield point.name, point.value, point.dist.name if point.dist is not None else "unknown"
 
 
-def _named_somewhere() -> bool:
+def _may_have_plugins() -> bool:
     """Whether entry_points() could find the group; False only where that is certain.
 
     Distributions lie in folders of sys.path, as NAME.dist-info or NAME.egg-info; other places (an archive, a finder of
@@ -182,7 +182,7 @@ def _names_group(distribution: str) -> bool:
         return True
 
 
-def _made(name: str, loaded: object) -> Dissector:
+def _make_dissector(name: str, loaded: object) -> Dissector:
     made = loaded() if isinstance(loaded, type) else loaded
     if not isinstance(made, Dissector):
         raise TypeError(f"{loaded!r} is not a dissectors.api.Dissector")

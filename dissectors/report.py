@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeV
 
 from dissectors.correlator import BoundedTable, Correlator, Ends, MessageEvent
 from dissectors.message import Path, Role
-from dissectors.slotted import field, metadata_of, slotted
+from dissectors.slotted import field, make_slotted, metadata_of
 
 Kind = Literal["text", "texts", "number", "time", "duration", "message"]
 """What a cell holds: a text, a list of texts, an integer, ns since 1970, ns, a row. Any may be None."""
@@ -29,7 +29,7 @@ No field is called so. A picker that is asked for it gives it under this name, a
 """
 
 
-class Column(NamedTuple):
+class ReportColumn(NamedTuple):
     """A column: how programs call it (a duration ends in `_ns`), what it holds, and what that is, for people."""
 
     name: str
@@ -67,8 +67,8 @@ def column(
     return field(default=default, metadata=(kind, about, None))
 
 
-@slotted(frozen=False, eq=False)
-class Row:
+@make_slotted(frozen=False, eq=False)
+class OpenRow:
     """An open row. first, last: when it was heard of, ns since 1970. rows: its messages, with words for their parts."""
 
     first: int
@@ -102,7 +102,7 @@ def add_name(names: dict[str, None], name: str | None, most: int = MOST_NAMES) -
         names[name] = None
 
 
-_Row = TypeVar("_Row", bound=Row)
+_Row = TypeVar("_Row", bound=OpenRow)
 
 
 class Report(Correlator[ReportRow], Generic[_Row]):
@@ -116,9 +116,9 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     name: ClassVar[str]
     about: ClassVar[str]
     needs: ClassVar[str]
-    row: ClassVar[type[Row]]
+    row: ClassVar[type[OpenRow]]
     key: ClassVar[Sequence[str]] = ()
-    columns: ClassVar[Sequence[Column]]
+    columns: ClassVar[Sequence[ReportColumn]]
     limit: ClassVar[int] = 65_536
     unnamed: ClassVar[Sequence[str]] = ()
 
@@ -126,7 +126,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         super().__init_subclass__()
         if "row" in cls.__dict__:
             declared = metadata_of(cls.row)
-            cls.columns = tuple(Column(name, kind, about) for name, (kind, about, _) in declared.items())
+            cls.columns = tuple(ReportColumn(name, kind, about) for name, (kind, about, _) in declared.items())
             cls.readers = tuple(_reader(name, kind, of) for name, (kind, _, of) in declared.items())
 
     readers: ClassVar[Sequence[Callable[[Any], Any]]]

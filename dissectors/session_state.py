@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from dissectors.message import Context, Path, Values
-from dissectors.name_binding import Exchange, Standing
-from dissectors.slotted import slotted
+from dissectors.name_binding import Exchange, SessionContents
+from dissectors.slotted import make_slotted
 
 Partition: TypeAlias = tuple[str, int]
 """A topic, by its name or id, and the number of a partition."""
@@ -53,8 +53,8 @@ class SessionKind(NamedTuple):
     failed: Callable[[Values], bool]
 
 
-@slotted(eq=False)
-class Sessions:
+@make_slotted(eq=False)
+class SessionTracker:
     """The sessions of a protocol.
 
     kinds: the operations that use one. standing: all that a message asks for which names only what has changed. It gets
@@ -63,4 +63,4 @@ class Sessions:
     """
 
     kinds: tuple[SessionKind, ...]
-    standing: Callable[[Context, Iterable[Exchange]], Standing | None]
+    standing: Callable[[Context, Iterable[Exchange]], SessionContents | None]

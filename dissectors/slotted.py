@@ -46,22 +46,22 @@ def metadata_of(cls: type) -> dict[str, Any]:
 
 
 @overload
-def slotted(cls: type[_Class], /) -> type[_Class]: ...
+def make_slotted(cls: type[_Class], /) -> type[_Class]: ...
 
 
 @overload
-def slotted(*, frozen: bool = True, eq: bool = True) -> Callable[[type[_Class]], type[_Class]]: ...
+def make_slotted(*, frozen: bool = True, eq: bool = True) -> Callable[[type[_Class]], type[_Class]]: ...
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def slotted(cls: type | None = None, /, *, frozen: bool = True, eq: bool = True) -> Any:
+def make_slotted(cls: type | None = None, /, *, frozen: bool = True, eq: bool = True) -> Any:
     """A class decorator: dataclass(slots=True, frozen=frozen, eq=eq). What the class defines itself stays."""
     if cls is None:
-        return lambda decorated: _made(decorated, frozen, eq)
-    return _made(cls, frozen, eq)
+        return lambda decorated: _make_slotted(decorated, frozen, eq)
+    return _make_slotted(cls, frozen, eq)
 
 
-def _made(cls: type, frozen: bool, eq: bool) -> type:
+def _make_slotted(cls: type, frozen: bool, eq: bool) -> type:
     space = dict(cls.__dict__)
     own = {name: _spec(space.pop(name, _REQUIRED)) for name in space.get("__annotations__", ())}
     specs: dict[str, _Spec] = {**getattr(cls, "__slotted_fields__", {}), **own}

@@ -50,17 +50,17 @@ class Term(NamedTuple):
     negated: bool = False
 
 
-class Derived(NamedTuple):
+class DerivedInteger(NamedTuple):
     """What `function` makes of a Nested value: an integer."""
 
-    nested: Nested
+    nested: NestedValue
     function: Callable[[Any], int]
 
 
 class Condition(NamedTuple):
     """The sum of `terms` and `constant`, compared with `other`, must give `outcome`. `name` is one of COMPARISONS."""
 
-    terms: tuple[Term | Derived, ...]
+    terms: tuple[Term | DerivedInteger, ...]
     constant: int
     name: str
     other: int
@@ -103,7 +103,7 @@ OPPOSITES = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "
 class MessageTemplate(NamedTuple):
     """A Body whose values have holes, and the shape of the messages that it fits."""
 
-    shape: Shape
+    shape: TemplateBuilder
     body: Body
 
 
@@ -111,7 +111,7 @@ class NotTemplatable(Exception):
     """This message stands for itself alone."""
 
 
-class Shape:
+class TemplateBuilder:
     """What another message must have in common with `data`. Places are those in `data`.
 
     fixed: 1 for each byte that must be the same, 0 for one that may differ. stretches: what may have any length, in
@@ -132,7 +132,7 @@ class Shape:
         self.marks: list[Marked] = []
         self._noted: set[tuple[object, ...]] = set()
 
-    def free(self, at: int, stop: int) -> None:
+    def leave_open(self, at: int, stop: int) -> None:
         """These bytes may be any."""
         self.fixed[at:stop] = bytes(stop - at)
 
@@ -142,11 +142,11 @@ class Shape:
 
     def integer(self, term: Term, value: int) -> Integer:
         """An integer that may differ; a varint still takes as many bytes, unless it is FLOWING."""
-        self._opened(term)
+        self._open_term(term)
         return Integer(self, (term,), 0, value)
 
-    def _opened(self, term: Term) -> None:
-        self.free(term.at, term.at + term.size)
+    def _open_term(self, term: Term) -> None:
+        self.leave_open(term.at, term.at + term.size)
         if term.code in (UVARINT, ZIGZAG):
             self.varints.append(term)
         elif term.code == FLOWING:
@@ -164,7 +164,7 @@ class Shape:
         """The size of something that has stretches in it, or may have."""
         extent = Extent(term, bias, begin, end, less)
         self.extents.append(extent)
-        self._opened(term)
+        self._open_term(term)
         return Integer(self, extent.terms, -bias, end - begin)
 
     def text(self, extent: Extent) -> Text | str:
@@ -185,9 +185,9 @@ class Shape:
         self._add(data)
         return data
 
-    def nested(self, extent: Extent, read: ReadMany, value: Any, asked: tuple[Integer, ...] = ()) -> Nested:
+    def add_nested(self, extent: Extent, read: ReadMany, value: Any, asked: tuple[Integer, ...] = ()) -> NestedValue:
         """Bytes that hold a `value` of their own; `read` reads those of many messages, and is told what is `asked`."""
-        nested = Nested(self, extent, self._size(extent), read, value, asked)
+        nested = NestedValue(self, extent, self._size(extent), read, value, asked)
         self._add(nested)
         return nested
 
@@ -195,7 +195,7 @@ class Shape:
         return self.encloses(*extent)
 
     def _add(self, stretch: Stretch) -> None:
-        self.free(stretch.extent.begin, stretch.extent.end)
+        self.leave_open(stretch.extent.begin, stretch.extent.end)
         self.stretches.append(stretch)
 
     def mark(self, hole: Marked) -> str:
@@ -208,30 +208,30 @@ class SymbolicValue:
     """What all holes share: asked for anything that is not noted, they are pinned and give way to the value."""
 
     __slots__ = ("shape",)
-    shape: Shape
+    shape: TemplateBuilder
 
-    def pinned(self) -> Any:
+    def specialise(self) -> Any:
         """The value itself; from now on its bytes belong to the shape."""
         raise NotImplementedError
 
     def __str__(self) -> str:
-        return str(self.pinned())
+        return str(self.specialise())
 
     def __repr__(self) -> str:
-        return repr(self.pinned())
+        return repr(self.specialise())
 
     def __reduce_ex__(self, protocol: object) -> str:
         # A copy would note what it is asked in a copy of the shape, where nobody looks.
         raise TypeError("a hole is not copied")
 
     def __format__(self, form: str) -> str:
-        return format(self.pinned(), form) if form else str(self)
+        return format(self.specialise(), form) if form else str(self)
 
     def __hash__(self) -> int:
-        return hash(self.pinned())
+        return hash(self.specialise())
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.pinned(), name)
+        return getattr(self.specialise(), name)
 
 
 class Integer(SymbolicValue):
@@ -239,7 +239,9 @@ class Integer(SymbolicValue):
 
     __slots__ = ("constant", "terms", "value")
 
-    def __init__(self, shape: Shape, terms: tuple[Term | Derived, ...], constant: int, value: int) -> None:
+    def __init__(
+        self, shape: TemplateBuilder, terms: tuple[Term | DerivedInteger, ...], constant: int, value: int
+    ) -> None:
         self.shape, self.terms, self.constant, self.value = shape, terms, constant, value
 
     @property
@@ -250,11 +252,11 @@ class Integer(SymbolicValue):
     def __class__(self, kind: type) -> None:
         raise TypeError
 
-    def pinned(self) -> int:
+    def specialise(self) -> int:
         """See SymbolicValue."""
         for term in self.terms:
-            if isinstance(term, Derived):
-                term.nested.pinned()
+            if isinstance(term, DerivedInteger):
+                term.nested.specialise()
             else:
                 self.shape.pin(term.at, term.at + term.size)
         return self.value
@@ -264,36 +266,36 @@ class Integer(SymbolicValue):
 
     __repr__ = __str__
 
-    def _compared(self, name: str, other: object) -> bool:
+    def _compare(self, name: str, other: object) -> bool:
         if other is None or isinstance(other, (str, bytes)):
             return NotImplemented  # type: ignore[no-any-return]
         if not isinstance(other, int):
-            return bool(COMPARISONS[name](self.pinned(), other))
+            return bool(COMPARISONS[name](self.specialise(), other))
         against = other if type(other) is int else int(other)
         outcome: bool = COMPARISONS[name](self.value, against)
         self.shape.note(Condition(self.terms, self.constant, name, against, outcome))
         return outcome
 
     def __eq__(self, other: object) -> bool:
-        return self._compared("eq", other)
+        return self._compare("eq", other)
 
     def __ne__(self, other: object) -> bool:
-        return self._compared("ne", other)
+        return self._compare("ne", other)
 
     def __lt__(self, other: object) -> bool:
-        return self._compared("lt", other)
+        return self._compare("lt", other)
 
     def __le__(self, other: object) -> bool:
-        return self._compared("le", other)
+        return self._compare("le", other)
 
     def __gt__(self, other: object) -> bool:
-        return self._compared("gt", other)
+        return self._compare("gt", other)
 
     def __ge__(self, other: object) -> bool:
-        return self._compared("ge", other)
+        return self._compare("ge", other)
 
     def __bool__(self) -> bool:
-        return self._compared("ne", 0)
+        return self._compare("ne", 0)
 
     def __add__(self, other: object) -> Integer | int:
         if type(other) is Integer and self._is_narrow() and other._is_narrow():
@@ -303,13 +305,15 @@ class Integer(SymbolicValue):
             return NotImplemented
         number = int(other)
         if not self._is_narrow() or abs(number) >> 32:
-            return self.pinned() + number
+            return self.specialise() + number
         return Integer(self.shape, self.terms, self.constant + number, self.value + number)
 
     def _is_narrow(self) -> bool:
         """Whether a sum with other such numbers stays far from the ends of 64 bits."""
         return all(
-            isinstance(term, Derived) or term.code in (RUN, DECIMAL) or (term.size < _WIDE and term.code != FLOWING)
+            isinstance(term, DerivedInteger)
+            or term.code in (RUN, DECIMAL)
+            or (term.size < _WIDE and term.code != FLOWING)
             for term in self.terms
         )
 
@@ -317,15 +321,15 @@ class Integer(SymbolicValue):
     __hash__ = SymbolicValue.__hash__
 
     def __and__(self, other: int) -> int:
-        return self.pinned() & other
+        return self.specialise() & other
 
     def __int__(self) -> int:
-        return self.pinned()
+        return self.specialise()
 
     __index__ = __int__
 
 
-class Content(SymbolicValue):
+class NonEmpty(SymbolicValue):
     """What is never empty: it is unlike all that is no content, and whoever asks for more pins it."""
 
     __slots__ = ()
@@ -336,32 +340,32 @@ class Content(SymbolicValue):
     def __eq__(self, other: object) -> bool:
         if other is None or isinstance(other, int) or (isinstance(other, (str, bytes)) and not other):
             return False
-        return bool(self.pinned() == other)
+        return bool(self.specialise() == other)
 
     __hash__ = SymbolicValue.__hash__
 
     def __contains__(self, item: object) -> bool:
-        return item in self.pinned()
+        return item in self.specialise()
 
     def __getitem__(self, place: slice | int) -> Any:
-        return self.pinned()[place]
+        return self.specialise()[place]
 
 
-class _Stretch(Content):
+class _Stretch(NonEmpty):
     """Bytes of any length but none, behind a number that tells it; `size` is that number as a hole."""
 
     __slots__ = ("extent", "settled", "size")
 
-    def __init__(self, shape: Shape, extent: Extent, size: Integer) -> None:
+    def __init__(self, shape: TemplateBuilder, extent: Extent, size: Integer) -> None:
         self.shape, self.extent, self.size = shape, extent, size
         self.settled = False
 
     def settle(self) -> None:
         """Others have the same length."""
         self.settled = True
-        self.size.pinned()
+        self.size.specialise()
 
-    def _pinned(self) -> bytes:
+    def _specialise(self) -> bytes:
         self.settle()
         self.shape.pin(self.extent.begin, self.extent.end)
         return self.shape.data[self.extent.begin : self.extent.end]
@@ -387,9 +391,9 @@ class Text(_Stretch):
     def __class__(self, kind: type) -> None:
         raise TypeError
 
-    def pinned(self) -> str:
+    def specialise(self) -> str:
         """See SymbolicValue."""
-        return self._pinned().decode("ascii")
+        return self._specialise().decode("ascii")
 
 
 class Bytes(_Stretch):
@@ -405,22 +409,28 @@ class Bytes(_Stretch):
     def __class__(self, kind: type) -> None:
         raise TypeError
 
-    def pinned(self) -> bytes:
+    def specialise(self) -> bytes:
         """See SymbolicValue."""
-        return self._pinned()
+        return self._specialise()
 
 
 ReadMany: TypeAlias = Callable[[Sequence[bytes], Sequence[tuple[int, ...]]], list[Any]]
 """The values of many contents, each with what was asked; None for one whose message then stands for itself."""
 
 
-class Nested(_Stretch):
+class NestedValue(_Stretch):
     """Bytes that hold a value of their own, a list or other bytes; each message's is read by itself."""
 
     __slots__ = ("asked", "read", "value")
 
     def __init__(
-        self, shape: Shape, extent: Extent, size: Integer, read: ReadMany, value: Any, asked: tuple[Integer, ...]
+        self,
+        shape: TemplateBuilder,
+        extent: Extent,
+        size: Integer,
+        read: ReadMany,
+        value: Any,
+        asked: tuple[Integer, ...],
     ) -> None:
         super().__init__(shape, extent, size)
         self.read, self.value, self.asked = read, value, asked
@@ -433,76 +443,76 @@ class Nested(_Stretch):
     def __class__(self, kind: type) -> None:
         raise TypeError
 
-    def pinned(self) -> Any:
+    def specialise(self) -> Any:
         """See SymbolicValue."""
-        self._pinned()
+        self._specialise()
         for number in self.asked:
-            number.pinned()
+            number.specialise()
         return self.value
 
     def __len__(self) -> int:
-        return len(self.pinned())
+        return len(self.specialise())
 
     def __bool__(self) -> bool:
-        return bool(self.pinned())
+        return bool(self.specialise())
 
     def __eq__(self, other: object) -> bool:
-        return bool(self.pinned() == other)
+        return bool(self.specialise() == other)
 
     __hash__ = SymbolicValue.__hash__
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.pinned())
+        return iter(self.specialise())
 
 
 def plain(value: Any) -> Any:
     """The value itself; a hole is pinned."""
-    return value.pinned() if issubclass(type(value), SymbolicValue) else value
+    return value.specialise() if issubclass(type(value), SymbolicValue) else value
 
 
-def derived(function: Callable[[Any], int], value: Any) -> Any:
+def derive(function: Callable[[Any], int], value: Any) -> Any:
     """function(value); of a Nested one a hole, so that it need not be the same in all messages of a shape."""
-    if type(value) is not Nested:
+    if type(value) is not NestedValue:
         return function(value)
-    return Integer(value.shape, (Derived(value, function),), 0, function(value.value))
+    return Integer(value.shape, (DerivedInteger(value, function),), 0, function(value.value))
 
 
 def length(value: Any) -> Any:
     """len(value); of a hole one, so that it may have any length, and the bytes of a text count, which is plain."""
-    return value.size if type(value) in (Text, Bytes) else derived(len, value)
+    return value.size if type(value) in (Text, Bytes) else derive(len, value)
 
 
-def below(one: Any, other: Any) -> bool:
+def is_below(one: Any, other: Any) -> bool:
     """one < other. Of two holes it is a condition on both, where `one < other` would pin the second."""
     if type(one) is not Integer or type(other) is not Integer:
         return bool(one < other)
     terms = [term._replace(negated=not term.negated) for term in other.terms if isinstance(term, Term)]
     if len(terms) < len(other.terms) or not (one._is_narrow() and other._is_narrow()):
-        return bool(one.pinned() < other.pinned())
+        return bool(one.specialise() < other.specialise())
     outcome: bool = one.value < other.value
     one.shape.note(Condition((*one.terms, *terms), one.constant - other.constant, "lt", 0, outcome))
     return outcome
 
 
-class Made(NamedTuple):
+class MadeText(NamedTuple):
     """What `function` makes of a number: a text."""
 
     number: Integer
     function: Callable[[int], str]
 
 
-def made(function: Callable[[int], str], number: Any) -> str:
+def make_text(function: Callable[[int], str], number: Any) -> str:
     """function(number), to be printed as it is; for a hole a mark, so that any number has the same shape."""
-    return number.shape.mark(Made(number, function)) if type(number) is Integer else function(number)
+    return number.shape.mark(MadeText(number, function)) if type(number) is Integer else function(number)
 
 
-Stretch: TypeAlias = Text | Bytes | Nested
+Stretch: TypeAlias = Text | Bytes | NestedValue
 
 
-class Written(NamedTuple):
+class WrittenValue(NamedTuple):
     """A nested value as `write` writes those of many messages."""
 
-    nested: Nested
+    nested: NestedValue
     write: Callable[[Sequence[Any]], list[bytes]]
 
 
@@ -513,5 +523,5 @@ class Hex(NamedTuple):
     limit: int | None
 
 
-Marked: TypeAlias = Integer | Text | Hex | Written | Made
+Marked: TypeAlias = Integer | Text | Hex | WrittenValue | MadeText
 """What a mark can stand for."""

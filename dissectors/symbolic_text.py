@@ -13,7 +13,18 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from dissectors.symbolic import DECIMAL, RUN, Content, Extent, Integer, NotTemplatable, Shape, Term, Text, plain
+from dissectors.symbolic import (
+    DECIMAL,
+    RUN,
+    Extent,
+    Integer,
+    NonEmpty,
+    NotTemplatable,
+    TemplateBuilder,
+    Term,
+    Text,
+    plain,
+)
 
 RUNNING = frozenset(range(0x20, 0x7F)) - frozenset(b'"\\')
 """The bytes of a run."""
@@ -33,26 +44,26 @@ def is_decimal(data: bytes, begin: int, end: int) -> bool:
     return _DECIMAL.fullmatch(data, begin, end) is not None
 
 
-def run(shape: Shape, begin: int, end: int) -> Text:
+def run(shape: TemplateBuilder, begin: int, end: int) -> Text:
     """A text that any other run may stand for. Raises NotTemplatable where there is none."""
     if not is_run(shape.data, begin, end):
         raise NotTemplatable
     term = Term(begin, end - begin, RUN)
-    shape.free(begin, end)
+    shape.leave_open(begin, end)
     shape.flowing.append(term)
     return Text(shape, Extent(term, 0, begin, end), Integer(shape, (term,), 0, end - begin))
 
 
-def number(shape: Shape, begin: int, end: int) -> Integer:
+def number(shape: TemplateBuilder, begin: int, end: int) -> Integer:
     """A decimal that stands between other bytes. Raises NotTemplatable where there is none."""
     if not is_decimal(shape.data, begin, end) or shape.data[end : end + 1].isdigit():
         raise NotTemplatable
-    shape.free(begin, end)
+    shape.leave_open(begin, end)
     shape.flowing.append(Term(begin, end - begin, DECIMAL))
     return number_within(shape, begin, end)
 
 
-def number_within(shape: Shape, begin: int, end: int) -> Integer:
+def number_within(shape: TemplateBuilder, begin: int, end: int) -> Integer:
     """The decimal that a text is which has been left open. Raises NotTemplatable where it is none."""
     if not is_decimal(shape.data, begin, end):
         raise NotTemplatable
@@ -61,12 +72,12 @@ def number_within(shape: Shape, begin: int, end: int) -> Integer:
     return Integer(shape, (term,), 0, int(shape.data[begin:end]))
 
 
-class Pieced(Content):
+class PiecewiseText(NonEmpty):
     """A text of several, runs among them. It can be split, as a text can, where no run can be."""
 
     __slots__ = ("pieces",)
 
-    def __init__(self, shape: Shape, pieces: Sequence[str | Text]) -> None:
+    def __init__(self, shape: TemplateBuilder, pieces: Sequence[str | Text]) -> None:
         self.shape, self.pieces = shape, pieces
 
     @property
@@ -77,7 +88,7 @@ class Pieced(Content):
     def __class__(self, kind: type) -> None:
         raise TypeError
 
-    def pinned(self) -> str:
+    def specialise(self) -> str:
         """See SymbolicValue."""
         return "".join([plain(piece) for piece in self.pieces])
 
@@ -87,30 +98,30 @@ class Pieced(Content):
     def split(self, separator: str) -> list[Any]:
         """As of a text."""
         if _may_run(separator):
-            return self.pinned().split(separator)
+            return self.specialise().split(separator)
         found: list[list[str | Text]] = [[]]
         for piece in self.pieces:
             first, *rest = [piece] if type(piece) is Text else piece.split(separator)
             found[-1].append(first)
             found += [[each] for each in rest]
-        return [pieced(self.shape, part) for part in found]
+        return [join_pieces(self.shape, part) for part in found]
 
     def partition(self, separator: str) -> tuple[Any, str, Any]:
         """As of a text."""
         if _may_run(separator):
-            return self.pinned().partition(separator)
+            return self.specialise().partition(separator)
         for place, piece in enumerate(self.pieces):
             if type(piece) is not Text and separator in piece:
                 before, _, behind = piece.partition(separator)
                 head, tail = [*self.pieces[:place], before], [behind, *self.pieces[place + 1 :]]
-                return pieced(self.shape, head), separator, pieced(self.shape, tail)
+                return join_pieces(self.shape, head), separator, join_pieces(self.shape, tail)
         return self, "", ""
 
     def __len__(self) -> int:
-        return len(self.pinned())
+        return len(self.specialise())
 
 
-def pieced(shape: Shape, pieces: Sequence[str | Text]) -> Pieced | Text | str:
+def join_pieces(shape: TemplateBuilder, pieces: Sequence[str | Text]) -> PiecewiseText | Text | str:
     """A text of several, as simple as it can be."""
     left: list[str | Text] = []
     for piece in pieces:
@@ -119,7 +130,7 @@ def pieced(shape: Shape, pieces: Sequence[str | Text]) -> Pieced | Text | str:
             left[-1] = last + piece
         elif type(piece) is Text or piece:
             left.append(piece)
-    return Pieced(shape, left) if len(left) > 1 else left[0] if left else ""
+    return PiecewiseText(shape, left) if len(left) > 1 else left[0] if left else ""
 
 
 def _may_run(separator: str) -> bool:

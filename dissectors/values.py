@@ -29,7 +29,7 @@ def structs(value: object) -> list[Mapping[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def elapsed(first: int | None, then: int | None) -> int | None:
+def measure_elapsed(first: int | None, then: int | None) -> int | None:
     """ns from one time to another, of clocks that may differ; None where one of them is unknown."""
     return None if first is None or then is None else max(then - first, 0)
 

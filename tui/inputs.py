@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from analyzer.config.model import Config
 from analyzer.decode.jsonable import Limits
 from analyzer.session import Session
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
 
-@slotted
+@make_slotted
 class StartOptions:
     """Holds the options that the program was started with.
 

@@ -8,7 +8,7 @@ memory; then the oldest goes first.
 
 from __future__ import annotations
 
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 
 LONGEST = 65_535
 """Bytes of the longest packet that the length field allows."""
@@ -19,7 +19,7 @@ UNIT = 8
 DatagramKey = tuple[int, int, int, int]
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class _Datagram:
     """Holds an unfinished datagram; `filled` has a byte for each eight of `data`, the last fragment gives `total`."""
 

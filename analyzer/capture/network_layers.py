@@ -18,7 +18,7 @@ from analyzer.capture.flows import U64, FlowTable
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
 from analyzer.columns.arrays import ArrayRows
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 IPV4, IPV6 = 4, 6
 OTHER, ODD, UNREADABLE = 0, 1, 2
@@ -121,7 +121,7 @@ EXTENSIONS = np.array([HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION, 135,
 MOST_EXTENSIONS = 32
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class HeaderLayer(ArrayRows):
     """Holds headers to be read next: row of the packet in its chunk, location, bytes captured and on the wire."""
 
@@ -136,7 +136,7 @@ class HeaderLayer(ArrayRows):
         return HeaderLayer(self.row, self.at + header, captured, length)
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class IpPayloads(ArrayRows):
     """Holds what the packets of one IP version carry: `protocol` of the bytes in `layer`, and two address codes.
 

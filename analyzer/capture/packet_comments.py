@@ -17,7 +17,7 @@ from analyzer.capture import pcapng_format
 from analyzer.capture.records import CaptureInfo, RecordBlock
 from analyzer.capture.store import SHIFT, Store
 from analyzer.columns.tables import ColumnTable
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
 class PacketComments(ColumnTable):
@@ -55,7 +55,7 @@ class PacketComments(ColumnTable):
         return list(map(pcapng_format.decode_text, read))
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class _FileProgress:
     """Counts the comments of one file that have been placed."""
 

@@ -21,7 +21,7 @@ from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
 from analyzer.capture.tcp_segments import read_usual_segments
 from dissectors.finding import Finding, Severity
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 CHUNK = 1 << 16
 ROUNDS = 4
@@ -31,7 +31,7 @@ HEADERS = 512
 RAW_IP = 101
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class DecodingChunk:
     """Holds a chunk while it is decoded: the fate of each packet, inner IP packets, segments."""
 
@@ -209,7 +209,7 @@ class PacketDecoder:
         counts.bytes += int(records.original.sum())
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class PacketCounts:
     """Counts packets by what they are. A fragment counts as neither tcp, not_tcp nor unreadable.
 

@@ -31,7 +31,7 @@ from analyzer.capture.timeline import merge_captures
 from analyzer.columns.arrays import ArrayRows
 from analyzer.errors import CaptureError
 from dissectors.finding import Finding, Severity
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 __all__ = ["CaptureInfo", "FlowTable", "PacketBlock", "PacketCounts", "PacketReader", "PacketSource", "ReaderName"]
 
@@ -44,7 +44,7 @@ MARKED, MOST_MARKS = 1 << 14, 1 << 12
 """Packets between two places up to which a spool can be released; of too many places every second one is dropped."""
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class PacketBlock(ArrayRows):
     """Holds TCP packets in order of the timeline, as equally long columns.
 
@@ -94,7 +94,7 @@ class PacketSource(Protocol):
         """Closes the sources; locations are no longer readable."""
 
 
-@slotted
+@make_slotted
 class _Mark:
     """Notes the number of a packet, and the size of the annex and the state of a pipe's scanner before it."""
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 Ints = NDArray[np.int64]
 
@@ -60,7 +60,7 @@ def scan_records(
     return _walk(lengths, shortest, added, np.array(begins, np.int64))
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class _Part:
     """Holds what steps of some lanes found: `taken` positions of each lane, behind `before` found earlier."""
 

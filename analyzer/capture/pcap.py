@@ -26,13 +26,13 @@ from analyzer.capture.records import (
 )
 from analyzer.capture.sources import ByteSource, MappedFile, gather_rows
 from dissectors.finding import Finding
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 HEADER = 24
 MICROSECONDS, NANOSECONDS, KUZNETZOV = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 
 
-@slotted
+@make_slotted
 class PcapLayout:
     """Says what a magic means: struct's byte order, ticks per second, bytes of a record header."""
 

@@ -19,7 +19,7 @@ from analyzer.capture.pcapng_format import COMMENT, ENHANCED, OBSOLETE, SIMPLE
 from analyzer.capture.records import CaptureInfo, CaptureInterface, InterfaceStatistics
 from analyzer.capture.sources import gather_rows
 from analyzer.columns.arrays import ArrayRows
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 FEW = 16
 """Packets from which on it is cheaper to read their options in step."""
@@ -28,7 +28,7 @@ MOST_OPTIONS = 1024
 HEAD = ("kind", "length", "interface", "high", "low", "captured", "original")
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class PacketHeads(ArrayRows):
     """Holds the heads of packet blocks as equally long columns.
 

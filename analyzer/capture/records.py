@@ -14,7 +14,7 @@ from analyzer.capture.store import SHIFT
 from analyzer.columns.arrays import ArrayRows
 from analyzer.columns.tables import ColumnTable
 from dissectors.finding import Finding, Severity
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 
 LARGEST_BLOCK = 1 << 17
 """Records in the largest block, which bounds what lies in memory of a capture."""
@@ -38,7 +38,7 @@ MOST_COMMENTS = 1 << 21
 """Comments on packets of one capture whose places are kept."""
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class RecordBlock(ArrayRows):
     """Holds consecutive packets of one capture, or of a timeline, as equally long columns.
 
@@ -59,7 +59,7 @@ def make_empty_block() -> RecordBlock:
     return RecordBlock(nothing, nothing, nothing, nothing, np.zeros(0, np.int32))
 
 
-@slotted
+@make_slotted
 class CaptureInterface:
     """Describes an interface of a capture: LINKTYPE, snap length (0: none), clock ticks per second."""
 
@@ -70,7 +70,7 @@ class CaptureInterface:
     comment: str | None = None
 
 
-@slotted
+@make_slotted
 class InterfaceStatistics:
     """Holds the last counters of an interface: packets received, and those of them that were dropped."""
 
@@ -115,7 +115,7 @@ class CaptureRange(NamedTuple):
     end: int | None = None
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class CaptureInfo:
     """Describes one capture, as far as it has been read.
 

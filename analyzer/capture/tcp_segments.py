@@ -18,14 +18,14 @@ from analyzer.capture.network_layers import TYPED, IpPayloads
 from analyzer.capture.records import RecordBlock
 from analyzer.capture.store import Store
 from analyzer.columns.arrays import ArrayRows
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 NEEDED = 14
 """Bytes of a TCP header that have all fields we need; a snap length may cut what follows."""
 HEAD = np.dtype([("ports", ">u2", 2), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1")])
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class TcpSegments(ArrayRows):
     """Holds TCP segments as columns: row in the block of records, endpoints, and the columns of PacketBlock."""
 

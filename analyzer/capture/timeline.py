@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyzer.capture.records import RecordBlock, make_empty_block
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class _Lane:
     """Holds what was read of one file and not yielded yet, each record with its place in time."""
 

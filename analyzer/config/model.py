@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from analyzer.config.time_formats import TimeFormat
 from analyzer.messages.decode_as import PortRange
 from dissectors import registry
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 
 
-@slotted
+@make_slotted
 class ColorRule:
     """How rows look that a filter picks; `style` in rich's words: `bold red`, `white on blue`, `#ff8800`.
 
@@ -33,7 +33,7 @@ STATE_COLORS: Sequence[ColorRule] = (
 """What is out of the ordinary with a message."""
 
 
-@registry.cached
+@registry.cache_by_plugins
 def protocol_colors() -> tuple[ColorRule, ...]:
     """What dissectors say (Dissector.color); they count where an input has several protocols."""
     known = ((each.name, each.color) for each in registry.dissectors())
@@ -45,7 +45,7 @@ def built_in_colors() -> tuple[ColorRule, ...]:
     return (*STATE_COLORS, *protocol_colors())
 
 
-@slotted
+@make_slotted
 class Config:
     """The configuration in force.
 

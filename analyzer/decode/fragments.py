@@ -30,7 +30,7 @@ from analyzer.session import Analysis
 from dissectors.api import Body, Dissector
 from dissectors.field import Tree
 from dissectors.fragment import Fragment, Other
-from dissectors.wire.budget import allowed
+from dissectors.wire.budget import get_allowance
 
 MOST = 10_000
 """Messages that are looked at for the other portions of one."""
@@ -61,7 +61,7 @@ def read_fragment(session: Analysis, dissector: Dissector, row: int) -> Fragment
         length = session.engine.pieces.cell("length", first)
         prefix = session.source.store.read_bytes(at, min(length, dissector.prefix))
     else:
-        prefix = open_window(session, row).read(0, dissector.prefix)
+        prefix = open_window(session, row).read_bytes(0, dissector.prefix)
     fragments = dissector.fragments
     return None if fragments is None else defects.call_or_default(partial(fragments.portion, prefix), None)
 
@@ -210,6 +210,6 @@ def _parts(session: Analysis, row: int, found: Mapping[int, int]) -> list[Other]
     lengths = session.rows.column("length")
     held = int(lengths[row]) + sum(int(lengths[each]) for each in found.values())
     return [
-        Other(each + 1, number, read_message(session, each) if held <= allowed() else None)
+        Other(each + 1, number, read_message(session, each) if held <= get_allowance() else None)
         for number, each in sorted(found.items(), key=lambda item: item[1])
     ]

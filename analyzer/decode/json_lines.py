@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.columns.cells import format_integers
-from dissectors.wire.flat import Columns, Numbers, Slices
+from dissectors.wire.flat import FlatColumns, IntegerColumn, Slices
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -63,13 +63,13 @@ class Lines:
         self._shared.append(text)
         self.width += len(text)
 
-    def columns(self, columns: Columns, start: int, stop: int, limit: int | None) -> None:
+    def columns(self, columns: FlatColumns, start: int, stop: int, limit: int | None) -> None:
         """The rows of columns, without what closes an object; a list within is its open bracket."""
         mark = "{"
         for column in columns.columns:
             self.text(f"{mark}{json.dumps(column.name)}:".encode())
             mark = ","
-            if isinstance(column, Numbers):
+            if isinstance(column, IntegerColumn):
                 self.numbers(np.asarray(column.values[start:stop]))
             elif isinstance(column, Slices):
                 at, length = np.asarray(column.at[start:stop]), np.asarray(column.length[start:stop])

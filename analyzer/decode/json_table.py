@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.decode.json_lines import Bytes, Ints, Lines, Unwritable
-from dissectors.wire.flat import Columns, Nested, Slices, Table
+from dissectors.wire.flat import FlatColumns, NestedColumn, RowTable, Slices
 
 _MATRIX = 1 << 20
 """Bytes of a matrix at most: what stays in the processor's cache."""
@@ -37,10 +37,10 @@ class TableTexts:
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
         self._window: _Window | None = None
-        self._unwritable_of: Columns | None = None
+        self._unwritable_of: FlatColumns | None = None
         self._unwritable_until = 0
 
-    def text(self, table: Table) -> bytes:
+    def text(self, table: RowTable) -> bytes:
         """The JSON text of a list of rows. Raises Unwritable where it is to be written as any list is."""
         columns, at = table.columns, table.start
         parts = []
@@ -54,7 +54,7 @@ class TableTexts:
         text = b"".join(parts)
         return _listed(text, 0, len(text), columns)
 
-    def ready(self, table: Table, most: int) -> bytes | None:
+    def ready(self, table: RowTable, most: int) -> bytes | None:
         """The same where it is made already, safe for terminals, and the list has no more than `most` rows; else None.
 
         Lists of alike messages are many and short: to look them up may not cost more than to write them.
@@ -67,7 +67,7 @@ class TableTexts:
             return None
         return _listed(window.rows, window.begins[first], window.begins[last], window.columns)
 
-    def _next(self, columns: Columns, at: int, stop: int) -> _Window:
+    def _next(self, columns: FlatColumns, at: int, stop: int) -> _Window:
         """A window that begins at a row. Where a row in it can't be written, the others do not go with it."""
         if self._unwritable_of is not columns:
             self._unwritable_of, self._unwritable_until = columns, 0
@@ -90,7 +90,7 @@ class _Window(NamedTuple):
     plain: nothing in it could act on a terminal.
     """
 
-    columns: Columns
+    columns: FlatColumns
     start: int
     stop: int
     rows: bytes
@@ -102,7 +102,7 @@ class _Window(NamedTuple):
         return self.rows[self.begins[start - self.start] : self.begins[stop - self.start]]
 
 
-def _written(columns: Columns, start: int, stop: int, lines: Bytes, first: Ints) -> _Window:
+def _written(columns: FlatColumns, start: int, stop: int, lines: Bytes, first: Ints) -> _Window:
     """The text of rows in `lines`; those of a row begin at its place in `first`."""
     ends = np.zeros(len(lines) + 1, np.int64)
     written = lines != 0
@@ -112,17 +112,17 @@ def _written(columns: Columns, start: int, stop: int, lines: Bytes, first: Ints)
     return _Window(columns, start, stop, text, ends[first].tolist(), plain)
 
 
-def _listed(rows: bytes, begin: int, end: int, columns: Columns) -> bytes:
+def _listed(rows: bytes, begin: int, end: int, columns: FlatColumns) -> bytes:
     """The rows from `begin` to `end` as a list: the first has none before it to close, and nothing closes the last."""
     closing = _closing(columns)
     return b"[%b%b]" % (rows[begin + len(closing) + 1 : end], closing) if begin < end else b"[]"
 
 
-def _closing(columns: Columns) -> bytes:
-    return b"]}" if isinstance(columns.columns[-1], Nested) else b"}"
+def _closing(columns: FlatColumns) -> bytes:
+    return b"]}" if isinstance(columns.columns[-1], NestedColumn) else b"}"
 
 
-def _window(columns: Columns, start: int, stop: int, limit: int | None) -> _Window:
+def _window(columns: FlatColumns, start: int, stop: int, limit: int | None) -> _Window:
     """The text of rows up to `stop`, or of as many of them as make a matrix of a good size. Raises Unwritable."""
     while (size := _size(columns, start, stop, limit)) > _MATRIX:
         stop = start + (stop - start) * _MATRIX // (size + _MATRIX)
@@ -133,7 +133,7 @@ def _window(columns: Columns, start: int, stop: int, limit: int | None) -> _Wind
     outer.text(_closing(columns) + b",")
     outer.columns(columns, start, stop, limit)
     nested = columns.columns[-1]
-    if not isinstance(nested, Nested):
+    if not isinstance(nested, NestedColumn):
         return _written(columns, start, stop, outer.into(np.empty((rows, outer.width), np.uint8)), np.arange(rows + 1))
     ends = np.asarray(nested.ends[start : stop + 1])
     behind = ends - ends[0]
@@ -156,7 +156,7 @@ def _window(columns: Columns, start: int, stop: int, limit: int | None) -> _Wind
     return _written(columns, start, stop, stack[order], first)
 
 
-def _size(columns: Columns, start: int, stop: int, limit: int | None) -> int:
+def _size(columns: FlatColumns, start: int, stop: int, limit: int | None) -> int:
     """About how many bytes a matrix of these rows takes."""
     rows, width, inner = stop - start, _ROW, 0
     for column in columns.columns:
@@ -166,7 +166,7 @@ def _size(columns: Columns, start: int, stop: int, limit: int | None) -> int:
                 width += 2 * (longest if column.text or limit is None else min(longest, limit))
             else:
                 width += 2 * limit
-        elif isinstance(column, Nested):
+        elif isinstance(column, NestedColumn):
             first, last = np.asarray(column.ends[start : stop + 1])[[0, -1]].tolist()
             inner = _size(column.rows, first, last, limit)
     return max(rows * width, inner)

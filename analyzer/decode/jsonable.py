@@ -19,9 +19,9 @@ import orjson
 
 from analyzer.columns.text import escape_json
 from analyzer.decode.limits import Limits
-from dissectors.wire.cut import Cut
-from dissectors.wire.embedded import Embedded
-from dissectors.wire.flat import FlatRows, Table
+from dissectors.wire.cut import CutList
+from dissectors.wire.embedded import EmbeddedValue
+from dissectors.wire.flat import FlatRows, RowTable
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
@@ -99,13 +99,13 @@ class JsonWriter:
             return orjson.Fragment(self._bytes(value))
         if isinstance(value, FlatRows):
             return self._flat(value)
-        if type(value) is Table:
+        if type(value) is RowTable:
             return self._table(value)
         if isinstance(value, Secret):
             return value.reveal() if self.limits.show_secrets else {"redacted": True, "length": len(value)}
-        if isinstance(value, Embedded):
+        if isinstance(value, EmbeddedValue):
             return self._embedded(value)
-        if isinstance(value, Cut):
+        if isinstance(value, CutList):
             return self._cut(value)
         if isinstance(value, NonFinite):
             return str(value)
@@ -114,7 +114,7 @@ class JsonWriter:
     def _bytes(self, value: bytes) -> str:
         return f'{{"hex":"{value[: self.limits.bytes_limit].hex()}","length":{len(value)}}}'
 
-    def _embedded(self, value: Embedded) -> dict[str, Any]:
+    def _embedded(self, value: EmbeddedValue) -> dict[str, Any]:
         """Bytes as ever, and behind them what they decode to."""
         data: bytes | str | Secret = value.data
         if isinstance(data, Secret) and self.limits.show_secrets:
@@ -124,7 +124,7 @@ class JsonWriter:
         name = {} if value.name is None else {"as": value.name}
         return {**form, "length": size, **name, "value": value.value}
 
-    def _cut(self, items: Cut) -> list[Any]:
+    def _cut(self, items: CutList) -> list[Any]:
         """What there is of a list that its reader has cut, and how long it is."""
         return [*items[: self.limits.max_items], {"truncated": True, "length": items.length}]
 
@@ -135,7 +135,7 @@ class JsonWriter:
             return list(rows)
         return orjson.Fragment("[" + ",".join(self._alike(rows)) + "]")
 
-    def _table(self, table: Table) -> Any:
+    def _table(self, table: RowTable) -> Any:
         """The text of all rows; or the rows, which are then asked for again, if they are to be written one by one."""
         if self.is_long(table):
             return table.rows()
@@ -145,7 +145,7 @@ class JsonWriter:
         self._looked_at += len(text)
         return orjson.Fragment(text)
 
-    def table_text(self, table: Table) -> bytes | None:
+    def table_text(self, table: RowTable) -> bytes | None:
         """The text of all rows, not made safe for terminals; None where they are to be written one by one."""
         # A Table is read by NumPy, so it is there; whoever has none does not pay for it.
         from analyzer.decode.json_lines import Unwritable
@@ -158,12 +158,12 @@ class JsonWriter:
         except Unwritable:
             return None
 
-    def ready_text(self, table: Table) -> bytes | None:
+    def ready_text(self, table: RowTable) -> bytes | None:
         """The same, made safe, where it is made already; else None."""
         most = self.limits.max_items
         return None if self._tables is None else self._tables.ready(table, len(table) if most is None else most)
 
-    def is_long(self, table: Table) -> bool:
+    def is_long(self, table: RowTable) -> bool:
         """Whether the table or a list in it has more items than are shown."""
         most = self.limits.max_items
         return most is not None and max(len(table), table.columns.longest) > most
@@ -195,16 +195,16 @@ class JsonWriter:
     def _copy(self, value: Any) -> Any:
         if isinstance(value, dict):
             return {key: self._copy(item) for key, item in value.items()}
-        if isinstance(value, Cut):
+        if isinstance(value, CutList):
             return [self._copy(item) for item in self._cut(value)]
-        if isinstance(value, list | tuple | Table):
+        if isinstance(value, list | tuple | RowTable):
             most = self.limits.max_items
             if most is None or len(value) <= most:
                 return [self._copy(item) for item in value]
             return [*(self._copy(item) for item in value[:most]), {"truncated": True, "length": len(value)}]
         if isinstance(value, bytes):
             return {"hex": value[: self.limits.bytes_limit].hex(), "length": len(value)}
-        if isinstance(value, Secret | Embedded):
+        if isinstance(value, Secret | EmbeddedValue):
             return self._copy(self._plain(value))
         return str(value) if isinstance(value, NonFinite) else value
 
@@ -216,9 +216,9 @@ class JsonWriter:
                 continue
             if type(item) is dict:
                 seen.extend(item.values())
-            elif isinstance(item, Embedded):
+            elif isinstance(item, EmbeddedValue):
                 seen.append(item.value)
-            elif type(item) is Table:
+            elif type(item) is RowTable:
                 if max(len(item), item.columns.longest) > most:
                     return True
             elif isinstance(item, list):

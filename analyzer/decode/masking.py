@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from dissectors.field import Field, Tree
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Parted
+from dissectors.wire.specs import PartedSpec
 
 Span = tuple[int, int]
 
@@ -24,7 +24,7 @@ def is_secret(node: Field) -> bool:
 
 def hides_parts(node: Field) -> bool:
     """Whether everything below the node is masked with it."""
-    return is_secret(node) and not isinstance(node.spec, Parted)
+    return is_secret(node) and not isinstance(node.spec, PartedSpec)
 
 
 def conceals(node: Field) -> bool:

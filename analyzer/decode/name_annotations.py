@@ -16,7 +16,7 @@ from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.field import Field, Tree
 from dissectors.message import Path
-from dissectors.wire.specs import Layout, Many, Wrapping
+from dissectors.wire.specs import LayoutSpec, Many, Wrapping
 
 _PHRASES = {"producer": "transaction ", "member": "client "}
 """What is said before a name of a kind."""
@@ -84,7 +84,7 @@ def _say(node: Field, text: str) -> None:
 def _nodes(nodes: list[Field], path: Path) -> Iterator[Field]:
     """The nodes at the end of a path of names, those of each element of the arrays on it."""
     for node in nodes:
-        if isinstance(node.spec, Layout):
+        if isinstance(node.spec, LayoutSpec):
             yield from _nodes(node.children, path)
         elif node.spec.name == path[0] and not isinstance(node.spec, Wrapping):
             yield from _within(node, path[1:])
@@ -93,7 +93,7 @@ def _nodes(nodes: list[Field], path: Path) -> Iterator[Field]:
 def _within(node: Field, path: Path) -> Iterator[Field]:
     if isinstance(node.spec, Many):
         for each in node.children:
-            if not isinstance(each.spec, Layout):
+            if not isinstance(each.spec, LayoutSpec):
                 yield from _within(each, path)
     elif path:
         yield from _nodes(node.children, path)

@@ -21,7 +21,7 @@ from dissectors.api import Body, Window
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.foreign import foreign
-from dissectors.raw import RawReader, Run
+from dissectors.raw import RawReader, RawRun
 
 _T = TypeVar("_T")
 
@@ -98,7 +98,7 @@ def _expected(session: Analysis, row: int) -> str | None:
 
 
 def _asked(
-    session: Analysis, row: int, message: bytes | Window, ask: Callable[[RawReader, Run], _T | None]
+    session: Analysis, row: int, message: bytes | Window, ask: Callable[[RawReader, RawRun], _T | None]
 ) -> _T | None:
     """The first answer of those who may know; None if nobody does."""
     run = _run(session, row, defects.read_whole(message))
@@ -109,9 +109,9 @@ def _asked(
     return None
 
 
-def _run(session: Analysis, row: int, data: bytes) -> Run:
+def _run(session: Analysis, row: int, data: bytes) -> RawRun:
     stream, side = session.rows.cell("stream", row), session.rows.cell("side", row)
     cell, flows = session.engine.streams.cell, session.source.flows
     client, flow = max(cell("client", stream), 0), cell("flow", stream)
     sender = client if side == FROM_CLIENT else 1 - client
-    return Run(data, (flows.port(flow, sender), flows.port(flow, 1 - sender)), side == FROM_CLIENT)
+    return RawRun(data, (flows.port(flow, sender), flows.port(flow, 1 - sender)), side == FROM_CLIENT)

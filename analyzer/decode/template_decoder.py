@@ -28,7 +28,7 @@ from analyzer.decode.templates import Bytestore, Joined, Laid, Template
 from analyzer.messages.row_findings import ALONE, decode_findings
 from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.finding import Finding
-from dissectors.symbolic import BEGIN, END, Marked, Shape
+from dissectors.symbolic import BEGIN, END, Marked, TemplateBuilder
 from dissectors.wire.fast_path import NULL
 
 TOGETHER, TOGETHER_BYTES = 98_304, 24 << 20
@@ -290,7 +290,7 @@ def _read_nested(laid: Sequence[Laid]) -> None:
             each.told(values[id(each)])
 
 
-def _cut(text: str, shape: Shape) -> list[bytes | Marked]:
+def _cut(text: str, shape: TemplateBuilder) -> list[bytes | Marked]:
     """A text at its marks."""
     parts: list[bytes | Marked] = []
     for index, part in enumerate(_MARK.split(text)):

@@ -10,9 +10,9 @@ import orjson
 from analyzer.columns.text import escape_json
 from analyzer.decode.jsonable import OPTIONS, JsonWriter
 from analyzer.decode.limits import Limits
-from dissectors.symbolic import Bytes, Hex, Integer, Nested, Text, Written
-from dissectors.symbolic_text import Pieced
-from dissectors.wire.flat import Table
+from dissectors.symbolic import Bytes, Hex, Integer, NestedValue, Text, WrittenValue
+from dissectors.symbolic_text import PiecewiseText
+from dissectors.wire.flat import RowTable
 
 
 class MarkingWriter(JsonWriter):
@@ -28,9 +28,9 @@ class MarkingWriter(JsonWriter):
 
     def _nested_text(self, value: Any) -> bytes:
         json = self.nested
-        if type(value) is Table and (text := json.ready_text(value)) is not None:
+        if type(value) is RowTable and (text := json.ready_text(value)) is not None:
             return text
-        text = json.table_text(value) if type(value) is Table and not json.is_long(value) else None
+        text = json.table_text(value) if type(value) is RowTable and not json.is_long(value) else None
         return json.dumps(value) if text is None else escape_json(text)
 
     def dumps(self, value: Any) -> bytes:
@@ -44,10 +44,10 @@ class MarkingWriter(JsonWriter):
         kind = type(value)
         if kind is Integer:
             return orjson.Fragment(str(value))
-        if kind is Text or kind is Pieced:
+        if kind is Text or kind is PiecewiseText:
             return str(value)
-        if kind is Nested:
-            return orjson.Fragment(value.shape.mark(Written(value, self.nested_texts)))
+        if kind is NestedValue:
+            return orjson.Fragment(value.shape.mark(WrittenValue(value, self.nested_texts)))
         if kind is Bytes:
             shown = value.shape.mark(Hex(value, self.limits.bytes_limit))
             return orjson.Fragment(f'{{"hex":"{shown}","length":{value.size}}}')

@@ -32,17 +32,17 @@ from dissectors.symbolic import (
     ZIGZAG,
     Bytes,
     Condition,
-    Derived,
+    DerivedInteger,
     Hex,
     Integer,
-    Made,
+    MadeText,
     Marked,
-    Nested,
-    Shape,
+    NestedValue,
     Stretch,
+    TemplateBuilder,
     Term,
     Text,
-    Written,
+    WrittenValue,
 )
 from dissectors.symbolic_text import DIGITS, RUNNING
 from dissectors.wire.checksum import crc32c
@@ -129,7 +129,7 @@ class Break(NamedTuple):
 class Template:
     """A shape whose holes have all been asked for what they will be, and the texts of its messages."""
 
-    def __init__(self, shape: Shape, texts: Mapping[str, Parts]) -> None:
+    def __init__(self, shape: TemplateBuilder, texts: Mapping[str, Parts]) -> None:
         self.shape, self.texts = shape, texts
         self.hits = self.tried = 0
         flowing = (Break(term.at, term.at + term.size, term) for term in shape.flowing if not shape.fixed[term.at])
@@ -183,7 +183,7 @@ class Laid:
         self.at, self._length = at, length
         self.anchors: list[Ints] = []
         self.segments: list[Cells] = []
-        self.splices: list[tuple[Written, Values]] = []
+        self.splices: list[tuple[WrittenValue, Values]] = []
         self._nested: dict[int, Values] = {}
         self._numbers: dict[Term, Ints] = {}
         self._flowing: dict[Term, Ints] = {}
@@ -301,10 +301,10 @@ class Laid:
             parts = self._store.read_many(self.at + begin, end - begin)
             self._keep(np.array([crc32c(part) == each for part, each in zip(parts, said, strict=True)], bool))
 
-    def asked(self) -> Iterator[tuple[Nested, list[bytes], list[tuple[int, ...]]]]:
+    def asked(self) -> Iterator[tuple[NestedValue, list[bytes], list[tuple[int, ...]]]]:
         """What has a value of its own, with its content in each message, and what reading it needs to know."""
         for nested in self.template.shape.stretches:
-            if type(nested) is Nested and not nested.settled:
+            if type(nested) is NestedValue and not nested.settled:
                 contents = self._store.read_many(self.at + self.position(nested.extent.begin), self._size(nested))
                 columns = [(self._sum(number.terms) + number.constant).tolist() for number in nested.asked]
                 yield nested, contents, list(zip(*columns, strict=True)) if columns else [()] * len(contents)
@@ -324,7 +324,7 @@ class Laid:
         for block in () if nested else self.template.bounds:
             good &= block.met(self.segments[block.segment])
         for condition in self.template.conditions:
-            if nested == any(isinstance(term, Derived) and not term.nested.settled for term in condition.terms):
+            if nested == any(isinstance(term, DerivedInteger) and not term.nested.settled for term in condition.terms):
                 good &= self._meets(condition)
         return good
 
@@ -340,9 +340,9 @@ class Laid:
         segment, inside = self.template.place(at)
         return self.anchors[segment] + inside
 
-    def number(self, term: Term | Derived) -> Ints:
+    def number(self, term: Term | DerivedInteger) -> Ints:
         """An integer of each message."""
-        if isinstance(term, Derived):
+        if isinstance(term, DerivedInteger):
             return np.array([term.function(value) for value in self._values(term.nested)], np.int64)
         found = self._numbers.get(term)
         if found is None:
@@ -368,10 +368,10 @@ class Laid:
         found = np.ascontiguousarray(raw).view(kind)[:, 0]
         return found.astype(np.uint64 if term.code == "Q" else np.int64)
 
-    def _values(self, nested: Nested) -> Values:
+    def _values(self, nested: NestedValue) -> Values:
         return [nested.value] * len(self.rows) if nested.settled else self._nested[id(nested)]
 
-    def _sum(self, terms: Sequence[Term | Derived]) -> Ints:
+    def _sum(self, terms: Sequence[Term | DerivedInteger]) -> Ints:
         first, *rest = map(self.number, terms)
         for each in rest:
             first = first + each
@@ -423,10 +423,10 @@ class Laid:
             return self._written[id(mark)]
         if type(mark) is Text:
             return self._content(mark, None)
-        if type(mark) is Written:
+        if type(mark) is WrittenValue:
             self.splices.append((mark, self._values(mark.nested)))
             return np.full((len(self.rows), 1), SPLICE, np.uint8)
-        if type(mark) is Made:
+        if type(mark) is MadeText:
             made = self._sum(mark.number.terms) + mark.number.constant
             if (made == made[0]).all():  # as limits and timeouts mostly are
                 text = cells.make_cells([mark.function(int(made[0])).encode()])

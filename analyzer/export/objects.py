@@ -23,7 +23,7 @@ from analyzer.session import Analysis
 from dissectors.api import Body
 from dissectors.fragment import Fragment
 from dissectors.payload import Payload
-from dissectors.wire.cut import Cut, length_of
+from dissectors.wire.cut import CutList, length_of
 from dissectors.wire.inner import content
 from dissectors.wire.secret import Secret
 
@@ -98,7 +98,7 @@ class Objects:
         if dissector is None:
             return
         body = defects.decode_values(dissector, message, context) if body is None else body
-        self._items += sum(length_of(each) - len(each) for each in body.values.values() if isinstance(each, Cut))
+        self._items += sum(length_of(each) - len(each) for each in body.values.values() if isinstance(each, CutList))
         for each in read_payloads(self._session, self._naming, row, dissector, body, context):
             data = _opened(each.value, self._show_secrets)
             if data is None:

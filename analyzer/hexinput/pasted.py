@@ -84,7 +84,7 @@ class Rest:
     def __len__(self) -> int:
         return len(self.data) - self.begin
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         """`length` bytes from `offset` on; fewer where there are no more."""
         return self.data[self.begin + offset : self.begin + offset + length]
 

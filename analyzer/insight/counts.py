@@ -15,7 +15,7 @@ from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.messages.index import NO_PROTOCOL, find_missing_partners
 from analyzer.session import Analysis
 from dissectors.api import Role
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.fast_path import NULL
 
 _COLUMNS = ("protocol", "operation", "role", "partner", "marks", "length")
@@ -24,7 +24,7 @@ UNKNOWN = "unknown"
 """The protocol of bytes that no dissector reads, as in a row."""
 
 
-@slotted
+@make_slotted
 class Count:
     """Messages of one operation; of a whole protocol where `operation` is None and so says its list (Counts).
 
@@ -45,7 +45,7 @@ class Count:
     bytes: int
 
 
-@slotted
+@make_slotted
 class Counts:
     """Of all messages of an analysis: by protocol, and by protocol and operation.
 

@@ -21,7 +21,7 @@ from analyzer.messages.index import MessageTable, find_missing_partners
 from analyzer.query.response_errors import Errors, is_empty
 from analyzer.session import Analysis
 from dissectors.api import Role
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.fast_path import NULL
 
 SECOND = 10**9
@@ -29,7 +29,7 @@ PERCENTILES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p999_ns": 999}
 """Figures that are percentiles of latencies, and which, in thousandths."""
 
 
-@slotted
+@make_slotted
 class Figures:
     """Of one group; None where nobody knows: rates without a span, errors that were not asked for, latencies of none.
 

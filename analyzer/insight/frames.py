@@ -24,12 +24,12 @@ from analyzer.decode.packets import list_packets
 from analyzer.session import Session
 from analyzer.tcp.reassembly import SNAPPED
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 FLAGS = ((SYN, "SYN"), (FIN, "FIN"), (RST, "RST"), (0x08, "PSH"), (ACK, "ACK"), (0x20, "URG"))
 
 
-@slotted
+@make_slotted
 class Tcp:
     """What TCP says of a frame. head: bytes before the payload; payload: those of it that were captured."""
 
@@ -45,7 +45,7 @@ class Tcp:
         return " ".join(name for bit, name in FLAGS if self.flags & bit)
 
 
-@slotted
+@make_slotted
 class Frame:
     """A packet that brought `length` bytes of a message, from its byte `offset` on.
 
@@ -68,7 +68,7 @@ class Frame:
     own: int | None
 
 
-@slotted
+@make_slotted
 class Lost:
     """Bytes of a message that no packet of the capture brought; cut: the capture kept only the packet's beginning."""
 

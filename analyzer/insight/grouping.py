@@ -22,7 +22,7 @@ from analyzer.query.fields import FieldPath, Kind, Reading, UnknownField, find
 from analyzer.query.fields.dense import Chosen, Dense
 from analyzer.query.response_errors import Errors, Looked
 from dissectors import registry
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.fast_path import distinct
 from dissectors.wire.secret import Secret
 
@@ -105,7 +105,7 @@ class _Labels:
         return np.fromiter(map(self._number, values), np.int64, len(values))
 
     def _number(self, value: Any) -> int:
-        if isinstance(value, Embedded):
+        if isinstance(value, EmbeddedValue):
             value = value.data
         if isinstance(value, Secret):
             value = SECRET

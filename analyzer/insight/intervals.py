@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 SECOND = 10**9
 MOST = 60
@@ -23,7 +23,7 @@ _LARGE = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800,
 LENGTHS = (*_SMALL, *(seconds * SECOND for seconds in _LARGE))
 
 
-@slotted
+@make_slotted
 class Intervals:
     """Each `length` ns long."""
 

@@ -34,7 +34,7 @@ from analyzer.query.response_errors import Errors, Looked
 from analyzer.session import Analysis, Session
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.fast_path import NULL, distinct
 
 SAMPLE = 1024
@@ -44,7 +44,7 @@ OLDEST = 5
 SUBJECTS = ("topic", "path")
 
 
-@slotted
+@make_slotted
 class Operation:
     """Messages of one operation of a protocol; None where a message names none.
 
@@ -59,7 +59,7 @@ class Operation:
     latencies: Sequence[int]
 
 
-@slotted
+@make_slotted
 class Subjects:
     """What messages are about: how many of `looked_at` requests, out of `of` that can say it, name each one."""
 
@@ -69,7 +69,7 @@ class Subjects:
     counts: Sequence[tuple[str, int]]
 
 
-@slotted
+@make_slotted
 class Failure:
     """Messages of an operation that report the same error."""
 
@@ -79,7 +79,7 @@ class Failure:
     messages: int
 
 
-@slotted
+@make_slotted
 class Overview:
     """See the module. first, last: times of the first and last message (ns since 1970; None without any).
 

@@ -22,7 +22,7 @@ from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.field import Tree
-from dissectors.name_binding import Exchange, Standing
+from dissectors.name_binding import Exchange, SessionContents
 
 MOST = 20_000
 """Requests that are read to find where a session began."""
@@ -35,7 +35,7 @@ class Known(NamedTuple):
     """
 
     named: tuple[Named, ...] = ()
-    standing: Standing | None = None
+    standing: SessionContents | None = None
     parts: tuple[Part, ...] = ()
 
 
@@ -49,7 +49,7 @@ def known_of(session: Analysis, row: int, tree: Tree) -> Known:
     return known_by(lore, row, tree, standing)._replace(parts=tuple(parts_of(session, row)))
 
 
-def known_by(lore: Lore, row: int, tree: Tree, standing: Standing | None) -> Known:
+def known_by(lore: Lore, row: int, tree: Tree, standing: SessionContents | None) -> Known:
     """The same by what has been learned so far."""
     named = {each[:2]: each for each in annotate(lore, row, tree)}
     for topic in dict.fromkeys(held.topic for held in standing.held) if standing is not None else ():
@@ -59,7 +59,7 @@ def known_by(lore: Lore, row: int, tree: Tree, standing: Standing | None) -> Kno
     return Known(tuple(named.values()), standing)
 
 
-def standing_of(session: Analysis, row: int) -> Standing | None:
+def standing_of(session: Analysis, row: int) -> SessionContents | None:
     """What the session of a request holds, or of the request that a response answers."""
     dissector = find_dissector(session, row)
     role = session.rows.cell("role", row)

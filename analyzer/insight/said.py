@@ -30,7 +30,7 @@ from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector
 from dissectors.finding import Finding, Severity
 from dissectors.message import Path
-from dissectors.symbolic import Nested
+from dissectors.symbolic import NestedValue
 
 Watched = Callable[[Dissector, Context], Collection[Path]]
 """The paths of fields that somebody wants of such a message; none where nobody looks at it."""
@@ -138,7 +138,7 @@ class _Apart(Exception):
 
 def _only(value: Any, paths: Collection[Path]) -> Any:
     """The part of a value that some paths lead to; arrays on the way are implicit. Raises _Apart."""
-    if type(value) is Nested:
+    if type(value) is NestedValue:
         raise _Apart
     if isinstance(value, list):
         return [_only(each, paths) for each in value]

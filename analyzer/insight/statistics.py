@@ -20,10 +20,10 @@ from analyzer.insight.grouping import TIME, Grouped, Grouping
 from analyzer.insight.intervals import Intervals
 from analyzer.insight.percentiles import EDGES, buckets, nearest_ranks
 from analyzer.query.response_errors import Errors, Looked, errors
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
-@slotted
+@make_slotted
 class Group:
     """Messages that have the same `key`, a value for each name that they are grouped by (None: no value)."""
 
@@ -31,7 +31,7 @@ class Group:
     figures: Figures
 
 
-@slotted
+@make_slotted
 class Statistics:
     """Messages grouped. by: the names. groups: those with most messages first, in order of time where that is a name.
 

@@ -16,11 +16,11 @@ from analyzer.decode.endpoints import name_endpoint
 from analyzer.decode.rows import Rows
 from analyzer.insight.percentiles import sums
 from analyzer.messages.index import FROM_CLIENT
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.fast_path import distinct
 
 
-@slotted
+@make_slotted
 class Conversation:
     """One connection. protocol: of its first message. began: the time of its first message (ns since 1970).
 
@@ -39,7 +39,7 @@ class Conversation:
     duration_ns: int
 
 
-@slotted
+@make_slotted
 class Endpoint:
     """An address and port, with the messages and bytes that it sent and received."""
 

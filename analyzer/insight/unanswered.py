@@ -12,10 +12,10 @@ from analyzer.columns.arrays import Ints
 from analyzer.messages.index import find_missing_partners
 from analyzer.session import Analysis
 from dissectors.api import Role
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
-@slotted
+@make_slotted
 class Waiting:
     """A request without an answer. waited, before_end: ns from it to the last packet of its connection, of all."""
 

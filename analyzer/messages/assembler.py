@@ -50,7 +50,7 @@ class MessageAssembler:
     def _frame(self, connection: Connection, side: int, piece: Piece, closed: int) -> list[PendingRow]:
         assert connection.framers is not None
         if piece.lost and connection.conversation is not None:
-            connection.conversation.lost(side == connection.client)
+            connection.conversation.note_loss(side == connection.client)
         frames = connection.framers[side].feed(piece, connection.dissector, self._reader)
         return [self._row(connection, side, frame, closed) for frame in frames]
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from dissectors.api import Dissector
 from dissectors.registry import BUILT_IN, UNDECODED, Ports, by_name
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 HIGHEST_PORT = 0xFFFF
 SYNTAX = "PORT=PROTOCOL, FIRST-LAST=PROTOCOL, stream==NUMBER,PROTOCOL or CLIENT>SERVER=PROTOCOL"
@@ -25,7 +25,7 @@ _NUMBER = r"(?:tcp\.)?stream\s*==\s*(\d{1,9})"
 _ENDS = r"([^\s>#]+)\s*>\s*([^\s>#]+?)(?:#(\d{1,9}))?"
 
 
-@slotted
+@make_slotted
 class PortRange:
     """Stands for the ports `first` to `last`, inclusive."""
 
@@ -33,14 +33,14 @@ class PortRange:
     last: int
 
 
-@slotted
+@make_slotted
 class StreamNumber:
     """Stands for one connection by its number in the input."""
 
     number: int
 
 
-@slotted
+@make_slotted
 class StreamEnds:
     """Stands for one connection by its id: `address:port` of both sides, and how often they had met before."""
 
@@ -137,10 +137,12 @@ class ConnectionRules:
         self._by_ends: dict[tuple[str, str, int], ConnectionRule] = {}
         for where, name in rules:
             if isinstance(where, StreamNumber):
-                self._by_number[where.number] = ConnectionRule(known.called(name))
+                self._by_number[where.number] = ConnectionRule(known.find_by_name(name))
             elif isinstance(where, StreamEnds):
                 for client, each in enumerate((where, where.reverse)):
-                    self._by_ends[each.client, each.server, each.reuse] = ConnectionRule(known.called(name), client)
+                    self._by_ends[each.client, each.server, each.reuse] = ConnectionRule(
+                        known.find_by_name(name), client
+                    )
 
     def __bool__(self) -> bool:
         return bool(self._by_number or self._by_ends)

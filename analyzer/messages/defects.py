@@ -19,7 +19,7 @@ from dissectors.finding import Finding, Severity
 if TYPE_CHECKING:
     from dissectors.api import Path, Pick, Values
     from dissectors.fragment import Other
-    from dissectors.name_binding import BindingSource, BoundName, Exchange, NameBinding, Reference, Standing
+    from dissectors.name_binding import BindingSource, BoundName, Exchange, NameBinding, Reference, SessionContents
     from dissectors.payload import Asked, Carriers, Payload
     from dissectors.session_state import SessionKind
 
@@ -48,7 +48,7 @@ def decode_values(dissector: Dissector, message: bytes | Window, context: Contex
 
 def read_whole(message: bytes | Window) -> bytes:
     """Returns all bytes of a message."""
-    return message if isinstance(message, bytes) else message.read(0, len(message))
+    return message if isinstance(message, bytes) else message.read_bytes(0, len(message))
 
 
 def decode_tree(dissector: Dissector, message: bytes, context: Context) -> Tree:
@@ -126,7 +126,7 @@ def collect_findings(dissector: Dissector, ask: Callable[[], Iterable[Finding]])
         return [make_defect_finding(dissector, error)]
 
 
-def find_session_state(dissector: Dissector, context: Context, exchanges: Iterable[Exchange]) -> Standing | None:
+def find_session_state(dissector: Dissector, context: Context, exchanges: Iterable[Exchange]) -> SessionContents | None:
     """Returns the session state of an exchange, or None if the dissector fails."""
     return call_or_default(
         lambda: dissector.sessions.standing(context, exchanges) if dissector.sessions else None, None

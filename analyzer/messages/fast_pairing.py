@@ -30,14 +30,14 @@ from analyzer.columns.arrays import (
 from analyzer.messages.connection import Connection
 from dissectors.api import MessageHeader, Outcome, Role, State
 from dissectors.pairing import MOST_WAITING, Key, Waiting
-from dissectors.slotted import slotted
-from dissectors.wire.fast_path import NULL, NULL64, Answered, Carried, FastPath, Look, Rules
+from dissectors.slotted import make_slotted
+from dissectors.wire.fast_path import NULL, NULL64, AnsweredRequests, Carried, FastPath, HeaderView, Rules
 
 Number = Callable[[str | None], int]
 Text = Callable[[int], str | None]
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class PairingHeaders:
     """Holds the headers of n messages, sorted by connection (`owner`) and then by completion.
 
@@ -72,7 +72,7 @@ class PairingHeaders:
         self.scope[row] = number(header.scope)
         self.correlation[row] = encode_null64(header.correlation, scoped=header.scope is not None)
 
-    def set_look(self, row: int, look: Look, number: Number) -> None:
+    def set_look(self, row: int, look: HeaderView, number: Number) -> None:
         """Overwrites one row with its header and its queue."""
         self.set_header(row, look.header, number)
         self.key[row], self.kind[row] = encode_null64(look.key, scoped=True), number(look.kind)
@@ -194,7 +194,7 @@ def pair_messages(
         conversation = connections[each].conversation
         assert conversation is not None
         waiting = sorted(left.get(each, ()), key=lambda each: each[1].handle)
-        fast_path.resume(conversation, waiting, Answered(code[first:last], handle[first:last]))
+        fast_path.resume(conversation, waiting, AnsweredRequests(code[first:last], handle[first:last]))
     return np.flatnonzero(odd)
 
 

@@ -26,7 +26,7 @@ from analyzer.messages.framing import StreamFramer
 from analyzer.messages.message_lengths import ByteStore, LengthReader
 from analyzer.tcp.reassembly import REMEMBERED, WINDOW, Piece
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 MASK = 0xFFFFFFFF
 NOTHING = -(1 << 62)
@@ -35,7 +35,7 @@ WORTH_A_LOOK = 16
 """Number of segments with another message below which they are read one by one."""
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class ConnectionWork:
     """Holds the packets of one connection in this block: `packets[at:]` are left, `patience` of them for the slow path.
 
@@ -274,7 +274,7 @@ class _OnLine:
     def __len__(self) -> int:
         return self._stop - self._here
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         """`length` bytes from `offset` on; fewer where no more have come."""
         parts, here = self._parts, self._here + offset
         stop, index, found = min(here + length, self._stop), self._index, b""

@@ -15,7 +15,7 @@ from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, RowMa
 from analyzer.messages.message_lengths import ByteStore
 from analyzer.messages.row_batch import RowBatch, RowNumbering
 from dissectors.api import Dissector, Role, State
-from dissectors.wire.fast_path import NULL, FastPath, Named, Wire
+from dissectors.wire.fast_path import NULL, FastPath, NameColumn, Wire
 
 
 class RowServices(RowNumbering, Protocol):
@@ -140,7 +140,7 @@ class FastRowBuilder:
         self._name_clients(headers)
         return headers, found.stepped
 
-    def _numbers(self, column: Named) -> Array:
+    def _numbers(self, column: NameColumn) -> Array:
         """Returns the engine's numbers of a column of names."""
         numbers = np.array([*map(self._desk.number_name, column.names), NULL], np.int32)
         return numbers[np.where(column.number == NULL, -1, column.number)]

@@ -184,7 +184,7 @@ class StreamFramer:
             return 0
         gap = next(piece for piece in self.pieces if piece.lost)
         lost = range(gap.offset - self.position, gap.end - self.position)
-        size = self.framer.across(ZeroFilledBytes(self, self.position, reader), lost, ended)
+        size = self.framer.measure_across_loss(ZeroFilledBytes(self, self.position, reader), lost, ended)
         behind = self.position + size
         if size > 0 and self.end >= behind + JUDGED_BYTES:
             prefix = self.peek(behind, PREFIX, reader)
@@ -342,7 +342,7 @@ class StreamFramer:
                 return self._check_at_end(place, at, rival)
 
     def _is_unasked(self, prefix: bytes) -> bool:
-        return self.conversation is not None and self.conversation.unasked(prefix, self.from_client)
+        return self.conversation is not None and self.conversation.is_unrequested(prefix, self.from_client)
 
     def _is_vague(self, evidence: int) -> bool:
         """Returns whether a client's first message has too little evidence to end other bytes in front of it."""
@@ -438,7 +438,7 @@ class UnclaimedBytes:
     def __len__(self) -> int:
         return self._framer.unbroken(self._begin) - self._begin
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         """`length` bytes from `offset` on; fewer where no more have come."""
         return self._framer.peek(self._begin + offset, length, self._reader)
 
@@ -449,6 +449,6 @@ class ZeroFilledBytes(UnclaimedBytes):
     def __len__(self) -> int:
         return self._framer.end - self._begin
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         """See Unclaimed.read."""
         return self._framer.peek(self._begin + offset, length, self._reader, zeros=True)

@@ -73,7 +73,7 @@ class PrefixLengths(LengthReader):
 
     def read_one(self, message: Window, from_client: bool) -> int:
         """Returns the length of one message from its prefix."""
-        head = message.read(0, self.width)
+        head = message.read_bytes(0, self.width)
         if len(head) < self.width:
             return -self.width
         size = int.from_bytes(head)

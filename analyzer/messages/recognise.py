@@ -94,7 +94,7 @@ def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
         return _apply_rule(order, seen, orientations, known)
     for each in orientations:
         if known.is_told(ports[1 - each]):
-            given = known.told(ports[1 - each])
+            given = known.find_by_port(ports[1 - each])
             return ProtocolDecision(given, each, against=_find_contradiction(given, prefixes, each, known))
     own = known.by_port(ports[1 - likely])
     best, score, side = _best(prefixes, orientations, _prefer(own, known.dissectors))

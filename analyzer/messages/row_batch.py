@@ -18,7 +18,7 @@ from analyzer.messages.connection import Connection, PendingRow
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL, MessageTable, PieceTable
 from analyzer.tcp.reassembly import Piece
 from dissectors.api import Dissector
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.wire.fast_path import NULL
 
 EXTRA = ("closed", "serial", "ask")
@@ -42,7 +42,7 @@ ORDERING = ("offset", "side", "stream", "last", "closed")
 """Columns that rows are sorted by, the most significant one last."""
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class RowBatch:
     """Collects the columns of one block.
 

@@ -27,7 +27,7 @@ from analyzer.decode.template_decoder import Group, Said, Shapes, TemplateDecode
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrow_columns import escape_surrogates, slice_texts
 from dissectors.api import Body, Context, Dissector
-from dissectors.symbolic import Written
+from dissectors.symbolic import WrittenValue
 
 TEXTS = ("info", "fields")
 """Slots that differ from row to row; of the others there are few different ones."""
@@ -196,7 +196,7 @@ def _build_group_texts(group: Group, slot: str) -> _TextPieces:
     known = len(laid.splices)
     runs: list[list[bytes | Cells]] = [[]]
     for mark, part in zip(laid.template.texts[slot], laid.parts(slot), strict=True):
-        if type(mark) is Written:
+        if type(mark) is WrittenValue:
             runs.append([])
         else:
             runs[-1].append(part)

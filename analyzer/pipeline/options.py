@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from analyzer.decode.jsonable import Limits
 from analyzer.messages.decode_as import DecodeAsRules
-from dissectors.wire.budget import allowed
+from dissectors.wire.budget import get_allowance
 
 SPLIT = 128 << 20
 """Bytes of a capture from which on it is read by several tasks."""
@@ -34,4 +34,4 @@ class Options:
     window: int = WINDOW
     partitions: int | None = None
     counts: str | None = None
-    decompressed: int = field(default_factory=allowed)
+    decompressed: int = field(default_factory=get_allowance)

@@ -24,10 +24,10 @@ from analyzer.decode.multi_segment import MultiSegmentReader, placed
 from analyzer.query.projection import number, walked
 from analyzer.session import Analysis
 from dissectors.api import Context, Role, State
-from dissectors.wire.dialect import Sized
+from dissectors.wire.dialect import SizedBytes
 from dissectors.wire.fast_path import FastPath, LogFields, Logs, distinct
 from dissectors.wire.plan import Leaf, Step, Tags, inside, leaves_of
-from dissectors.wire.primitive import Fixed
+from dissectors.wire.primitive import FixedWidth
 
 PADDING = bytes(64)
 """What follows the last message."""
@@ -135,7 +135,7 @@ def _list_tagged_leaves(step: Step) -> Iterator[Leaf]:
 
 
 def _is_text(leaf: Leaf) -> bool:
-    return isinstance(leaf.primitive, Sized) and leaf.primitive.convert is bytes.decode
+    return isinstance(leaf.primitive, SizedBytes) and leaf.primitive.convert is bytes.decode
 
 
 def _resolve_fields(
@@ -163,7 +163,7 @@ def _resolve_fields(
     numbers = {each: _number_topic(each, logs, topics, named) for each in set(said)}
     topic = np.array([numbers[each] for each in said], np.int64)[which]
     left.append(message[topic < 0])
-    assert isinstance(logs.partition.primitive, Fixed)
+    assert isinstance(logs.partition.primitive, FixedWidth)
     numbered = source.gather(partition_at[np.searchsorted(partition_at, at) - 1], logs.partition.primitive.size)
     partition = number(numbered, logs.partition.primitive.code)
     return np.stack((message, at, size, topic, partition)), np.concatenate(left)

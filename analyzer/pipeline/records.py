@@ -31,7 +31,7 @@ from analyzer.pipeline.record_fields import KeyHasher, RecordFields, find_record
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role, State
 from dissectors.payload import Payload, Place
-from dissectors.wire.fast_path import LADEN, NULL, FastPath, Logged, load_fast_path
+from dissectors.wire.fast_path import LADEN, NULL, FastPath, LogRecords, load_fast_path
 from dissectors.wire.inner import content
 
 BATCH_RECORDS = 1 << 16
@@ -117,13 +117,13 @@ class _RecordTableBuilder:
         for part in chunks(self._session, rows, BATCH_RECORDS, CHUNK_BYTES):
             fields = read_record_fields(self._session, rows, found, begin, begin + len(part))
             field = int(np.searchsorted(found.message, begin))
-            for logged in fast_path.logged(fields):
+            for logged in fast_path.read_log_records(fields):
                 run = slice(logged.first + begin, logged.stop + begin)
                 left = found.left[run] | logged.left
                 yield from self._merge_records(rows, self._convert_records(found, logged, field), rows[run][left])
             begin += len(part)
 
-    def _convert_records(self, found: RecordFields, logged: Logged, first: int) -> _RecordColumns:
+    def _convert_records(self, found: RecordFields, logged: LogRecords, first: int) -> _RecordColumns:
         """What a fast_path has read; first: which field was its first."""
         field = logged.field + first
         key = logged.key_length

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from analyzer.decode.rows import ALIASES, ROW_KEYS, known_keys
 from analyzer.errors import UserError
 from analyzer.query.presets import presets
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 if TYPE_CHECKING:
     from analyzer.query.fields import FieldPath
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _OWN = frozenset(known_keys())
 
 
-@slotted
+@make_slotted
 class Keys:
     """What lines are made of: `titles` as they were asked for, `names` by which a reader knows them, the paths among
     these.

@@ -21,15 +21,15 @@ from analyzer.errors import UserError
 from analyzer.query.column_names import key_of
 from analyzer.query.fields import FieldPath, Kind, Reading
 from analyzer.query.path_columns import READ, READ_BYTES
-from dissectors.slotted import slotted
-from dissectors.wire.embedded import Embedded
+from dissectors.slotted import make_slotted
+from dissectors.wire.embedded import EmbeddedValue
 
 _DOWN, _UP = "desc", "asc"
 _Rank = tuple[Array, Bools]
 """A number for each row, and which rows have no value."""
 
 
-@slotted
+@make_slotted
 class SortKey:
     """What rows are sorted by: a key of theirs, or a field."""
 
@@ -107,7 +107,7 @@ def _of_values(values: Sequence[Any]) -> _Rank:
 
 def _comparable(value: Any) -> tuple[int, Any] | None:
     """What can be compared with all others; None for what has no place among them."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         value = value.data
     if isinstance(value, int | float):
         return None if math.isnan(value) else (0, value)

@@ -19,7 +19,7 @@ from analyzer.columns.values import CellColumn, CellStyle, IntegerColumn, Values
 from analyzer.decode.rows import Rows, chunks
 from analyzer.query.fields import FieldPath, Reading
 from analyzer.query.fields.dense import Numbers
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 READ, READ_BYTES = 1 << 16, 8 << 20
 """Rows, and bytes of their messages, of which fields are read at one time: the more, the more are alike."""
@@ -34,7 +34,7 @@ class Shape(Protocol):
         """Something to print, None for null; there may be no values."""
 
 
-@slotted
+@make_slotted
 class _Told:
     """What a path says in each row."""
 

@@ -30,7 +30,7 @@ _GENERAL: Mapping[str, Sequence[str]] = {
 """The keys of each, in the order of the columns."""
 
 
-@registry.cached
+@registry.cache_by_plugins
 def presets() -> Mapping[str, Sequence[str]]:
     """The keys of each set that is built in, or comes with a protocol, in the order of the columns."""
     own = {each.name: (*_WHO, *each.columns, "error", "info") for each in registry.dissectors() if each.columns}

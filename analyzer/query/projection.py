@@ -18,11 +18,11 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints, rank_in_runs
 from analyzer.columns.cells import Cells
-from dissectors.wire.dialect import Rest, Scanned, Sized
-from dissectors.wire.fast_path import Layout
+from dissectors.wire.dialect import Rest, ScannedValue, SizedBytes
+from dissectors.wire.fast_path import HeaderLayout
 from dissectors.wire.plan import Array as Many
-from dissectors.wire.plan import Keyed, Leaf, Step, Struct, Tags, When, leaves_of
-from dissectors.wire.primitive import Fixed, Length
+from dissectors.wire.plan import KeyedMembers, Leaf, Step, Struct, Tags, When, leaves_of
+from dissectors.wire.primitive import FixedWidth, Length
 
 FEW, USUAL = 8, 4
 """Messages below which the elements of an array behind the first USUAL ones are left to the plain decoder."""
@@ -52,10 +52,10 @@ class Eye(Protocol):
         """
 
 
-def walked(layout: Layout, source: Bytestore, at: Ints, length: Ints, eye: Eye) -> Bools:
+def walked(layout: HeaderLayout, source: Bytestore, at: Ints, length: Ints, eye: Eye) -> Bools:
     """Which of n messages, at these places and of these lengths in `source`, have the layout from begin to end."""
     steps = (*layout.head, *layout.steps)
-    if any(isinstance(leaf.primitive, Scanned) for leaf in leaves_of(steps)):
+    if any(isinstance(leaf.primitive, ScannedValue) for leaf in leaves_of(steps)):
         return np.zeros(len(at), bool)
     walk = _Walk(source, at, length, eye)
     if layout.length is not None:
@@ -97,7 +97,7 @@ class _Walk:
         self.at, self.end = at.astype(np.int64), at + length
         self.good = np.ones(len(at), bool)
 
-    def framed(self, prefix: Fixed) -> None:
+    def framed(self, prefix: FixedWidth) -> None:
         """Passes the length prefix, which must say how long the message is."""
         there = self._source.gather(self.at, prefix.size)
         self.good = number(there, prefix.code) == self.end - self.at - prefix.size
@@ -115,7 +115,7 @@ class _Walk:
         asked = {step.member for step in steps if isinstance(step, When)}
         told: dict[str, Ints] = {}
         for step in steps:
-            if isinstance(step, Leaf) and isinstance(step.primitive, Fixed):
+            if isinstance(step, Leaf) and isinstance(step.primitive, FixedWidth):
                 if asked:
                     self._tell(step, asked, told, self.at[rows] + run.width, rows)
                 run.add(step, self._eye)
@@ -139,7 +139,7 @@ class _Walk:
     def _tell(self, leaf: Leaf, asked: set[str], told: dict[str, Ints], at: Ints, rows: Ints) -> None:
         """Keeps the numbers, by row, that say of other members whether they are there."""
         for name, bits in ((leaf.spec.name, None), *((each.spec.name, each) for each in leaf.bits)):
-            if name in asked and isinstance(leaf.primitive, Fixed):
+            if name in asked and isinstance(leaf.primitive, FixedWidth):
                 there = number(self._source.gather(at, leaf.primitive.size), leaf.primitive.code)
                 told[name] = np.zeros(len(self.at), np.int64)
                 told[name][rows] = there if bits is None else (there & bits.mask) >> bits.shift
@@ -148,7 +148,7 @@ class _Walk:
         """Passes what is not of the same width in all messages, and the run before it."""
         if isinstance(step, Tags):
             return self._tags(step, run, rows)
-        if isinstance(step, Keyed):
+        if isinstance(step, KeyedMembers):
             self._until_end(tuple(step.steps.values()), tuple(step.steps), self._passed(run, rows))
         elif isinstance(step, Many):
             self._array(step, run, rows)
@@ -162,7 +162,7 @@ class _Walk:
     def _leaf(self, leaf: Leaf, run: _Run, rows: Ints) -> None:
         """Passes a value of no constant width, and the run before it."""
         primitive = leaf.primitive
-        if isinstance(primitive, Sized):
+        if isinstance(primitive, SizedBytes):
             rows, size = self._size(primitive.length, run, rows, -1 if primitive.nullable else 0)
             self._show(leaf, rows, self.at[rows], size)
             self.at[rows] += np.maximum(size, 0)
@@ -312,7 +312,7 @@ def _of_fixed_width(element: Leaf | Struct, eye: Eye) -> _Run | None:
     """The run that each element of an array is; None where elements differ in width."""
     run = _Run()
     for step in (element,) if isinstance(element, Leaf) or element.presence is not None else element.steps:
-        if not (isinstance(step, Leaf) and isinstance(step.primitive, Fixed)):
+        if not (isinstance(step, Leaf) and isinstance(step.primitive, FixedWidth)):
             return None
         run.add(step, eye)
     return run

@@ -69,7 +69,7 @@ FRAGMENT = 1 << 16
 """Rows that are asked together whether they surely report none."""
 
 
-@registry.cached
+@registry.cache_by_plugins
 def nothing_new() -> Mapping[tuple[str, str], Sequence[int]]:
     """By protocol and operation: codes that say that there is nothing now (Dissector.nothing_new)."""
     return {

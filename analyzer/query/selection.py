@@ -15,7 +15,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import Rows
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
@@ -27,7 +27,7 @@ FIRST, LARGEST = 1024, 1 << 16
 _NOTHING = np.zeros(0, np.int64)
 
 
-@slotted
+@make_slotted
 class Selection:
     """What is wanted of rows; the order of the fields is that in which they act.
 

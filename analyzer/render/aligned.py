@@ -27,7 +27,7 @@ from analyzer.render.durations import duration, durations
 from analyzer.render.forms import Frame, Slot
 from analyzer.render.named import LineNames
 from dissectors.api import Body, Context, Dissector
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.symbolic import BEGIN
 
 SCREENFUL = 48
@@ -62,7 +62,7 @@ _TIME, _LATENCY = "time", "latency_ns"
 _BLANK = CellStyle("blank", b"", str.encode)
 
 
-@slotted
+@make_slotted
 class _Pillar:
     """A column: what the reader is asked for, its head, where its texts stand; bound: characters of a text at most."""
 

@@ -19,7 +19,7 @@ from analyzer.columns.values import CellColumn, CellStyle, Values
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.rows import Rows
 from analyzer.session import Analysis, Session
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 _WIDTHS: Mapping[TimeFormat | None, int] = {None: 18, "iso": cells.ISO_WIDTH, "relative": 18, "delta": 18, "epoch": 20}
 
@@ -27,7 +27,7 @@ _CLOCK = slice(11, 29)
 _NONE = np.zeros(0, np.int64)
 
 
-@slotted
+@make_slotted
 class Seconds:
     """Nanoseconds (n), negative ones too, written as seconds with nine decimals."""
 

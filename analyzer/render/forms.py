@@ -21,7 +21,7 @@ from analyzer.decode.rows import Rows, chunks
 from analyzer.decode.template_decoder import Said, TemplateDecoder
 from analyzer.decode.templates import SPLICE
 from dissectors.api import Body, Context, Dissector
-from dissectors.symbolic import Written
+from dissectors.symbolic import WrittenValue
 
 _SPLICE = bytes([SPLICE])
 _AT_ONCE = 256
@@ -127,7 +127,7 @@ def _pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
             yield b"".join(some)
 
 
-def _spliced(lines: list[bytes], splices: Sequence[tuple[Written, Values]]) -> list[bytes]:
+def _spliced(lines: list[bytes], splices: Sequence[tuple[WrittenValue, Values]]) -> list[bytes]:
     """Lines with the texts that are too long for cells, which stand in `splices` in their order in a line."""
     if not splices:
         return lines

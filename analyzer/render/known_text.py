@@ -13,7 +13,7 @@ from analyzer.render.reports_text import entry_object
 
 if TYPE_CHECKING:
     from analyzer.insight.related import Known
-    from dissectors.name_binding import Held, Standing
+    from dissectors.name_binding import HeldPartition, SessionContents
 
 MOST, MOST_PARTITIONS = 24, 16
 """Names and topics that are shown, and partitions of a topic."""
@@ -64,9 +64,9 @@ def known_objects(known: Known) -> dict[str, Any]:
     return found
 
 
-def _standing_lines(standing: Standing, names: Mapping[str, str]) -> Iterator[Line]:
+def _standing_lines(standing: SessionContents, names: Mapping[str, str]) -> Iterator[Line]:
     yield (("name", f"session {standing.id}"), *_how_much(standing))
-    topics: dict[str, list[Held]] = {}
+    topics: dict[str, list[HeldPartition]] = {}
     for held in standing.held:
         topics.setdefault(held.topic, []).append(held)
     for topic, held_of_it in list(topics.items())[:MOST]:
@@ -77,7 +77,7 @@ def _standing_lines(standing: Standing, names: Mapping[str, str]) -> Iterator[Li
     yield from _more(len(topics) - MOST, "topics")
 
 
-def _how_much(standing: Standing) -> Line:
+def _how_much(standing: SessionContents) -> Line:
     count = len(standing.held)
     if standing.since is not None:
         since = f" (since message {standing.since})"

@@ -14,7 +14,7 @@ from analyzer.columns.values import format_iso_time
 from analyzer.render.clock import clock_text
 from analyzer.render.columns_text import columns as fitted_columns
 from analyzer.render.durations import duration
-from dissectors.report import Column, ReportRow, ReportType
+from dissectors.report import ReportColumn, ReportRow, ReportType
 
 LONGEST = 40
 """Characters of a cell in a table."""
@@ -43,12 +43,12 @@ _LEFT = frozenset({"text", "texts"})
 _FIRST, _MESSAGES = "first", "messages"
 
 
-def shown(column: Column, value: Any) -> str:
+def shown(column: ReportColumn, value: Any) -> str:
     """A cell for people; nothing for what is not there, or none."""
     return "" if value in (None, []) else _SHOWN[column.kind](value)
 
 
-def title(column: Column) -> str:
+def title(column: ReportColumn) -> str:
     """What stands above it."""
     return column.name.removesuffix("_ns").replace("_", " ")
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from analyzer.decode.jsonable import JsonWriter, Limits
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
@@ -58,7 +58,7 @@ class Joined:
         return self._text(value)
 
     def _text(self, value: Any) -> str:
-        if isinstance(value, Embedded):
+        if isinstance(value, EmbeddedValue):
             value = value.data
         if isinstance(value, Secret) and self._limits.show_secrets:
             value = value.reveal()

@@ -26,15 +26,15 @@ from dissectors.wire.budget import Budget
 from dissectors.wire.emit import first_nonzero, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.hiding import HIDDEN, hide_broken
-from dissectors.wire.message import Recipe, folded, framed, values_by
+from dissectors.wire.message import Recipe, fold_tree, read_framed, values_by
 from dissectors.wire.plan import Plan, resolve
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import REST, Layout, Wrapping, members
+from dissectors.wire.specs import REST, LayoutSpec, Wrapping, members
 
 _HEADER = Wrapping("header", "struct")
-_BODY = Layout("body", "struct")
+_BODY = LayoutSpec("body", "struct")
 _PAYLOAD = FieldSpec("payload", "undecoded")
 _TOKEN = FieldSpec("payload", "bytes", secret=True)
 _SASL_AUTHENTICATE = 36
@@ -75,7 +75,7 @@ def decode_values(message: bytes, context: Context) -> Body:
             return _hide_unread_bytes(body, message, context) if is_sensitive_message(key, response) else body
     reading = reading_of(message, context)
     if reading.plan is None or reading.key is None or reading.version is None:
-        return folded(_tree(message, context, reading), error_name)
+        return fold_tree(_tree(message, context, reading), error_name)
     recipe = _recipe(reading.plan, reading.key, reading.version, response, extra, guessed=key is None)
     body = values_by(recipe, message, context, reading.doubts)
     return _hide_unread_bytes(body, message, context) if is_sensitive_message(reading.key, response) else body
@@ -83,7 +83,7 @@ def decode_values(message: bytes, context: Context) -> Body:
 
 def _hide_unread_bytes(body: Body, message: bytes, context: Context) -> Body:
     """The body of a delicate message; with bytes behind it, what its tree shows of it (delicate.py)."""
-    return folded(decode_tree(message, context), error_name) if REST.name in body.values else body
+    return fold_tree(decode_tree(message, context), error_name) if REST.name in body.values else body
 
 
 def decode_tree(message: bytes, context: Context) -> Tree:
@@ -93,7 +93,7 @@ def decode_tree(message: bytes, context: Context) -> Tree:
 
 def _tree(message: bytes, context: Context, reading: Reading) -> Tree:
     budget = Budget()
-    tree = framed(message, INT32, partial(_content, context=context, reading=reading), reading.doubts, budget)
+    tree = read_framed(message, INT32, partial(_content, context=context, reading=reading), reading.doubts, budget)
     body = next((node for node in tree.fields if node.spec is _BODY), None)
     if reading.plan is not None and body is not None and reading.key is not None:
         response, hints = context.role is Role.RESPONSE, context.extra or {}

@@ -19,7 +19,7 @@ from dissectors.correlator import (
 )
 from dissectors.finding import Finding, Severity
 from dissectors.message import Path, Role
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import structs
 
 
@@ -81,7 +81,7 @@ _Key = tuple[str, int, str, int]
 """Server, producer, topic and partition."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Written:
     """Of a producer in a partition: its epoch, the number of its next record, (first, count) of its last batches.
 

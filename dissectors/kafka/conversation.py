@@ -113,7 +113,7 @@ class KafkaConversation(Conversation):
         self.sasl.ask(body.values.get("mechanism"))
         return self.sasl.handshake()
 
-    def unasked(self, prefix: bytes, from_client: bool) -> bool:
+    def is_unrequested(self, prefix: bytes, from_client: bool) -> bool:
         """A response has the correlation id of a request; a token has none."""
         if from_client or not self.waiting or self.tokens:
             return False
@@ -125,7 +125,7 @@ class KafkaConversation(Conversation):
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """See Conversation.renumber."""
-        self.waiting = deque(request.renumbered(numbers) for request in self.waiting)
+        self.waiting = deque(request.with_number(numbers) for request in self.waiting)
         self.waiting_tokens = deque(numbers[handle] for handle in self.waiting_tokens)
 
     def ask(self, request: Waiting) -> None:

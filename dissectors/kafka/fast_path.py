@@ -25,17 +25,17 @@ from dissectors.kafka.reading import API_VERSIONS, body_plan, has_variants
 from dissectors.kafka.schemas import apis, header_version, load_named_schema
 from dissectors.wire.fast_path import (
     NULL,
-    Answered,
+    AnsweredRequests,
     Carried,
     Column,
     FastPath,
     HeaderColumns,
-    Layout,
+    HeaderLayout,
+    HeaderView,
     LogFields,
-    Logged,
+    LogRecords,
     Logs,
-    Look,
-    Named,
+    NameColumn,
     Reporting,
     Rules,
     Wire,
@@ -86,7 +86,7 @@ class KafkaFastPath(FastPath):
         return HeaderColumns(
             role=role,
             state=np.where(from_client, state, np.int8(State.GUESSED)),
-            operation=Named(np.where(known, code, np.int32(NULL)), _operations()),
+            operation=NameColumn(np.where(known, code, np.int32(NULL)), _operations()),
             code=code,
             version=np.where(from_client, version, np.int32(NULL)),
             correlation=np.where(from_client, be(view, 8, "i4"), be(view, 4, "i4")).astype(np.int64),
@@ -95,11 +95,11 @@ class KafkaFastPath(FastPath):
             stepped=from_client & ((key == SASL_HANDSHAKE) | (key == SASL_AUTHENTICATE) | (state != State.COMPLETE)),
         )
 
-    def look(self, prefix: bytes, from_client: bool) -> Look:
+    def look(self, prefix: bytes, from_client: bool) -> HeaderView:
         """What is not complete, and what is part of an exchange of tokens, changes how later messages are read."""
         header = request_header(prefix) if from_client else response_header(prefix)
         unusual = header.state is not State.COMPLETE or header.correlation is None or header.code in SASL
-        return Look(header, header.correlation, None, from_client and unusual)
+        return HeaderView(header, header.correlation, None, from_client and unusual)
 
     def steady(self, conversation: Conversation) -> bool:
         """Not inside a SASL exchange of bare tokens, and no answer on its way that changes what follows."""
@@ -123,7 +123,7 @@ class KafkaFastPath(FastPath):
                 found[row] = extra
         return found
 
-    def layout(self, context: Context) -> Layout | None:
+    def layout(self, context: Context) -> HeaderLayout | None:
         """The usual layout; of an answer to ApiVersions, which may be in version 0, the bytes decide."""
         if context.role is Role.RESPONSE and context.code == API_VERSIONS:
             return None
@@ -143,7 +143,7 @@ class KafkaFastPath(FastPath):
 
         return logs(context, layout)
 
-    def logged(self, fields: LogFields) -> Iterator[Logged]:
+    def logged(self, fields: LogFields) -> Iterator[LogRecords]:
         """Batches of records."""
         from dissectors.kafka.records.fast_path import iterate_record_columns  # the same
 
@@ -154,7 +154,7 @@ class KafkaFastPath(FastPath):
         assert isinstance(conversation, KafkaConversation)
         return [((True, None, each.header.correlation or 0), each) for each in conversation.waiting]
 
-    def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: Answered) -> None:
+    def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: AnsweredRequests) -> None:
         """Replaces the queue."""
         assert isinstance(conversation, KafkaConversation)
         conversation.waiting.clear()
@@ -184,12 +184,12 @@ def _states() -> Column:
     return states
 
 
-def _clients(gather: Callable[[Column, Column, int], Column], size: Column, wanted: Column) -> Named:
+def _clients(gather: Callable[[Column, Column, int], Column], size: Column, wanted: Column) -> NameColumn:
     """Client ids as numbers of a list. Most are their neighbour's; of others equal hashes are compared, not trusted."""
     numbers = np.full(len(size), NULL, np.int32)
     rows = np.flatnonzero(wanted & (size >= 0))
     if not len(rows):
-        return Named(numbers)
+        return NameColumn(numbers)
     sizes = size[rows]
     count = max(-(-int(sizes.max()) // 8), 1)
     words = gather(rows, np.full(len(rows), HEADER), 8 * count).view("<u8")
@@ -205,7 +205,7 @@ def _clients(gather: Callable[[Column, Column, int], Column], size: Column, want
         _, first, back = np.unique(np.column_stack((words, sizes)), axis=0, return_index=True, return_inverse=True)
     numbers[rows] = back.reshape(-1)[np.cumsum(changed) - 1]
     samples = [words[row].tobytes()[: sizes[row]] for row in first.tolist()]
-    return Named(numbers, [sample.decode("utf-8", "replace") for sample in samples])
+    return NameColumn(numbers, [sample.decode("utf-8", "replace") for sample in samples])
 
 
 @cache
@@ -237,7 +237,7 @@ def _silent(wire: Wire, size: Column, version: Column, rows: Column) -> tuple[Co
 FAST_PATH = KafkaFastPath()
 
 
-def _usual(context: Context) -> Layout | None:
+def _usual(context: Context) -> HeaderLayout | None:
     """The usual layout of header and body; None where a version has another beside it, for then the bytes decide."""
     key, version, response = context.code, context.version, context.role is Role.RESPONSE
     if key is None or version is None or context.role is Role.RAW or has_variants(key, version, response):
@@ -246,4 +246,4 @@ def _usual(context: Context) -> Layout | None:
     if plan is None or plan.version != version:
         return None
     header = load_named_schema("ResponseHeader" if response else "RequestHeader")
-    return Layout(INT32, INT32.size, resolve(header, header_version(key, version, response)).steps, plan.steps)
+    return HeaderLayout(INT32, INT32.size, resolve(header, header_version(key, version, response)).steps, plan.steps)

@@ -15,15 +15,15 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 from dissectors.api import Context, Values
-from dissectors.name_binding import Exchange, Held, Standing
-from dissectors.session_state import Partition, SessionChange, SessionKind, Sessions
+from dissectors.name_binding import Exchange, HeldPartition, SessionContents
+from dissectors.session_state import Partition, SessionChange, SessionKind, SessionTracker
 
 FETCH, SHARE_FETCH = 1, 78
 MOST = 100_000
 """Partitions that are remembered of a session."""
 
 
-def standing(exchanges: Iterable[Exchange]) -> Standing | None:
+def standing(exchanges: Iterable[Exchange]) -> SessionContents | None:
     """See Sessions.standing: None for a Fetch that names all it asks for."""
     asked = iter(exchanges)
     last = next(asked, None)
@@ -52,8 +52,8 @@ def standing(exchanges: Iterable[Exchange]) -> Standing | None:
     held: dict[Partition, int | None] = {}
     for change in reversed(changes):
         _apply(change, held)
-    found = (Held(topic, partition, offset) for (topic, partition), offset in held.items())
-    return Standing(session, epoch, tuple(found), since)
+    found = (HeldPartition(topic, partition, offset) for (topic, partition), offset in held.items())
+    return SessionContents(session, epoch, tuple(found), since)
 
 
 def _find_opened_session(answer: Values | None) -> object:
@@ -156,9 +156,9 @@ _KINDS = (
 )
 
 
-def _standing(context: Context, exchanges: Iterable[Exchange]) -> Standing | None:
+def _standing(context: Context, exchanges: Iterable[Exchange]) -> SessionContents | None:
     """The partitions in a fetch session."""
     return standing(exchanges) if context.code == FETCH else None
 
 
-SESSIONS = Sessions(_KINDS, _standing)
+SESSIONS = SessionTracker(_KINDS, _standing)

@@ -1,4 +1,4 @@
-"""Names by ids, taken out of the messages that tell them as lesson_rows.py says.
+"""NameBindings by ids, taken out of the messages that tell them as lesson_rows.py says.
 
 Theory. Values may be of a message that broke half-way, or hold bytes where a text should be: whatever is not there, or
 of another type, teaches nothing.
@@ -15,8 +15,8 @@ from dissectors.kafka.binding_columns import DESCRIBED, ROWS, BindingRow
 from dissectors.kafka.schemas import apis, body_schema
 from dissectors.kafka.tables import table
 from dissectors.message import Path
-from dissectors.name_binding import BindingSource, BoundName, NameBinding, Names, Reference
-from dissectors.wire.embedded import Embedded
+from dissectors.name_binding import BindingSource, BoundName, NameBinding, NameBindings, Reference
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.schema import FieldSchema
 
 MOST = 100_000
@@ -36,7 +36,7 @@ def constants() -> Iterator[NameBinding]:
 
 @cache
 def binding_sources() -> tuple[BindingSource, ...]:
-    """See Names.binding_sources."""
+    """See NameBindings.binding_sources."""
     codes = {api.name: key for key, api in apis().items()}
     return tuple(
         dict.fromkeys(BindingSource(row.kind, codes[row.api], row.role, row.client, _alike(row)) for row in ROWS)
@@ -57,7 +57,7 @@ def _rows(code: int | None, role: Role) -> tuple[BindingRow, ...]:
 
 
 def name_bindings(taught: BoundName) -> Iterator[NameBinding]:
-    """See Names.name_bindings."""
+    """See NameBindings.name_bindings."""
     left = MOST
     for row in _rows(taught.context.code, taught.context.role):
         if row.client and not (taught.client or "").startswith(row.client):
@@ -79,7 +79,7 @@ def _path(path: str) -> Path:
 
 def _structs(value: object, path: Path, holds: str | None) -> Iterator[Mapping[str, Any]]:
     """The structs at the end of a path, those of each element of the arrays on it."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         if path or value.name != holds:
             return
         value = value.value
@@ -136,7 +136,7 @@ def _references(context: Context) -> tuple[Reference, ...]:
     return list_references(context.code, context.version, context.role is Role.RESPONSE)
 
 
-NAMES = Names(_references, binding_sources, name_bindings, constants)
+NAMES = NameBindings(_references, binding_sources, name_bindings, constants)
 
 
 _ENTITIES = {"brokerId": "broker", "producerId": "producer"}
@@ -150,7 +150,7 @@ _NAMED = {
 
 @lru_cache(maxsize=1024)
 def list_references(code: int, version: int, response: bool) -> tuple[Reference, ...]:
-    """See Names.references; none for an unknown API."""
+    """See NameBindings.references; none for an unknown API."""
     api = apis().get(code)
     if api is None:
         return ()

@@ -16,7 +16,7 @@ from dissectors.kafka.header import ENVELOPE
 from dissectors.kafka.nested.rules import RECORDS
 from dissectors.message import Values
 from dissectors.payload import Asked, Carriers, Payload, Payloads, Place, Record, number
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.inner import content, is_plain
 
 _RECORDS = ("records", "unalignedRecords")
@@ -45,7 +45,7 @@ def iterate_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
 
 def _walk_structures(value: Any, place: Place, around: _Around) -> Iterator[Payload]:
     """Walks structures; bodies are as deep as their layouts, or as an envelope with one in it."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         value = value.value
     if isinstance(value, dict):
         topic = next((value[name] for name in _TOPIC if isinstance(value.get(name), str)), around[0])

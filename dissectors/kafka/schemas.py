@@ -13,12 +13,12 @@ from typing import Any
 
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.plan import Plan, resolve
 from dissectors.wire.schema import Schema, Versions
 
 
-@slotted
+@make_slotted
 class Api:
     """One API key: its name, and the versions that any release knew (`versions`) or wrote flexibly (`flexible`)."""
 
@@ -64,7 +64,7 @@ def load_named_schema(name: str) -> Schema:
     return Schema.parse(name, _list_named_rows()[name], KAFKA)
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Variant:
     """Another layout of a version, and which releases wrote it, as people say it."""
 

@@ -13,7 +13,7 @@ from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.labels import error_name, labels
 from dissectors.wire.amounts import count_text
 from dissectors.wire.condition import condition, number_of
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.secret import Secret
 from dissectors.wire.summary import Formatter, Summaries, has_items, length_of, text_of, wire_size
 
@@ -35,7 +35,7 @@ _CONTROL = 8
 
 def _untold(value: Any, _: str) -> str | None:
     """Bytes of which nothing else is said."""
-    return None if isinstance(value, Embedded) and value.value else length_of(value)
+    return None if isinstance(value, EmbeddedValue) and value.value else length_of(value)
 
 
 def _payload(value: Any, _: str) -> str | None:

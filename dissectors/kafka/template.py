@@ -17,7 +17,7 @@ from dissectors.kafka.nested.rules import RECORDS, TOPIC_ID, TOPIC_NAMES, list_m
 from dissectors.kafka.nested.values import may_tell
 from dissectors.kafka.reading import body_plan, plan_of, reading_of
 from dissectors.kafka.records.template import read_many, read_records
-from dissectors.symbolic import Extent, MessageTemplate, Nested, NotTemplatable, Shape, Term
+from dissectors.symbolic import Extent, MessageTemplate, NestedValue, NotTemplatable, TemplateBuilder, Term
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import error_of
 from dissectors.wire.template import Cursor, template_members
@@ -42,7 +42,7 @@ def template(message: bytes, context: Context, request: object = None) -> Messag
     plan, recipe = body_plan(key, version, response), find_usual_recipe(key, version, response, None)
     if plan is None or recipe is None or list_sites(plan.name) or int.from_bytes(message[:4]) + 4 != len(message):
         return None
-    shape = Shape(message)
+    shape = TemplateBuilder(message)
     if response and key == _API_VERSIONS and plan_of(message, context) is not plan:
         return None
     try:
@@ -61,11 +61,11 @@ def template(message: bytes, context: Context, request: object = None) -> Messag
         return None
 
 
-def _open_header(shape: Shape, start: int, response: bool) -> None:
+def _open_header(shape: TemplateBuilder, start: int, response: bool) -> None:
     """Size, correlation and client may differ; a request's header of version 0 has no client."""
     shape.encloses(_SIZE, 0, 4, len(shape.data))
     correlation = _CORRELATION[response]
-    shape.free(correlation.start, correlation.stop)
+    shape.leave_open(correlation.start, correlation.stop)
     if not response and start > _CLIENT_SIZE.at:
         size = int.from_bytes(shape.data[12:14], signed=True)
         if size > 0:
@@ -90,11 +90,11 @@ def _may_unfold(values: dict[str, Any], key: int, response: bool) -> bool:
 
 def _may_tell(entries: Any) -> bool:
     """May_tell, for all messages of the shape."""
-    if type(entries) is Nested:
+    if type(entries) is NestedValue:
         entries.read = _read_untelling
         return may_tell(entries.value)
     for entry in entries or ():
-        if type(entry["records"]) is Nested:
+        if type(entry["records"]) is NestedValue:
             entry["records"].read = _untelling_records
             if _tells(entry["records"].value[0]["key"]):
                 return True

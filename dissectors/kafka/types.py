@@ -12,11 +12,11 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 from dissectors.kafka.labels import is_sensitive, labels
-from dissectors.symbolic import Extent, Shape
+from dissectors.symbolic import Extent, TemplateBuilder
 from dissectors.wire.budget import Budget
-from dissectors.wire.dialect import Dialect, Sized
+from dissectors.wire.dialect import Dialect, SizedBytes
 from dissectors.wire.nonfinite import float_value
-from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT16, UINT32, Fixed, Length
+from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT16, UINT32, FixedWidth, Length
 from dissectors.wire.reader import Reader
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
@@ -30,9 +30,9 @@ def uuid_text(raw: bytes) -> str:
 
 _FIXED = {
     **{each.type: each for each in (INT8, INT16, UINT16, INT32, UINT32, INT64)},
-    "float64": Fixed("float64", "d", float_value),
-    "bool": Fixed("bool", "?"),
-    "uuid": Fixed("uuid", "16s", uuid_text),
+    "float64": FixedWidth("float64", "d", float_value),
+    "bool": FixedWidth("bool", "?"),
+    "uuid": FixedWidth("uuid", "16s", uuid_text),
 }
 
 _INT8 = Length("int8", "b")
@@ -58,7 +58,7 @@ def _unfold_records(reader: Reader, stop: int) -> None:
     unfold_records(reader, stop)
 
 
-def _template_records(shape: Shape, extent: Extent) -> object:
+def _template_records(shape: TemplateBuilder, extent: Extent) -> object:
     from dissectors.kafka.records.template import template_records
 
     return template_records(shape, extent)
@@ -75,14 +75,14 @@ def _glance() -> Callable[[bytes, int, int], bool]:
     return may_inflate
 
 
-def _make_sized(name: str, flexible: bool, nullable: bool) -> Sized:
+def _make_sized(name: str, flexible: bool, nullable: bool) -> SizedBytes:
     full = f"{'compact_' if flexible else ''}{'nullable_' if nullable and name != 'records' else ''}{name}"
     if name == "string":
-        return Sized(full, _UVARINT if flexible else _INT16, nullable, bytes.decode)
+        return SizedBytes(full, _UVARINT if flexible else _INT16, nullable, bytes.decode)
     length = _UVARINT if flexible else _INT32
     if name == "bytes":
-        return Sized(full, length, nullable)
-    return Sized(
+        return SizedBytes(full, length, nullable)
+    return SizedBytes(
         full,
         length,
         nullable,
@@ -101,7 +101,7 @@ _SIZED = {
 }
 
 
-def _primitive(name: str, flexible: bool, nullable: bool) -> Fixed | Sized:
+def _primitive(name: str, flexible: bool, nullable: bool) -> FixedWidth | SizedBytes:
     return _FIXED.get(name) or _SIZED[name, flexible, nullable]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
-from dissectors.catalog import Catalog, FieldAlias, Layout, Member, merged
+from dissectors.catalog import Catalog, FieldAlias, Layout, Member, merge_members
 from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, error_codes, library, markers
 from dissectors.pulsar.tables import table
 from dissectors.wire.field_aliases import load_field_aliases
@@ -43,7 +43,7 @@ def _make_layouts() -> tuple[Layout, ...]:
 
 def _list_members(command: Command) -> list[Member]:
     found = of_message(command.message)
-    return merged(found, _list_payload_parts() if command.code in (SEND, MESSAGE) else (), (_REST,))
+    return merge_members(found, _list_payload_parts() if command.code in (SEND, MESSAGE) else (), (_REST,))
 
 
 def _list_payload_parts() -> list[Member]:
@@ -63,7 +63,7 @@ def _list_payload_members() -> list[Member]:
     return [
         Member("messages", "struct", True, members=lambda: each),
         Member("as", "string"),
-        Member("value", "struct", members=lambda: merged(*map(of_message, markers().values()))),
+        Member("value", "struct", members=lambda: merge_members(*map(of_message, markers().values()))),
         _REST,
     ]
 

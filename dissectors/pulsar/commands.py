@@ -10,7 +10,7 @@ from dissectors.api import Role
 from dissectors.field import Label
 from dissectors.pulsar.tables import table
 from dissectors.wire.protobuf import BYTES, Library, MessageType, ProtoField
-from dissectors.wire.specs import Layout, Wrapping
+from dissectors.wire.specs import LayoutSpec, Wrapping
 from dissectors.wire.times import milliseconds, timestamp
 
 _TIMES: Mapping[str, Label] = {"timestamp": timestamp, "milliseconds": milliseconds}
@@ -151,7 +151,7 @@ def make_base_command(code: int | None) -> MessageType:
         if row.number == 1:
             row = replace(row, spec=Wrapping(row.name, "enum", row.spec.label))
         elif row.number == code:
-            row = replace(row, spec=Layout(row.name, "struct"), required=True)
+            row = replace(row, spec=LayoutSpec(row.name, "struct"), required=True)
         layout.add(row)
     return layout
 

@@ -31,7 +31,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from dissectors.api import Conversation, Outcome, Role, State
-from dissectors.pairing import MOST_WAITING, Key, Unanswered, Waiting
+from dissectors.pairing import MOST_WAITING, Key, UnansweredRequests, Waiting
 from dissectors.pulsar.commands import Command, commands
 from dissectors.pulsar.frame import find_fragment, is_cut
 from dissectors.pulsar.header import COMMAND_AT, FrameHeader, read_header
@@ -62,7 +62,7 @@ Position: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(slots=True)
-class PulsarConversation(Unanswered, Conversation):
+class PulsarConversation(UnansweredRequests, Conversation):
     """`client`: the version that the client named itself by; `sources`: sequence ids of what a replicator sent.
 
     closed: producers that the broker has closed, the first of them first, and up to which turn their SENDs are waited
@@ -106,7 +106,7 @@ class PulsarConversation(Unanswered, Conversation):
             return Outcome(header, asked.handle)
         return Outcome(header if command.answers else replace(header, state=State.GUESSED))
 
-    def lost(self, from_client: bool) -> None:
+    def note_loss(self, from_client: bool) -> None:
         """Answers to the other side may be missing."""
         self.doubts[not from_client] = None, self.turn + LASTING
 
@@ -116,7 +116,7 @@ class PulsarConversation(Unanswered, Conversation):
             if edge is not None:
                 older = [numbers[handle] for handle in self.handles() if handle < edge]
                 self.doubts[asker] = max(older, default=min(numbers.values(), default=0) - 1) + 1, last
-        Unanswered.renumber(self, numbers)
+        UnansweredRequests.renumber(self, numbers)
 
     def _remember_question(self, key: Key, request: Waiting, seen: FrameHeader) -> None:
         """A question; what waited under its number in doubt, or of its producer before this one, waits no more."""

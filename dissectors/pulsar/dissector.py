@@ -19,7 +19,7 @@ from dissectors.pulsar.frame import TYPE_AT, decode_frame
 from dissectors.pulsar.header import MAXIMUM, PREFIX, describe_too_large, find_command, rate_evidence, read_header
 from dissectors.pulsar.summaries import format_info, list_request_fields
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.wire.sections import PlainSections, Sections, symbolic
 
 
@@ -77,7 +77,7 @@ class Pulsar(Dissector):
         try:
             return make_body(decode_frame(sections), sections, context)
         except FAILURES:
-            body = folded(self.tree(message, context))
+            body = fold_tree(self.tree(message, context))
         return body._replace(error=_find_error(find_command(message)[0], body.values))
 
     def tree(self, message: bytes, context: Context) -> Tree:

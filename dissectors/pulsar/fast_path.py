@@ -37,9 +37,9 @@ from dissectors.wire.fast_path import (
     Column,
     FastPath,
     HeaderColumns,
-    Layout,
-    Look,
-    Named,
+    HeaderLayout,
+    HeaderView,
+    NameColumn,
     Reporting,
     Rules,
     Wire,
@@ -196,31 +196,31 @@ class PulsarFastPath(FastPath):
         return HeaderColumns(
             role=role,
             state=np.full(len(role), State.COMPLETE, np.int8),
-            operation=Named(tables.name[code], [command.name for command in commands().values()]),
+            operation=NameColumn(tables.name[code], [command.name for command in commands().values()]),
             code=code.astype(np.int32),
             version=np.full(len(role), NULL, np.int32),
             correlation=np.where(printed, key, NULL64),
-            client=Named(np.full(len(role), NULL, np.int32)),
+            client=NameColumn(np.full(len(role), NULL, np.int32)),
             unsure=unsure,
             stepped=stepped,
-            scope=Named(np.where(printed, kinds.number, NULL), kinds.names),
+            scope=NameColumn(np.where(printed, kinds.number, NULL), kinds.names),
             key=key,
             kind=kinds,
         )
 
-    def look(self, prefix: bytes, from_client: bool) -> Look:
+    def look(self, prefix: bytes, from_client: bool) -> HeaderView:
         """Reads one header with the reference implementation, `header.read_header`."""
         seen = read_header(prefix, from_client)
         header, command, wanted = seen
         if command is None:
-            return Look(header, stepped=header.role is Role.RAW)
+            return HeaderView(header, stepped=header.role is Role.RAW)
         kind, key = make_key(seen, command) or (None, None)
         stepped = _is_special(command) or (key is None and header.role is Role.RESPONSE)
         stepped |= key is not None and key == 1 << 63
         stepped |= command.name == "PRODUCER_SUCCESS" and wanted[1] == 0
         stepped |= command.name == "CLOSE_PRODUCER" and not from_client
         stepped |= command.name == "SEND" and has_source_position(prefix)
-        return Look(header, key, kind, stepped)
+        return HeaderView(header, key, kind, stepped)
 
     def steady(self, conversation: Conversation) -> bool:
         """No geo-replicator has sent on it, whose receipts need not carry a number of ours; and nothing is in doubt."""
@@ -232,7 +232,7 @@ class PulsarFastPath(FastPath):
         command = commands().get(context.code) if context.code is not None else None
         if command is None or command.error is not None or context.role is Role.RAW:
             return None
-        return Reporting(Layout(INT32, INT32.size, (), (), whole=False), begin=(COMMAND_AT, command.begin))
+        return Reporting(HeaderLayout(INT32, INT32.size, (), (), whole=False), begin=(COMMAND_AT, command.begin))
 
     def may_answer(self, asked: Column, answer: Column) -> Column | None:
         """Tells for n pairs of command types whether the second may answer the first.
@@ -246,13 +246,13 @@ class PulsarFastPath(FastPath):
 FAST_PATH = PulsarFastPath()
 
 
-def _add_producers(kind: Column, sends: Column, producer: Column) -> Named:
+def _add_producers(kind: Column, sends: Column, producer: Column) -> NameColumn:
     """What numbers count in, for each row: SENDs and their receipts (rows `sends`) count for each producer."""
     names, places = _number_kinds()
     number = np.where(kind == places["send"], NULL, kind)
     producers, back = _find_distinct(producer[sends])
     number[sends] = len(names) + back
-    return Named(number, [*names, *(f"send:{each}/" for each in producers.tolist())])
+    return NameColumn(number, [*names, *(f"send:{each}/" for each in producers.tolist())])
 
 
 def _find_distinct(values: Column) -> tuple[Column, Column]:

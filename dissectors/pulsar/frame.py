@@ -125,7 +125,7 @@ def decode_payload(sections: Sections, at: int, metadata: dict[str, Any]) -> Any
     codec, count = metadata.get("compression", "NONE"), metadata.get("num_messages_in_batch")
     marker = markers().get(metadata.get("marker_type", 0)) if count is None else None
     if codec == "NONE" and count is None:
-        return sections.rest(at) if marker is None else sections.embedded(at, marker)
+        return sections.rest(at) if marker is None else sections.embed(at, marker)
     if marker is not None or (codec != "NONE" and codec not in CODECS):
         raise Unfit
     sizes = () if codec == "NONE" else (metadata.get("uncompressed_size", 0),)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dissectors.errors import DecodeError, Malformed, Truncated
+from dissectors.errors import DecodeError, MalformedField, TruncatedField
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, make_base_command, markers
@@ -18,23 +18,23 @@ from dissectors.pulsar.header import SIZES, find_command
 from dissectors.wire.codecs import decompress
 from dissectors.wire.embedded import Holder
 from dissectors.wire.hiding import hide_rest, hide_unread
-from dissectors.wire.message import framed
+from dissectors.wire.message import read_framed
 from dissectors.wire.primitive import UINT16, UINT32
 from dissectors.wire.protobuf import MessageType
 from dissectors.wire.protobuf_fields import read_fields, read_within
 from dissectors.wire.reader import Read, Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout, Many, Wrapping, element, members
+from dissectors.wire.specs import LayoutSpec, Many, Wrapping, element, members
 
 _COMMAND_SIZE = Wrapping("commandSize", "uint32")
-_COMMAND = Layout("command", "struct")
-_MAGIC = Layout("magic", "uint16")
+_COMMAND = LayoutSpec("command", "struct")
+_MAGIC = LayoutSpec("magic", "uint16")
 _BROKER_METADATA = FieldSpec("broker_entry_metadata", "struct")
 _CHECKSUM = FieldSpec("checksum", "struct")
 _STORED = FieldSpec("value", "uint32", lambda value: f"{value:#010x}")
 _VALID = FieldSpec("valid", "bool")
 _METADATA = FieldSpec("metadata", "struct")
-_SIZE = Layout("size", "uint32")
+_SIZE = LayoutSpec("size", "uint32")
 _PAYLOAD = FieldSpec("payload", "bytes")
 _STRUCTURE = FieldSpec("payload", "struct")
 _CONTENT = Wrapping("content", "bytes")
@@ -45,7 +45,7 @@ _MESSAGES = Many("messages", "array")
 _PARTS = 2
 """Of a command: its type, and the body of that type."""
 
-_HIDDEN = Layout("undecoded", "undecoded", secret=True)
+_HIDDEN = LayoutSpec("undecoded", "undecoded", secret=True)
 """A command with a secret in it that a wrong length broke: what follows may stand anywhere (wire.hiding)."""
 
 MAGIC = 0x0E
@@ -62,7 +62,7 @@ def read_frame(message: bytes) -> Tree:
     doubts = []
     if command is None and code >= 0:
         doubts.append(Finding(Severity.NOTE, "unknown-operation", f"command type {code} is not in the tables"))
-    tree = framed(message, UINT32, partial(_read_content, command=command), doubts)
+    tree = read_framed(message, UINT32, partial(_read_content, command=command), doubts)
     if command is None or command.secret or _has_secret_type(tree):
         if command is not None:
             _hide_broken(tree, command, message)
@@ -110,7 +110,7 @@ def _read_part(
     at, available = reader.at, reader.end - reader.at
     sound = reader.guard(partial(read_fields, message=message, whole=size <= available), at + min(size, available))
     if sound and size > available:
-        raise Truncated(reader.path() or message.name, at, size, available)
+        raise TruncatedField(reader.path() or message.name, at, size, available)
     reader.leave()
     return sound
 
@@ -125,7 +125,7 @@ def _read_payload_part(reader: Reader) -> None:
     if _peek_magic(reader) == CHECKSUM:
         _read_checksum(reader, whole)
     if _peek_magic(reader) >> 8 == MAGIC:
-        raise Malformed(
+        raise MalformedField(
             reader.path("magic"), reader.at, f"is {_peek_magic(reader):#06x}, which is none that may stand here"
         )
     sound = _read_part(reader, _METADATA, library().message("MessageMetadata"), (_SIZE,))
@@ -192,7 +192,7 @@ def read_payload(reader: Reader, metadata: dict[str, Any]) -> None:
             reader.leaf(_PAYLOAD, data, reader.end)
             return
         node = reader.leaf(spec, None, reader.end)
-        inner = reader.below(node, f"payload, {compression}", data)
+        inner = reader.read_decoded(node, f"payload, {compression}", data)
         inner.guard(inside or _read_plain, len(data))
     if spec is not _STRUCTURE:
         node.value = data
@@ -200,7 +200,7 @@ def read_payload(reader: Reader, metadata: dict[str, Any]) -> None:
 
 def _decompress_payload(reader: Reader, compression: str | int, data: bytes, size: int) -> bytes:
     if not isinstance(compression, str):
-        raise Malformed(reader.path("payload"), reader.at, f"has compression {compression}, which is none")
+        raise MalformedField(reader.path("payload"), reader.at, f"has compression {compression}, which is none")
     return decompress(CODECS[compression], data, reader.budget, reader.path("payload"), reader.at, size)
 
 
@@ -221,7 +221,7 @@ def _read_plain(reader: Reader) -> None:
 def _read_batch(reader: Reader, count: int) -> None:
     """Messages, each behind its metadata, whose size stands in front."""
     if count < 0:
-        raise Malformed(reader.path("messages"), reader.at, f"are {count}")
+        raise MalformedField(reader.path("messages"), reader.at, f"are {count}")
     reader.enter(_MESSAGES)
     single = library().message("SingleMessageMetadata")
     for index in range(count):
@@ -231,7 +231,7 @@ def _read_batch(reader: Reader, count: int) -> None:
         reader.leave()
         size = members(reader.into[-1].children).get("payload_size")
         if not isinstance(size, int) or size < 0:
-            raise Malformed(reader.path("payload"), reader.at, f"has size {size}")
+            raise MalformedField(reader.path("payload"), reader.at, f"has size {size}")
         reader.need(size, reader.at, "payload")
         stop = reader.at + size
         reader.leaf(_PAYLOAD, reader.data[reader.at : stop], stop)

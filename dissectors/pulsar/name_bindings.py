@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from dissectors.api import Context, Role
-from dissectors.name_binding import BindingSource, BoundName, NameBinding, Names, Reference
+from dissectors.name_binding import BindingSource, BoundName, NameBinding, NameBindings, Reference
 from dissectors.pulsar.commands import commands
 
 
@@ -82,4 +82,4 @@ def _list_references(context: Context) -> tuple[Reference, ...]:
     return () if context.code is None else find_references(context.code)
 
 
-NAMES = Names(_list_references, list_binding_sources, list_name_bindings)
+NAMES = NameBindings(_list_references, list_binding_sources, list_name_bindings)

@@ -33,7 +33,7 @@ from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_json
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Read, Reader
-from dissectors.wire.specs import LENGTH, TAG, Parted
+from dissectors.wire.specs import LENGTH, TAG, PartedSpec
 from dissectors.wire.texts import printable, runs_text, with_text
 
 SCHEMA_DATA = "schema_data"
@@ -75,7 +75,7 @@ def _open_leaf(tree: Tree, node: Field, above: tuple[Field, ...], read: Read) ->
         node.children.clear()
         return
     spec, node.head = node.spec, 0
-    node.spec = Parted(spec.name, spec.type, spec.label, spec.secret)
+    node.spec = PartedSpec(spec.name, spec.type, spec.label, spec.secret)
 
 
 def _read_definition(reader: Reader) -> None:

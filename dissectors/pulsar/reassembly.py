@@ -28,7 +28,7 @@ from dissectors.pulsar.nested import open_tree
 from dissectors.wire.amounts import count_text
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.wire.reader import Reader
 from dissectors.wire.sections import PlainSections
 from dissectors.wire.specs import Wrapping
@@ -100,7 +100,7 @@ def add_reassembled(tree: Tree, message: bytes, others: Sequence[Other]) -> None
         return
     data = b"".join(chunk.values["payload"] for chunk in chunks)
     reader = Reader(tree, tree.sources[0], tree.fields, (), Budget())
-    inner = reader.below(payload, f"payload, {count_text(len(chunks), 'chunk')} joined", data)
+    inner = reader.read_decoded(payload, f"payload, {count_text(len(chunks), 'chunk')} joined", data)
     for text in _find_contradictions(chunks, others, len(data)):
         tree.findings.append(Finding(Severity.WARNING, "inconsistent-chunks", text, inner.source, 0, len(data)))
     inner.guard(partial(_read_reassembled, metadata=last.metadata), len(data))
@@ -129,7 +129,7 @@ def _read_chunk(row: int | None, message: bytes) -> _FrameChunk:
     try:
         found = decode_frame(PlainSections(message))
     except FAILURES:
-        found = folded(read_frame(message)).values
+        found = fold_tree(read_frame(message)).values
     number = found.get("metadata", {}).get("chunk_id", -1)
     lacks = len(message) < _SIZE + int.from_bytes(message[:_SIZE])
     return _FrameChunk(row, number, found, lacks or not isinstance(found.get("payload"), bytes))

@@ -23,7 +23,7 @@ from dissectors.pulsar.commands import commands
 from dissectors.pulsar.tables import table
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.condition import number_of
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.summary import SHOWN, Formatter, Say, Summaries, text_of
 from dissectors.wire.times import timestamp
 
@@ -158,7 +158,7 @@ def _format_history(properties: Any, _: str) -> str | None:
 
 def _format_payload_size(value: Any, _: str) -> str | None:
     """How long a payload is as it stands, or decompressed."""
-    data = value.data if isinstance(value, Embedded) else value
+    data = value.data if isinstance(value, EmbeddedValue) else value
     return length_text(data) if isinstance(data, bytes) else None
 
 

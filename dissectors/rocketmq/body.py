@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from dissectors.errors import DecodeError, Malformed
+from dissectors.errors import DecodeError, MalformedField
 from dissectors.field import Field, FieldSpec, Label
 from dissectors.rocketmq.codes import operations
 from dissectors.rocketmq.command import decode_json_body
@@ -30,15 +30,15 @@ from dissectors.wire.json_text import read_json, space
 from dissectors.wire.primitive import Length
 from dissectors.wire.reader import Read, Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout, Many
+from dissectors.wire.specs import LayoutSpec, Many
 from dissectors.wire.varint import Unfit
 
 ZLIB = b"\x78"
 """The first byte of a zlib stream with a window of 32 KiB, as Java writes it; no JSON begins with it."""
 
 _LENGTH = Length("int32", "i")
-_SIZE = Layout("length", "int32")
-_COUNT = Layout("count", "int32")
+_SIZE = LayoutSpec("length", "int32")
+_COUNT = LayoutSpec("count", "int32")
 _WRAPPER = FieldSpec("topicConfigSerializeWrapper", "struct")
 _TOPICS = FieldSpec("topicConfigTable", "map")
 _MAPPINGS = Many("topicQueueMappingInfos", "array")
@@ -61,7 +61,7 @@ def read_registration(reader: Reader) -> None:
             _read_sized(reader, f"[{index}]", partial(read_json, name=f"[{index}]", secrets=SECRETS))
         reader.leave()
     if reader.at < reader.end:
-        raise Malformed(reader.path("body"), reader.at, f"has {reader.end - reader.at} bytes more than its parts")
+        raise MalformedField(reader.path("body"), reader.at, f"has {reader.end - reader.at} bytes more than its parts")
 
 
 def _read_count(reader: Reader, name: str) -> int:
@@ -74,13 +74,13 @@ def _read_count(reader: Reader, name: str) -> int:
 def _read_sized(reader: Reader, name: str, read: Callable[[Reader], None]) -> None:
     size, at = reader.number(_LENGTH, reader.at, name)
     if size < 0:
-        raise Malformed(reader.path(name), reader.at, f"has length {size}")
+        raise MalformedField(reader.path(name), reader.at, f"has length {size}")
     reader.need(size, at, name)
     reader.leaf(_SIZE, size, at)
     before, reader.end = reader.end, at + size
     read(reader)
     if reader.at != reader.end:
-        raise Malformed(reader.path(name), at, f"takes {reader.at - at} of its {size} bytes")
+        raise MalformedField(reader.path(name), at, f"takes {reader.at - at} of its {size} bytes")
     reader.end = before
 
 
@@ -89,7 +89,7 @@ def _read_topic(reader: Reader) -> None:
     name, _, rest = reader.data[reader.at : reader.end].partition(b" ")
     words = rest.split(b" ", len(_NUMBERS) + 1)
     if len(words) <= len(_NUMBERS) or not all(word.isdigit() for word in words[: len(_NUMBERS)]):
-        raise Malformed(reader.path("topic"), reader.at, "is no topic")
+        raise MalformedField(reader.path("topic"), reader.at, "is no topic")
     reader.enter(FieldSpec(name.decode("utf-8", "backslashreplace"), "struct"))
     _add_word(reader, FieldSpec("topicName", "string"), _decode_lenient(name), len(name))
     for (field, label), word in zip(_NUMBERS.items(), words, strict=False):
@@ -191,9 +191,9 @@ def read_body(reader: Reader, kind: str | None, stop: int, header: Mapping[str, 
     elif kind in ("json", "registration"):
         _read_json(reader)
     elif kind == "messages":
-        _read_items(reader, can_be_stored(reader, stop), MESSAGES.read, "stored message")
+        _read_items(reader, can_be_stored(reader, stop), MESSAGES.read_items, "stored message")
     elif kind == "batch":
-        _read_items(reader, can_be_item(reader, stop), BATCH.read, "batch")
+        _read_items(reader, can_be_item(reader, stop), BATCH.read_items, "batch")
     elif HINT.search(reader.data, reader.at, reader.end):
         reader.leaf(_SECRET_BYTES, Secret(reader.data[reader.at : reader.end]), reader.end)
     else:
@@ -207,7 +207,7 @@ def _add_leaf(reader: Reader) -> Field:
 def _refuse_body(reader: Reader, why: str) -> None:
     at = reader.at
     _add_leaf(reader)
-    reader.find(Malformed(_NAME, at, why))
+    reader.find(MalformedField(_NAME, at, why))
 
 
 def _read_items(reader: Reader, fits: bool, read: Read, what: str) -> None:
@@ -254,5 +254,5 @@ def _read_registration(reader: Reader) -> None:
         _add_leaf(reader)
         reader.find(error)
         return
-    inner = reader.below(reader.leaf(_ZLIB, None, reader.end), f"{_NAME}, zlib", plain)
+    inner = reader.read_decoded(reader.leaf(_ZLIB, None, reader.end), f"{_NAME}, zlib", plain)
     inner.guard(read_registration, len(plain))

@@ -18,7 +18,7 @@ from dissectors.rocketmq.stored import CRC_VALID, ITEM, QUEUE_OFFSET, UNCOMPRESS
 from dissectors.rocketmq.tables import table
 from dissectors.wire.field_aliases import aliases_of, load_field_aliases
 from dissectors.wire.plan import Leaf, Plan
-from dissectors.wire.specs import Layout as Hidden
+from dissectors.wire.specs import LayoutSpec as Hidden
 
 _TYPES = {"flag": "int", "version": "int"}
 _REST = Member("_rest", "bytes")

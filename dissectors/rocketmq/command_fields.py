@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from dissectors.errors import Malformed
+from dissectors.errors import MalformedField
 from dissectors.field import FieldSpec, Label
 from dissectors.rocketmq.codes import (
     HeaderField,
@@ -24,24 +24,24 @@ from dissectors.rocketmq.labels import format_command_flag
 from dissectors.rocketmq.secrets import SECRETS, may_hide_secret, mentions_secret
 from dissectors.rocketmq.tables import table
 from dissectors.wire import json_text
-from dissectors.wire.primitive import INT8, INT16, INT32, UINT32, Fixed, Length
+from dissectors.wire.primitive import INT8, INT16, INT32, UINT32, FixedWidth, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout, Wrapping
+from dissectors.wire.specs import LayoutSpec, Wrapping
 from dissectors.wire.varint import Unfit
 
-HEADER = Layout("header", "struct")
+HEADER = LayoutSpec("header", "struct")
 ALL = -1
 """The mask of a part that is all of its node."""
 
 HeaderClass = Mapping[str, HeaderField]
 
-_MARK = Layout("headerMark", "uint32")
+_MARK = LayoutSpec("headerMark", "uint32")
 _SERIALIZE = FieldSpec("serialize", "string")
 _HEADER_LENGTH = Wrapping("headerLength", "uint24")
-_EXT_LENGTH = Layout("length", "int32")
-_LANGUAGE = Fixed(INT8.type, INT8.code, find_language)
-_REQUEST_CODE = Fixed(INT16.type, INT16.code, decode_binary_code)
+_EXT_LENGTH = LayoutSpec("length", "int32")
+_LANGUAGE = FixedWidth(INT8.type, INT8.code, find_language)
+_REQUEST_CODE = FixedWidth(INT16.type, INT16.code, decode_binary_code)
 _KEY_LENGTH = Length("int16", "h")
 _LENGTH = Length("int32", "i")
 
@@ -75,7 +75,7 @@ def read_mark(reader: Reader) -> tuple[int, int]:
     reader.bits(_SERIALIZE, SERIALIZE[kind] if kind < len(SERIALIZE) else str(kind), 0xFF00_0000)
     reader.bits(_HEADER_LENGTH, size, 0x00FF_FFFF)
     if kind not in (JSON, BINARY):
-        raise Malformed("serialize", HEAD // 2, f"is {kind}, which is none")
+        raise MalformedField("serialize", HEAD // 2, f"is {kind}, which is none")
     return kind, HEAD + size
 
 
@@ -83,7 +83,7 @@ def read_header(reader: Reader, kind: int, response: bool, fields: HeaderClass) 
     """Reads a header, up to the reader's end, into the node that is open. fields: of the operation's header class."""
     (_read_json if kind == JSON else _read_binary)(reader, response, fields)
     if reader.at < reader.end:
-        raise Malformed("header", reader.at, f"is {reader.end - reader.at} bytes longer than what is in it")
+        raise MalformedField("header", reader.at, f"is {reader.end - reader.at} bytes longer than what is in it")
 
 
 def _read_pair(
@@ -160,7 +160,7 @@ def _read_binary(reader: Reader, response: bool, fields: HeaderClass) -> None:
         )  # a wrong length may make a secret a name
         size, at = _read_size(reader, _LENGTH, at + size, called)
         if at + size > stop:
-            raise Malformed(reader.path(called), at, f"runs over the end of {EXT}")
+            raise MalformedField(reader.path(called), at, f"runs over the end of {EXT}")
         value = reader.data[at : at + size]
         pairs.append((name, value))
         _read_pair(reader, name, "string", _decode_text(value), at, at + size, fields)
@@ -172,7 +172,7 @@ def _read_size(reader: Reader, length: Length, at: int, name: str) -> tuple[int,
     """A length at an offset, of bytes that are there, and the offset behind it."""
     size, content = reader.number(length, at, name)
     if size < 0:
-        raise Malformed(reader.path(name), at, f"has length {size}")
+        raise MalformedField(reader.path(name), at, f"has length {size}")
     reader.need(size, content, name)
     return size, content
 
@@ -200,7 +200,7 @@ def _read_member(reader: Reader, name: str, at: int, response: bool) -> None:
         value, kind = json_text.scalar(reader, at, end, name)
     if name == "language" and type(value) is int:
         value = find_language(value)
-    begin, stop = reader.at, json_text.behind(reader, end)
+    begin, stop = reader.at, json_text.find_next_token(reader, end)
     if (kind == "json_object" or name not in _KNOWN) and may_hide_secret(reader.data[begin:stop]):
         spec = (FieldSpec if name in _VALUES else Wrapping)(name, kind, None, True)
         reader.leaf(spec, Secret(reader.data[at:end]), stop, at - begin)
@@ -214,7 +214,7 @@ def _read_member(reader: Reader, name: str, at: int, response: bool) -> None:
 def _read_ext(reader: Reader, at: int, fields: HeaderClass) -> None:
     """The object of extFields; null is an empty one. Values that are no text are given as they stand."""
     if reader.data[at : min(at + 4, reader.end)] == b"null":
-        reader.leaf(_make_spec(EXT, "json_null"), {}, json_text.behind(reader, at + 4), at - reader.at)
+        reader.leaf(_make_spec(EXT, "json_null"), {}, json_text.find_next_token(reader, at + 4), at - reader.at)
         return
     reader.enter(_make_spec(EXT, "json_object"))
     pairs: list[tuple[str, bytes]] = []
@@ -225,6 +225,6 @@ def _read_ext(reader: Reader, at: int, fields: HeaderClass) -> None:
         quoted = raw[:1] in (b'"', b"'")
         value = json_text.text(raw) if quoted else None if raw == b"null" else _decode_text(raw)
         kind = "json_string" if quoted else "json_value"
-        _read_pair(reader, name, kind, value, content, json_text.behind(reader, end), fields)
+        _read_pair(reader, name, kind, value, content, json_text.find_next_token(reader, end), fields)
     _report_duplicates(reader, pairs)
     reader.leave()

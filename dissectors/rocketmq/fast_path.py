@@ -24,14 +24,14 @@ from dissectors.wire.fast_path import (
     Column,
     FastPath,
     HeaderColumns,
-    Layout,
-    Look,
-    Named,
+    HeaderLayout,
+    HeaderView,
+    NameColumn,
     Reporting,
     Wire,
     be,
     distinct,
-    keyed,
+    view_keyed,
 )
 from dissectors.wire.primitive import INT32
 
@@ -89,16 +89,16 @@ class RocketMQFastPath(FastPath):
         """Only answers report errors, by their own code."""
         if context.role in (Role.RESPONSE, Role.RAW):
             return None
-        return Reporting(Layout(INT32, INT32.size, (), (), whole=False))
+        return Reporting(HeaderLayout(INT32, INT32.size, (), (), whole=False))
 
     def laden(self, prefix: Column, length: Column) -> Column:
         """A frame that its header fills has no body."""
         filled: Column = (be(prefix, 4, "i4").astype(np.int64) & 0xFF_FFFF) + HEAD == length
         return ~filled
 
-    def look(self, prefix: bytes, from_client: bool) -> Look:
+    def look(self, prefix: bytes, from_client: bool) -> HeaderView:
         """Reads one header with the reference implementation, `header.read_header`."""
-        return keyed(read_header(prefix, from_client))
+        return view_keyed(read_header(prefix, from_client))
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ def _make_columns(found: HeaderMembers) -> HeaderColumns:
     return HeaderColumns(
         role=np.where(answers, Role.RESPONSE, np.where(flag & ONEWAY, Role.ONEWAY, Role.REQUEST)).astype(np.int8),
         state=np.where(answers | (operation != NULL), State.COMPLETE, State.UNDECODED).astype(np.int8),
-        operation=Named(operation, ["" if each is None else each.name for each in known]),
+        operation=NameColumn(operation, ["" if each is None else each.name for each in known]),
         code=np.where(answers, NULL, code).astype(np.int32),
         version=none,
         correlation=opaque.astype(np.int64),
@@ -143,14 +143,14 @@ def _make_columns(found: HeaderMembers) -> HeaderColumns:
     )
 
 
-def _name_clients(found: HeaderMembers, version: Column, answers: Column) -> Named:
+def _name_clients(found: HeaderMembers, version: Column, answers: Column) -> NameColumn:
     """Languages and versions as clients; an answer takes its request's."""
     versions, place = distinct(version)
     both, place = distinct(found.language * np.int64(len(versions)) + place)
     pairs = zip((both // len(versions)).tolist(), versions[both % len(versions)].tolist(), strict=True)
     names = [format_client(found.languages[number], version) if found.languages else None for number, version in pairs]
     unnamed = answers | np.array([name is None for name in names], bool)[place]
-    return Named(np.where(unnamed, NULL, place), [name or "" for name in names])
+    return NameColumn(np.where(unnamed, NULL, place), [name or "" for name in names])
 
 
 def _read_binary(view: Column) -> HeaderMembers:

@@ -15,7 +15,7 @@ from dissectors.guide import Page
 from dissectors.rocketmq.codes import RequestCode, find_response_name, map_binary_codes, operations
 from dissectors.rocketmq.secrets import SECRETS
 from dissectors.rocketmq.tables import table
-from dissectors.wire.guide.shelf import Pages, Shelf, listed
+from dissectors.wire.guide.shelf import Pages, Shelf, list_page
 from dissectors.wire.guide.text import INDENT, columns
 
 NOTHING = f"{INDENT}nothing"
@@ -154,7 +154,7 @@ def make_responses_page() -> Page:
     ]
     gone = {int(code) for code in table("guide")["formerResponses"]} - set(map_response_codes().values())
     rows += [(f"{code}", "", "", _find_former_name(code)) for code in sorted(gone)]
-    page = listed(("code", "name", "what", "formerly"), rows, "responses")
+    page = list_page(("code", "name", "what", "formerly"), rows, "responses")
     lines = [
         f"{code:>6}  {name}" + (f": {said}" if said else "") + (f" (formerly {former})" if former else "")
         for code, name, said, former in rows
@@ -164,7 +164,7 @@ def make_responses_page() -> Page:
 
 def make_languages_page() -> Page:
     """Languages by their number in a binary header; JSON has the name."""
-    return listed(("number", "name"), list(table("names")["languages"].items()), "languages")
+    return list_page(("number", "name"), list(table("names")["languages"].items()), "languages")
 
 
 def make_versions_page() -> Page:
@@ -191,7 +191,7 @@ def make_properties_page() -> Page:
 def make_topics_page() -> Page:
     """Topics of the system's own, and what the names of others begin with."""
     rows = [(name, said) for which in ("topics", "prefixes") for name, said in table("meanings")[which].items()]
-    return listed(("topic", "what"), rows, "topics")
+    return list_page(("topic", "what"), rows, "topics")
 
 
 _SIDES = ("request", "response")

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from dissectors.api import Body, Context, Pick, Role
-from dissectors.errors import Malformed
+from dissectors.errors import MalformedField
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.message import Path
@@ -25,7 +25,7 @@ from dissectors.rocketmq.header import report_oversized
 from dissectors.rocketmq.secrets import SECRETS, hide_broken
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.expert_info import ExpertInfoTable
-from dissectors.wire.message import framed
+from dissectors.wire.message import read_framed
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
@@ -114,7 +114,7 @@ def _find_doubts(context: Context) -> Iterator[Finding]:
 def decode_tree(message: bytes, context: Context) -> Tree:
     """The annotated tree of a frame: `length`, `headerMark`, `header`, `body`."""
     known = (*report_oversized(int.from_bytes(message[: INT32.size])), *_find_doubts(context))
-    tree = framed(message, INT32, partial(_read_content, context=context), known)
+    tree = read_framed(message, INT32, partial(_read_content, context=context), known)
     return hide_broken(tree, message, context.code)
 
 
@@ -122,7 +122,7 @@ def _read_content(reader: Reader, context: Context) -> None:
     kind, stop = read_mark(reader)
     end = INT32.size + reader.tree.fields[0].value
     if stop > end:
-        raise Malformed("headerLength", HEAD // 2, f"is {stop - HEAD}, the frame has {end - HEAD} bytes more")
+        raise MalformedField("headerLength", HEAD // 2, f"is {stop - HEAD}, the frame has {end - HEAD} bytes more")
     response = context.role is Role.RESPONSE
     fields = find_header_class(context.code, response) or {}
     reader.enter(HEADER)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from dissectors.field import Tree
 from dissectors.foreign import foreign
-from dissectors.raw import Run
+from dissectors.raw import RawRun
 from dissectors.rocketmq.ha import raw as ha
 
 _HTTP2 = "http2"
@@ -24,7 +24,7 @@ _PORTS: Mapping[int, str] = {
 class RocketMQRaw:
     """The HA port by what passes there; the proxy's by number."""
 
-    def line(self, run: Run) -> str | None:
+    def line(self, run: RawRun) -> str | None:
         """What reports and log say, or what a port is for."""
         other = foreign(run.data)
         if other is None and (found := ha.describe_raw(run)) is not None:
@@ -34,7 +34,7 @@ class RocketMQRaw:
         port = next((port for port in run.ports if port in _PORTS), None)
         return None if port is None else f"on port {port} {_PORTS[port]}, which is not decoded here"
 
-    def tree(self, run: Run) -> Tree | None:
+    def tree(self, run: RawRun) -> Tree | None:
         """Frames of an HA connection."""
         return ha.decode_raw(run) if foreign(run.data) is None else None
 

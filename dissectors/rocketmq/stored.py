@@ -16,18 +16,18 @@ from ipaddress import ip_address
 from struct import Struct
 from typing import Any
 
-from dissectors.errors import DecodeError, Malformed
+from dissectors.errors import DecodeError, MalformedField
 from dissectors.field import FieldSpec, Label
 from dissectors.rocketmq.labels import BORN_V6, COMPRESSED, INNER_BATCH, STORE_V6, find_codec, format_sys_flag
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 from dissectors.wire.derived import Crc32, Pairs
-from dissectors.wire.dialect import Primitive, Sized
+from dissectors.wire.dialect import Primitive, SizedBytes
 from dissectors.wire.items import Items
-from dissectors.wire.plan import Derived, Leaf, Plan
-from dissectors.wire.primitive import INT32, INT64, UINT32, Fixed, Length
+from dissectors.wire.plan import DerivedStep, Leaf, Plan
+from dissectors.wire.primitive import INT32, INT64, UINT32, FixedWidth, Length
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import LENGTH, Layout, Many
+from dissectors.wire.specs import LENGTH, LayoutSpec, Many
 from dissectors.wire.times import timestamp
 
 MAGICS = {0xDAA3_20A7: False, 0xDAA3_20AB: True}
@@ -66,7 +66,7 @@ def _format_host(raw: bytes) -> str:
     return f"{address}:{port}" if address.version == 4 else f"[{address}]:{port}"
 
 
-class _BodyContent(Derived):
+class _BodyContent(DerivedStep):
     """What is in a body beside itself, as sysFlag says: what was compressed, a source of its own; an inner batch."""
 
     __slots__ = ()
@@ -91,28 +91,28 @@ class _BodyContent(Derived):
                 return
             node, inner = below.into[-1], below
         if flag & INNER_BATCH:
-            inner = inner.within(node)
+            inner = inner.read_inside(node)
             if node.head:
                 inner.leaf(LENGTH["int32"], len(node.value), node.offset + node.head)
-            inner.guard(partial(BATCH.read, first=first), inner.end)
+            inner.guard(partial(BATCH.read_items, first=first), inner.end)
 
 
-def _make_leaf(name: str, primitive: Primitive, label: Label | None = None, *derived: Derived) -> Leaf:
+def _make_leaf(name: str, primitive: Primitive, label: Label | None = None, *derived: DerivedStep) -> Leaf:
     return Leaf(FieldSpec(name, primitive.type, label), primitive, derived=derived)
 
 
 def _make_hidden_leaf(name: str, primitive: Primitive) -> Leaf:
-    return Leaf(Layout(name, primitive.type), primitive)
+    return Leaf(LayoutSpec(name, primitive.type), primitive)
 
 
-_HOST = (Fixed("ipv4_port", "8s", _format_host), Fixed("ipv6_port", "20s", _format_host))
+_HOST = (FixedWidth("ipv4_port", "8s", _format_host), FixedWidth("ipv6_port", "20s", _format_host))
 _TOPIC = tuple(
-    Sized("string", Length(kind, code), convert=bytes.decode) for kind, code in (("int8", "b"), ("int16", "h"))
+    SizedBytes("string", Length(kind, code), convert=bytes.decode) for kind, code in (("int8", "b"), ("int16", "h"))
 )
-_BODY = Sized("bytes", Length("int32", "i"))
+_BODY = SizedBytes("bytes", Length("int32", "i"))
 _PROPERTIES = _make_leaf(
     "properties",
-    Sized("properties", Length("int16", "h"), convert=decode_properties),
+    SizedBytes("properties", Length("int16", "h"), convert=decode_properties),
     None,
     Pairs("property", NAME_VALUE.encode(), PROPERTY.encode()),
 )
@@ -165,7 +165,7 @@ def find_message_plan(data: bytes, at: int, path: Callable[[str], str]) -> Plan:
     """The layout of the stored message that begins there; a sysFlag that is cut off matters no more."""
     magic, flag = _HEAD.unpack_from(data.ljust(at + MINIMUM, b"\0"), at)
     if magic not in MAGICS:
-        raise Malformed(path("magicCode"), at + 4, f"is {magic:#x}, which is none")
+        raise MalformedField(path("magicCode"), at + 4, f"is {magic:#x}, which is none")
     return make_message_plan(MAGICS[magic], flag & _FORM)
 
 
@@ -191,7 +191,7 @@ def decompress_body(flag: int, body: bytes, budget: Budget, at: int) -> bytes:
     """The content of a body that the message's sysFlag calls compressed. Raises DecodeError."""
     name = find_codec(flag)
     if name is None:
-        raise Malformed("body", at, f"has compression {flag >> 8 & 7}, which is none")
+        raise MalformedField("body", at, f"has compression {flag >> 8 & 7}, which is none")
     return decompress(name, body, budget, "body", at)
 
 
@@ -203,6 +203,6 @@ def add_uncompressed(reader: Reader, flag: int) -> Reader | None:
     except DecodeError as error:
         reader.find(error)
         return None
-    inner = reader.below(node, f"{reader.path(node.spec.name)}, {find_codec(flag)}", plain)
+    inner = reader.read_decoded(node, f"{reader.path(node.spec.name)}, {find_codec(flag)}", plain)
     inner.leaf(UNCOMPRESSED, plain, len(plain))
     return inner

@@ -25,8 +25,8 @@ from dissectors.rocketmq.labels import COMPRESSED
 from dissectors.rocketmq.message import KEYS, assemble_body, decode_values
 from dissectors.rocketmq.secrets import SECRETS
 from dissectors.rocketmq.stored import BATCH, MESSAGES, NAME_VALUE, decompress_body
-from dissectors.wire.frame_template import Frame, Read, build_template
-from dissectors.wire.secret import Veiled
+from dissectors.wire.frame_template import Read, SymbolicFrame, build_template
+from dissectors.wire.secret import VeiledSecret
 from dissectors.wire.varint import Unfit
 
 LARGE = 4096
@@ -52,11 +52,11 @@ _BOUNDS = {"int": (-(1 << 31), (1 << 31) - 1), "long": (-(1 << 63), (1 << 63) - 
 class _FrameReader:
     """Reads a frame. Raises NotTemplatable or one of emit.FAILURES."""
 
-    def __init__(self, frame: Frame, context: Context) -> None:
+    def __init__(self, frame: SymbolicFrame, context: Context) -> None:
         self._frame, self._context = frame, context
         self._fields: HeaderClass = find_header_class(context.code, context.role is Role.RESPONSE) or {}
         self._header: dict[str, Any] = {}
-        self._secrets: dict[str, Veiled] = {}
+        self._secrets: dict[str, VeiledSecret] = {}
 
     def read_frame(self) -> Body:
         """Reads the whole frame."""
@@ -71,7 +71,7 @@ class _FrameReader:
         command = (self._read_json if kind == JSON else self._read_binary)(at, stop)
         header = self._header
         if "sysFlag" in header:  # decides how the body is to be read
-            header["sysFlag"] = frame.pinned(header["sysFlag"])
+            header["sysFlag"] = frame.specialise(header["sysFlag"])
         has_class = find_header_class(self._context.code, self._context.role is Role.RESPONSE) is not None
         found = assemble_body(command, header if has_class else None, self._read_body(stop), self._context)
         found.values[EXT].update(self._secrets)
@@ -99,7 +99,7 @@ class _FrameReader:
         if reader.members(at, member) != stop or not found.keys() >= _MEMBERS:
             raise Unfit
         opaque, remark, ext = found["opaque"], found.get("remark"), found.get(EXT)
-        code, version, flag, name = (frame.pinned(found[each]) for each in ("code", "version", "flag", "language"))
+        code, version, flag, name = (frame.specialise(found[each]) for each in ("code", "version", "flag", "language"))
         if not type(code) is type(version) is type(flag) is int or type(name) is not str:
             raise Unfit
         low, high = _BOUNDS["int"]
@@ -115,7 +115,7 @@ class _FrameReader:
     def _read_binary(self, at: int, stop: int) -> CommandHeader:
         frame = self._frame
         code, number, version, opaque, flag, size = FIXED.unpack_from(frame.data, at)
-        frame.free(at + _OPAQUE_AT)
+        frame.leave_open(at + _OPAQUE_AT)
         at += FIXED.size
         if size < 0:
             raise Unfit
@@ -139,7 +139,7 @@ class _FrameReader:
         """A value of extFields between two places, of which the header class makes its own; of a secret its length."""
         field = self._fields.get(wire)
         if wire in SECRETS:
-            self._secrets[wire] = veiled = Veiled.of(self._frame.length(text, begin, end))
+            self._secrets[wire] = veiled = VeiledSecret.of(self._frame.length(text, begin, end))
             if field is not None:
                 self._header[field.name] = veiled
             return ""
@@ -152,7 +152,7 @@ class _FrameReader:
             return text
         bounds = _BOUNDS.get(field.spec.type)
         number = None if bounds is None else self._frame.number(text, begin, end, bounds)
-        return field.convert(self._frame.pinned(text)) if number is None else number
+        return field.convert(self._frame.specialise(text)) if number is None else number
 
     # ---- the body
 

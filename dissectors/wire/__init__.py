@@ -7,11 +7,11 @@ values; `fields` walks the same steps and keeps where every value lies. `message
 A protocol that no schema fits is read by hand with a `Reader`, and its values are folded out of the tree.
 """
 
-from dissectors.wire.dialect import Dialect, Scanned, Sized
+from dissectors.wire.dialect import Dialect, ScannedValue, SizedBytes
 from dissectors.wire.fields import read_array, read_leaves, read_members
-from dissectors.wire.message import folded, framed
+from dissectors.wire.message import fold_tree, read_framed
 from dissectors.wire.plan import Plan, leaves, resolve
-from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, Fixed, Length
+from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, FixedWidth, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.schema import FieldSchema, Schema, Versions
 from dissectors.wire.secret import Secret
@@ -19,6 +19,7 @@ from dissectors.wire.varint import Unfit
 
 __all__ = [
     "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64",
-    "Dialect", "FieldSchema", "Fixed", "Length", "Plan", "Reader", "Scanned", "Schema", "Secret", "Sized", "Unfit",
-    "Versions", "folded", "framed", "leaves", "read_array", "read_leaves", "read_members", "resolve",
+    "Dialect", "FieldSchema", "FixedWidth", "Length", "Plan", "Reader", "ScannedValue", "Schema", "Secret",
+    "SizedBytes", "Unfit", "Versions", "fold_tree", "leaves", "read_array", "read_framed", "read_leaves",
+    "read_members", "resolve",
 ]  # fmt: skip

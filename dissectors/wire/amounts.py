@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.symbolic import length, made
+from dissectors.symbolic import length, make_text
 
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
 _SIZES = ("KiB", "MiB", "GiB")
@@ -19,7 +19,7 @@ def count_text(number: Any, noun: str) -> str:
     comma = noun[: noun.startswith(",")]
     one, _, many = noun.removeprefix(",").partition("/")
     many = many or (one[:-1] + "ies" if one.endswith("ry") else one + "s")
-    return made(lambda count: f"{count:{comma}} {one if count == 1 else many}", number)
+    return make_text(lambda count: f"{count:{comma}} {one if count == 1 else many}", number)
 
 
 def duration_text(milliseconds: int) -> str:
@@ -42,4 +42,4 @@ def size_text(size: int) -> str:
 
 def length_text(value: Any) -> str:
     """The size of bytes, a secret or a text, which may be a hole."""
-    return made(size_text, length(value))
+    return make_text(size_text, length(value))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 
 USUAL = 64 * 1024 * 1024
 _BYTES_AN_ITEM, _BYTES_A_NODE = 32, 64
@@ -26,12 +26,12 @@ def allow(size: int) -> None:
     _Bound.size = size
 
 
-def allowed() -> int:
+def get_allowance() -> int:
     """How many bytes may be decompressed for a message."""
     return _Bound.size
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class Budget:
     """left: bytes that may still be decompressed.
 
@@ -40,7 +40,7 @@ class Budget:
     later: where not None, parts of the message that are decoded together, faster, when all of it has been read.
     """
 
-    left: int = field(default_factory=allowed)
+    left: int = field(default_factory=get_allowance)
     later: list[Any] | None = None
     items: int = field(init=False)
     nodes: int = field(init=False)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 Checksum: TypeAlias = "Callable[[bytes | memoryview], int]"
 
 
-def _found() -> Checksum:
+def _find_checksum() -> Checksum:
     package = PathFinder.find_spec("crc32c")
     folders = None if package is None else package.submodule_search_locations
     spec = None if folders is None else PathFinder.find_spec("crc32c._crc32c", folders)
@@ -30,5 +30,5 @@ def _found() -> Checksum:
     return whole
 
 
-crc32c = _found()
+crc32c = _find_checksum()
 """The checksum of bytes."""

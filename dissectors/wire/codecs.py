@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 
-from dissectors.errors import Malformed, TooLarge
+from dissectors.errors import MalformedField, TooLarge
 from dissectors.wire.budget import Budget
 from dissectors.wire.varint import Unfit, uvarint
 
@@ -50,10 +50,10 @@ def decompress(codec: str, data: bytes, budget: Budget, what: str, offset: int, 
         if size is not None and len(content) < size:
             raise _Broken(f"it holds {len(content)} bytes and not {size}")
     except _Broken as error:
-        raise Malformed(what, offset, f"is not {codec.partition('-')[0]}: {error}") from error
+        raise MalformedField(what, offset, f"is not {codec.partition('-')[0]}: {error}") from error
     except _Full as error:
         if size is not None:
-            raise Malformed(what, offset, f"holds more than the {size} bytes it is said to") from error
+            raise MalformedField(what, offset, f"holds more than the {size} bytes it is said to") from error
         raise TooLarge(what, offset, f"holds more than the {budget.left} bytes that may be decompressed") from error
     budget.left -= len(content)
     return content

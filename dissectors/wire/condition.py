@@ -24,8 +24,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-from dissectors.symbolic import below, derived
-from dissectors.wire.embedded import Embedded
+from dissectors.symbolic import derive, is_below
+from dissectors.wire.embedded import EmbeddedValue
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
@@ -37,24 +37,24 @@ _WORDS = frozenset(("true", "false", "null"))
 @cache
 def condition(text: str) -> Condition:
     """The function of a condition; an empty one always holds. Raises ValueError for what is none."""
-    return _compiled(f"lambda values: bool({_source(text)})")  # type: ignore[no-any-return]
+    return _compile_source(f"lambda values: bool({_source(text)})")  # type: ignore[no-any-return]
 
 
 def first_of(texts: Sequence[str]) -> Callable[[Mapping[str, Any]], int]:
     """Which of some conditions is the first that holds, counted from 1; 0 if none does."""
     branches = " else ".join(f"{number} if {_source(text)}" for number, text in enumerate(texts, 1))
-    return _compiled(f"lambda values: {branches} else 0")  # type: ignore[no-any-return]
+    return _compile_source(f"lambda values: {branches} else 0")  # type: ignore[no-any-return]
 
 
 def number_of(function: Callable[[Any], int], value: Any) -> int:
     """function(value), to be compared or printed; the function itself is only given plain values."""
-    return derived(function, value)  # type: ignore[no-any-return]
+    return derive(function, value)  # type: ignore[no-any-return]
 
 
 def walk(values: Any, steps: Sequence[str]) -> Any:
     """What a path leads to, through structs, lists and embedded structures; None where there is nothing."""
     for step in steps:
-        if isinstance(values, Embedded):
+        if isinstance(values, EmbeddedValue):
             values = values.value
         if isinstance(values, dict):
             values = values.get(step)
@@ -69,22 +69,22 @@ def leads(values: Any, steps: Sequence[str]) -> bool:
     """Whether there is something at a path, null also."""
     *before, last = steps
     around = walk(values, before)
-    if isinstance(around, Embedded):
+    if isinstance(around, EmbeddedValue):
         around = around.value
     if isinstance(around, list):
         return last.isdecimal() and int(last) < len(around)
     return isinstance(around, dict) and last in around
 
 
-def _compiled(source: str) -> Any:
-    return eval(source, {"walk": walk, "leads": leads, "below": below})  # noqa: S307 # made of the tables of protocols alone
+def _compile_source(source: str) -> Any:
+    return eval(source, {"walk": walk, "leads": leads, "below": is_below})  # noqa: S307 # made of the tables of protocols alone
 
 
 def _source(text: str) -> str:
-    return " or ".join(map(_all, text.split(" or "))) if text else "True"
+    return " or ".join(map(_compile_clauses, text.split(" or "))) if text else "True"
 
 
-def _all(text: str) -> str:
+def _compile_clauses(text: str) -> str:
     return " and ".join(_clause(clause, number) for number, clause in enumerate(text.split(" and ")))
 
 
@@ -95,14 +95,14 @@ def _clause(text: str, number: int) -> str:
     word, path, operator, right = found.groups()
     value, name = _value(path), f"v{number}"
     if operator is None:
-        there = _there(path)
+        there = _compile_presence(path)
         words = {"not": f"not {value}", "has": f"{value} is not None", "with": there, "without": f"not {there}"}
         return words.get(word, value)
     if word is not None:
         raise ValueError(f"{text!r} compares behind {word!r}")
     other = _PATH.fullmatch(right)
     if other is None or right in _WORDS:
-        return _compared(f"({name} := {value})", name, operator, json.loads(right))
+        return _compile_comparison(f"({name} := {value})", name, operator, json.loads(right))
     return _paths(name, value, operator, *other.groups())
 
 
@@ -116,12 +116,12 @@ def _value(path: str) -> str:
     return f"({inner} else walk(inner, {tuple(steps)!r}))"
 
 
-def _there(path: str) -> str:
+def _compile_presence(path: str) -> str:
     steps = tuple(path.split("."))
     return f"({path!r} in values)" if len(steps) == 1 else f"leads(values, {steps!r})"
 
 
-def _compared(value: str, name: str, operator: str, literal: object) -> str:
+def _compile_comparison(value: str, name: str, operator: str, literal: object) -> str:
     if operator == "in":
         if not isinstance(literal, list):
             raise ValueError(f"{literal!r} is no list")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sized
 from typing import Any
 
 
-class Cut(list[Any]):
+class CutList(list[Any]):
     """The first items of a list of `length` items. hides: whether one of those that were not made may be a secret."""
 
     __slots__ = ("hides", "length")
@@ -23,4 +23,4 @@ class Cut(list[Any]):
 
 def length_of(items: Sized) -> int:
     """How many items a list has, made or not."""
-    return items.length if isinstance(items, Cut) else len(items)
+    return items.length if isinstance(items, CutList) else len(items)

@@ -6,16 +6,16 @@ from typing import Any
 from zlib import crc32
 
 from dissectors.field import Field, FieldSpec
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.budget import Budget
-from dissectors.wire.plan import Derived
+from dissectors.wire.plan import DerivedStep
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LENGTH, Wrapping
 from dissectors.wire.varint import Unfit
 
 
-@slotted(eq=False)
-class Crc32(Derived):
+@make_slotted(eq=False)
+class Crc32(DerivedStep):
     """Whether a checksum, a member read before, is that of the bytes of another. mask: the bits of it that count."""
 
     valid: FieldSpec
@@ -39,8 +39,8 @@ class Crc32(Derived):
             reader.warn("crc-mismatch", text, node.offset, node.offset + node.length)
 
 
-@slotted(eq=False)
-class Pairs(Derived):
+@make_slotted(eq=False)
+class Pairs(DerivedStep):
     """The pairs in a text: `middle` ends a name, `end` a value. The leaf's own value is a dict of them."""
 
     type: str

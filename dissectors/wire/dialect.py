@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dissectors.slotted import slotted
-from dissectors.wire.primitive import Fixed, Length
+from dissectors.slotted import make_slotted
+from dissectors.wire.primitive import FixedWidth, Length
 
 if TYPE_CHECKING:
     from dissectors.field import Label
-    from dissectors.symbolic import Extent, Shape
+    from dissectors.symbolic import Extent, TemplateBuilder
     from dissectors.wire.budget import Budget
     from dissectors.wire.reader import Reader
 
 
-@slotted(eq=False)
-class Sized:
+@make_slotted(eq=False)
+class SizedBytes:
     """A length and that many bytes.
 
     `convert` makes the plain value of the bytes (None: they are the value). It may raise UnicodeDecodeError, then the
@@ -39,7 +39,7 @@ class Sized:
     convert: Callable[[bytes], object] | None = None
     nested: Callable[[bytes, Budget], object] | None = None
     unfold: Callable[[Reader, int], None] | None = None
-    template: Callable[[Shape, Extent], object] | None = None
+    template: Callable[[TemplateBuilder, Extent], object] | None = None
     swells: Callable[[bytes, int, int], bool] | None = None
 
     @property
@@ -48,7 +48,7 @@ class Sized:
         return self.length.size
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Varint:
     """An unsigned integer of 32 bits, seven bits a byte, the lowest first."""
 
@@ -57,7 +57,7 @@ class Varint:
     """The fewest bytes on the wire."""
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Rest:
     """All bytes up to the end of the message, or of the part with a length that it stands in; see Sized.convert."""
 
@@ -67,8 +67,8 @@ class Rest:
     """The fewest bytes on the wire."""
 
 
-@slotted(eq=False)
-class Scanned:
+@make_slotted(eq=False)
+class ScannedValue:
     """A value that ends where it says itself: a DNS name, a text up to a zero.
 
     `scan` gets the source and an offset, and gives the value and the offset behind it. On bytes that do not fit it
@@ -82,7 +82,7 @@ class Scanned:
     """The fewest bytes on the wire."""
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Dialect:
     """How a protocol writes what a schema names.
 
@@ -99,4 +99,4 @@ class Dialect:
     sensitive: Callable[[object], bool] = lambda key: False
 
 
-Primitive: TypeAlias = Fixed | Sized | Varint | Rest | Scanned
+Primitive: TypeAlias = FixedWidth | SizedBytes | Varint | Rest | ScannedValue

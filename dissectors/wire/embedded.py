@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from dissectors.field import FieldSpec
-from dissectors.slotted import slotted
-from dissectors.wire.cut import Cut
+from dissectors.slotted import make_slotted
+from dissectors.wire.cut import CutList
 from dissectors.wire.secret import Secret
 
 
-@slotted
-class Embedded:
+@make_slotted
+class EmbeddedValue:
     """`data` as on the wire, `value` what it decodes to, `name` that of its schema if the protocol has one."""
 
     data: bytes | Secret
@@ -24,18 +24,18 @@ class Embedded:
     name: str | None = None
 
 
-@slotted
+@make_slotted
 class Holder(FieldSpec):
     """A node whose value is bytes and whose children are what these decode to; `holds` is the name of their schema."""
 
     holds: str | None = None
 
 
-def embedded(data: bytes | Secret, value: Any, name: str | None = None) -> Embedded:
+def embed(data: bytes | Secret, value: Any, name: str | None = None) -> EmbeddedValue:
     """Bytes with their content; secret where something in it is."""
     if not isinstance(data, Secret) and holds_secret(value):
         data = Secret(data)
-    return Embedded(data, value, name)
+    return EmbeddedValue(data, value, name)
 
 
 def holds_secret(value: Any) -> bool:
@@ -43,5 +43,5 @@ def holds_secret(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(holds_secret, value.values()))
     if isinstance(value, list):
-        return (isinstance(value, Cut) and value.hides) or any(map(holds_secret, value))
-    return isinstance(value, Secret) or (isinstance(value, Embedded) and isinstance(value.data, Secret))
+        return (isinstance(value, CutList) and value.hides) or any(map(holds_secret, value))
+    return isinstance(value, Secret) or (isinstance(value, EmbeddedValue) and isinstance(value.data, Secret))

@@ -29,12 +29,12 @@ from typing import Any, TypeAlias
 
 from dissectors.errors import DecodeError
 from dissectors.wire.budget import Budget
-from dissectors.wire.dialect import Rest, Scanned, Sized, Varint
-from dissectors.wire.embedded import Holder, embedded
-from dissectors.wire.plan import Array, Derived, Keyed, Leaf, Plan, Step, Struct, Tags, When, inside
-from dissectors.wire.primitive import LENGTHS, Fixed, Length
+from dissectors.wire.dialect import Rest, ScannedValue, SizedBytes, Varint
+from dissectors.wire.embedded import Holder, embed
+from dissectors.wire.plan import Array, DerivedStep, KeyedMembers, Leaf, Plan, Step, Struct, Tags, When, inside
+from dissectors.wire.primitive import LENGTHS, FixedWidth, Length
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout
+from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.varint import Unfit, uvarint
 
 FAILURES = (struct.error, IndexError, UnicodeDecodeError, Unfit, DecodeError)
@@ -52,7 +52,7 @@ Wanted: TypeAlias = "Mapping[str, Wanted]"
 @lru_cache(maxsize=1024)
 def values_decoder(plan: Plan) -> Decode:
     """The decoder of a plan to plain values."""
-    decode: Decode = _compiled(_written(plan, {}), "decode")
+    decode: Decode = _compile_source(_write_plan(plan, {}), "decode")
     return decode
 
 
@@ -65,16 +65,16 @@ def projection(plan: Plan, paths: frozenset[tuple[str, ...]]) -> Decode:
         for name in path[:-1]:
             inside = inside.setdefault(name, {})
         inside[path[-1]] = {}
-    decode: Decode = _compiled(_written(plan, wanted), "decode")
+    decode: Decode = _compile_source(_write_plan(plan, wanted), "decode")
     return decode
 
 
 def source(plan: Plan) -> str:
     """The text of a plan's decoder."""
-    return _written(plan, {}).text()
+    return _write_plan(plan, {}).text()
 
 
-def _written(plan: Plan, wanted: Wanted) -> _Writer:
+def _write_plan(plan: Plan, wanted: Wanted) -> _Writer:
     writer = _Writer()
     writer.line("def decode(d, p, budget):")
     writer.depth += 1
@@ -85,7 +85,7 @@ def _written(plan: Plan, wanted: Wanted) -> _Writer:
     return writer
 
 
-def _compiled(writer: _Writer, name: str) -> Any:
+def _compile_source(writer: _Writer, name: str) -> Any:
     """The function `name` of what was written: the one place that runs code made of a plan."""
     exec(compile(writer.text(), "<plan>", "exec"), writer.names)  # noqa: S102
     return writer.names[name]
@@ -118,7 +118,7 @@ class _Writer:
         self.serial = 0
         self.end = "e"
         self.run: list[tuple[str, str | None]] = []
-        self.repeat: tuple[str, str, Fixed] | None = None
+        self.repeat: tuple[str, str, FixedWidth] | None = None
 
     def text(self) -> str:
         return "\n".join(self.lines) + "\n"
@@ -173,23 +173,23 @@ class _Writer:
         """
         parts: list[str] = []
         tags: Tags | None = None
-        asked = _asked_members(steps)
+        asked = _find_asked_members(steps)
         read: dict[str, str] = {}
         begun: str | None = None
         for step in steps:
             if isinstance(step, Tags):
                 tags = step
-            elif isinstance(step, Keyed):
-                return self.keyed(step, self.written(parts, begun, keep), wanted, keep)
+            elif isinstance(step, KeyedMembers):
+                return self.write_pairs(step, self.write_parts(parts, begun, keep), wanted, keep)
             elif isinstance(step, When):
-                begun = self.written(parts, begun, keep)
-                self.when(step, read, begun, wanted, keep)
+                begun = self.write_parts(parts, begun, keep)
+                self.write_conditional(step, read, begun, wanted, keep)
             else:
                 parts += self.member(step, wanted, keep, asked, read)
         leaves = [step for step in steps if isinstance(step, Leaf) and keep and not wanted]
-        derived = [each for leaf in leaves for each in leaf.derived if type(each).add is not Derived.add]
+        derived = [each for leaf in leaves for each in leaf.derived if type(each).add is not DerivedStep.add]
         if derived or (begun is not None and keep):
-            expression = self.written(parts, begun, keep)
+            expression = self.write_parts(parts, begun, keep)
             for each in derived:
                 self.line(f"{self.constant('f', each.add)}({expression}, budget)")
         else:
@@ -202,7 +202,7 @@ class _Writer:
         """Reads a member; returns it as items of a dict. `read` gets the values that other members ask for."""
         name = step.spec.name
         bits = step.bits if isinstance(step, Leaf) else ()
-        kept = keep and (not wanted or name in wanted) and not isinstance(step.spec, Layout)
+        kept = keep and (not wanted or name in wanted) and not isinstance(step.spec, LayoutSpec)
         needed = kept or name in asked or any(each.spec.name in asked or each.spec.name in wanted for each in bits)
         value = self.step(step, wanted.get(name, {}), needed)
         if name in asked:
@@ -222,7 +222,7 @@ class _Writer:
                 items.append(f'"{each.spec.name}": {said}')
         return items
 
-    def written(self, parts: list[str], begun: str | None, keep: bool) -> str:
+    def write_parts(self, parts: list[str], begun: str | None, keep: bool) -> str:
         """Puts members that were read into the dict that was begun; returns its variable."""
         self.flush()
         if begun is None:
@@ -234,17 +234,17 @@ class _Writer:
         parts.clear()
         return begun
 
-    def when(self, step: When, read: dict[str, str], begun: str, wanted: Wanted, keep: bool) -> None:
+    def write_conditional(self, step: When, read: dict[str, str], begun: str, wanted: Wanted, keep: bool) -> None:
         """Reads a member into the dict that was begun, if it is there."""
         value = f"p < {self.end}" if step.asks_for_more else read[step.member]
         test = value if step.values is None else f"{value} in {self.constant('w', step.values)}"
         self.line(f"if {test}:")
         self.depth += 1
-        self.written(self.member(step.step, wanted, keep, set(), read), begun, keep)
+        self.write_parts(self.member(step.step, wanted, keep, set(), read), begun, keep)
         self.line("pass")
         self.depth -= 1
 
-    def keyed(self, step: Keyed, values: str, wanted: Wanted, keep: bool) -> str:
+    def write_pairs(self, step: KeyedMembers, values: str, wanted: Wanted, keep: bool) -> str:
         """Reads pairs of key and value up to the end of the part into the dict `values`."""
         key = self.variable("k")
         self.line(f"while p < {self.end}:")
@@ -277,7 +277,7 @@ class _Writer:
         self.flush()
         if isinstance(step.spec, Holder):
             name = self.constant("h", step.spec.holds)
-            expression = f"{self.constant('f', embedded)}(d[{end} - {size}:{end}], {expression}, {name})"
+            expression = f"{self.constant('f', embed)}(d[{end} - {size}:{end}], {expression}, {name})"
         self.line(f"{values} = {expression}" if keep else "pass")
         self.line(f"if p != {end}: raise Unfit")
         self.end = before
@@ -307,14 +307,14 @@ class _Writer:
 
     def leaf(self, step: Leaf, keep: bool) -> str:
         primitive = step.primitive
-        if isinstance(primitive, Fixed):
+        if isinstance(primitive, FixedWidth):
             if not keep:
                 self.run.append((f"{primitive.size}x", None))
                 return ""
             name = self.variable("v")
             self.run.append((primitive.code, name))
-            return self.converted(name, step)
-        if isinstance(primitive, Scanned):
+            return self.write_conversion(name, step)
+        if isinstance(primitive, ScannedValue):
             self.flush()
             name = self.variable("v")
             self.line(f"{name}, p = {self.constant('f', primitive.scan)}(d, p)")
@@ -341,10 +341,10 @@ class _Writer:
             self.line("else: raise Unfit")
         return name
 
-    def content(self, step: Leaf, primitive: Sized | Rest) -> str:
+    def content(self, step: Leaf, primitive: SizedBytes | Rest) -> str:
         """The expression of the bytes from p to q."""
         text = "d[p:q]"
-        if isinstance(primitive, Sized) and primitive.nested is not None:
+        if isinstance(primitive, SizedBytes) and primitive.nested is not None:
             text = f"{self.constant('f', primitive.nested)}({text}, budget)"
         elif primitive.convert is bytes.decode:
             text += ".decode()"
@@ -352,9 +352,9 @@ class _Writer:
             text = f"{self.constant('f', primitive.convert)}({text})"
         return f"Secret({text})" if step.spec.secret else text
 
-    def converted(self, name: str, step: Leaf) -> str:
+    def write_conversion(self, name: str, step: Leaf) -> str:
         primitive = step.primitive
-        if isinstance(primitive, Fixed) and primitive.convert is not None:
+        if isinstance(primitive, FixedWidth) and primitive.convert is not None:
             name = f"{self.constant('f', primitive.convert)}({name})"
         return f"Secret({name})" if step.spec.secret else name
 
@@ -393,12 +393,12 @@ class _Writer:
 
     def elements(self, element: Leaf | Struct, count: str, result: str, wanted: Wanted, keep: bool) -> str:
         """Reads the elements of an array into the variable `result`."""
-        row = _fixed_row(element)
+        row = _find_fixed_row(element)
         if row is not None:
             self.rows(element, row, count, result, wanted, keep)
             return result
         self.line(f"if not 0 <= {count} * {max(element.minimum, 1)} <= {self.end} - p: raise Unfit")
-        tagged = None if not isinstance(element, Struct) else _fixed_row_with_tags(element)
+        tagged = None if not isinstance(element, Struct) else _find_fixed_row_with_tags(element)
         if tagged is None:
             self.loop(element, count, result, wanted, keep)
             return result
@@ -423,7 +423,7 @@ class _Writer:
         """Elements of fixed width: one call for all of them."""
         size = sum(leaf.primitive.size for leaf in row)
         only = element.primitive if isinstance(element, Leaf) else None
-        if keep and isinstance(only, Fixed) and only.convert is None and not element.spec.secret:
+        if keep and isinstance(only, FixedWidth) and only.convert is None and not element.spec.secret:
             self.repeat = (result, count, only)
             return
         self.line(f"if not 0 <= {count} * {max(size, 1)} <= {self.end} - p: raise Unfit")
@@ -440,7 +440,7 @@ class _Writer:
         names = {id(leaf): self.variable("v") for leaf in kept}
         codes = "".join(_code(leaf) if id(leaf) in names else f"{leaf.primitive.size}x" for leaf in row)
         rows = self.constant("s", struct.Struct(">" + codes + tail).iter_unpack)
-        values = [self.converted(names[id(leaf)], leaf) for leaf in kept]
+        values = [self.write_conversion(names[id(leaf)], leaf) for leaf in kept]
         if isinstance(element, Leaf):
             body = values[0]
         else:
@@ -501,7 +501,7 @@ class _Writer:
         return values
 
 
-def _asked_members(steps: Iterable[Step]) -> set[str]:
+def _find_asked_members(steps: Iterable[Step]) -> set[str]:
     """Names of members that tell something of others: whether they are there, whether they are secret."""
     asked = {step.member for step in steps if isinstance(step, When)}
     leaves = (step.step if isinstance(step, When) else step for step in steps)
@@ -509,25 +509,25 @@ def _asked_members(steps: Iterable[Step]) -> set[str]:
 
 
 def _code(leaf: Leaf) -> str:
-    assert isinstance(leaf.primitive, Fixed)
+    assert isinstance(leaf.primitive, FixedWidth)
     return leaf.primitive.code
 
 
-def _fixed_row(element: Leaf | Struct) -> tuple[Leaf, ...] | None:
+def _find_fixed_row(element: Leaf | Struct) -> tuple[Leaf, ...] | None:
     """The leaves of an element when all of them are of fixed width."""
     if isinstance(element, Leaf):
-        return (element,) if isinstance(element.primitive, Fixed) else None
+        return (element,) if isinstance(element.primitive, FixedWidth) else None
     if element.presence is not None or element.length is not None:
         return None
-    leaves = tuple(step for step in element.steps if isinstance(step, Leaf) and isinstance(step.primitive, Fixed))
+    leaves = tuple(step for step in element.steps if isinstance(step, Leaf) and isinstance(step.primitive, FixedWidth))
     return leaves if len(leaves) == len(element.steps) and not any(leaf.bits for leaf in leaves) else None
 
 
-def _fixed_row_with_tags(element: Struct) -> tuple[Leaf, ...] | None:
+def _find_fixed_row_with_tags(element: Struct) -> tuple[Leaf, ...] | None:
     """The leaves of a flexible struct of fixed width, of which nearly all have an empty tagged section."""
     if element.presence is not None or not element.steps or not isinstance(element.steps[-1], Tags):
         return None
-    return _fixed_row(Struct(element.spec, element.steps[:-1]))
+    return _find_fixed_row(Struct(element.spec, element.steps[:-1]))
 
 
 def first_nonzero(plan: Plan, enum: str) -> First:
@@ -537,13 +537,13 @@ def first_nonzero(plan: Plan, enum: str) -> First:
     writer.depth += 1
     _search(writer, plan.steps, enum, "v", False)
     writer.line("return 0")
-    first: First = _compiled(writer, "first")
+    first: First = _compile_source(writer, "first")
     return first
 
 
 def _search(writer: _Writer, steps: tuple[Step, ...], enum: str, values: str, tagged: bool) -> None:
     for step in steps:
-        if isinstance(step, Tags | Keyed | When):
+        if isinstance(step, Tags | KeyedMembers | When):
             _search(writer, inside(step), enum, values, True)
             continue
         key = f'{values}.get("{step.spec.name}")' if tagged else f'{values}["{step.spec.name}"]'

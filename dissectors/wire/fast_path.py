@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dissectors.api import Context, Conversation, Dissector, MessageHeader, Role
-from dissectors.pairing import Key, Unanswered, Waiting
-from dissectors.slotted import slotted
+from dissectors.pairing import Key, UnansweredRequests, Waiting
+from dissectors.slotted import make_slotted
 from dissectors.wire.plan import Leaf, Step
-from dissectors.wire.primitive import Fixed
+from dissectors.wire.primitive import FixedWidth
 
 Column: TypeAlias = npt.NDArray[Any]
 Carried: TypeAlias = tuple[Key, Waiting]
@@ -52,15 +52,15 @@ class Wire(NamedTuple):
     gather: Callable[[Column, Column, int], Column]
 
 
-@slotted(frozen=False)
-class Named:
+@make_slotted(frozen=False)
+class NameColumn:
     """A column of names: `number` (int32, n) is a place in `names`, or NULL."""
 
     number: Column
     names: Sequence[str] = ()
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class HeaderColumns:
     """n rows: role and state (int8), code and version (int32, NULL), correlation (int64, NULL64), and names.
 
@@ -73,19 +73,19 @@ class HeaderColumns:
 
     role: Column
     state: Column
-    operation: Named
+    operation: NameColumn
     code: Column
     version: Column
     correlation: Column
-    client: Named
+    client: NameColumn
     unsure: Column
     stepped: Column
-    scope: Named | None = None
+    scope: NameColumn | None = None
     key: Column | None = None
-    kind: Named | None = None
+    kind: NameColumn | None = None
 
 
-class Look(NamedTuple):
+class HeaderView(NamedTuple):
     """One message read by the slow path: its header, and the rest of what HeaderColumns says of it."""
 
     header: MessageHeader
@@ -94,14 +94,14 @@ class Look(NamedTuple):
     stepped: bool = False
 
 
-class Answered(NamedTuple):
+class AnsweredRequests(NamedTuple):
     """Requests of one connection that were answered in a round: code (NULL) and handle, in columns."""
 
     code: Column
     handle: Column
 
 
-@slotted
+@make_slotted
 class Rules:
     """How a protocol's answers find their requests.
 
@@ -118,8 +118,8 @@ class Rules:
     volunteers: Sequence[int] = ()
 
 
-@slotted
-class Layout:
+@make_slotted
+class HeaderLayout:
     """How messages of one context are laid out: `start` bytes, the steps of a header, and those of a body.
 
     length: of the prefix, at their first byte; None where the steps tell it. whole: the steps take the
@@ -127,14 +127,14 @@ class Layout:
     read must be what values() gives, also where what is in other fields breaks.
     """
 
-    length: Fixed | None
+    length: FixedWidth | None
     start: int
     head: Sequence[Step]
     steps: Sequence[Step]
     whole: bool = True
 
 
-@slotted
+@make_slotted
 class Reporting:
     """Where messages of one context say whether they report an error: in the fields of `layout` that have the `enum`.
 
@@ -142,7 +142,7 @@ class Reporting:
     must mean that Body.error is None, also where what is in other fields breaks.
     """
 
-    layout: Layout
+    layout: HeaderLayout
     enum: str = "error"
     begin: tuple[int, bytes] = (0, b"")
 
@@ -160,8 +160,8 @@ class LogFields(NamedTuple):
     length: Column
 
 
-@slotted(eq=False)
-class Logged:
+@make_slotted(eq=False)
+class LogRecords:
     """The records of messages `first` to before `stop`, in their order.
 
     left (bool): which of these messages the dissector's own decoder must read; none of theirs are here. field (int64):
@@ -181,7 +181,7 @@ class Logged:
     value_length: Column
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Logs:
     """Where messages of one context have records of logs, for those that fit `layout` from begin to end.
 
@@ -190,7 +190,7 @@ class Logs:
     messages explain. A message in which some text is no UTF-8 is left to its decoder, too.
     """
 
-    layout: Layout
+    layout: HeaderLayout
     topic: Leaf
     partition: Leaf
     records: Leaf
@@ -221,7 +221,7 @@ class FastPath(ABC):
         """The headers of many messages, as step() of a steady conversation reads them."""
 
     @abstractmethod
-    def look(self, prefix: bytes, from_client: bool) -> Look:
+    def look(self, prefix: bytes, from_client: bool) -> HeaderView:
         """The same of one that headers() was unsure of; prefix as Conversation.step gets it."""
 
     def lengths(self, wire: Wire) -> Column:
@@ -249,7 +249,7 @@ class FastPath(ABC):
         """Requests and responses of NOTED codes of one connection in order, as (row, role, code): extras by row."""
         return {}
 
-    def layout(self, context: Context) -> Layout | None:
+    def layout(self, context: Context) -> HeaderLayout | None:
         """How complete messages of such a context are laid out; None where only decoding tells."""
         return None
 
@@ -268,29 +268,29 @@ class FastPath(ABC):
         """Which of complete messages may carry records, by their first LADEN bytes (uint8) and their length; all."""
         return np.ones(len(length), bool)
 
-    def logged(self, fields: LogFields) -> Iterator[Logged]:
+    def read_log_records(self, fields: LogFields) -> Iterator[LogRecords]:
         """The records in fields that logs() has told of, as Payloads.extract gives them, some messages at a time."""
         raise NotImplementedError
 
     def waiting(self, conversation: Conversation) -> list[Carried]:
         """Requests without answer, oldest first."""
-        assert isinstance(conversation, Unanswered)
+        assert isinstance(conversation, UnansweredRequests)
         queues = conversation.waiting.items()
         return sorted(((key, each) for key, queue in queues for each in queue), key=lambda carried: carried[1].handle)
 
-    def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: Answered) -> None:
+    def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: AnsweredRequests) -> None:
         """Leaves the conversation as step() would have, with these requests unanswered."""
-        assert isinstance(conversation, Unanswered)
+        assert isinstance(conversation, UnansweredRequests)
         conversation.waiting.clear()
         conversation.count = 0
         for key, request in waiting:
             conversation.remember(key, request)
 
 
-def keyed(header: MessageHeader) -> Look:
+def view_keyed(header: MessageHeader) -> HeaderView:
     """A message of a protocol that pairs by scope and correlation (dissectors.pairing.PairByKey)."""
     takes_part = header.role in (Role.REQUEST, Role.RESPONSE)
-    return Look(header, header.correlation if takes_part else None, header.scope)
+    return HeaderView(header, header.correlation if takes_part else None, header.scope)
 
 
 def be(view: Column, at: int, kind: str) -> Column:

@@ -11,16 +11,16 @@ from collections import Counter
 from itertools import count as counting
 from typing import Any
 
-from dissectors.errors import Malformed, Truncated
+from dissectors.errors import MalformedField, TruncatedField
 from dissectors.field import FieldSpec
-from dissectors.wire.dialect import Primitive, Rest, Scanned, Sized, Varint
+from dissectors.wire.dialect import Primitive, Rest, ScannedValue, SizedBytes, Varint
 from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.plan import Array, Keyed, Leaf, SecretBy, Step, Struct, Tags, When
-from dissectors.wire.primitive import Fixed, Length
+from dissectors.wire.plan import Array, KeyedMembers, Leaf, SecretBy, Step, Struct, Tags, When
+from dissectors.wire.primitive import FixedWidth, Length
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import COUNT, LENGTH, NUM_TAGGED, PRESENT, TAG, Many, Repeated, element, unknown_tag
+from dissectors.wire.specs import COUNT, LENGTH, NUM_TAGGED, PRESENT, TAG, Many, RepeatedSpec, element, unknown_tag
 
 
 def read_members(reader: Reader, steps: tuple[Step, ...]) -> None:
@@ -28,8 +28,8 @@ def read_members(reader: Reader, steps: tuple[Step, ...]) -> None:
     for step in steps:
         if isinstance(step, Tags):
             _tags(reader, step)
-        elif isinstance(step, Keyed):
-            _keyed(reader, step)
+        elif isinstance(step, KeyedMembers):
+            _read_pairs(reader, step)
         elif not isinstance(step, When):
             _member(reader, step, reader.at)
         elif reader.at < reader.end if step.asks_for_more else step.holds(_value_of(reader, step.member)):
@@ -57,7 +57,7 @@ def read_leaves(reader: Reader, row: tuple[Leaf, ...]) -> list[Any]:
 def read_array(reader: Reader, name: str, count: int, steps: tuple[Step, ...]) -> None:
     """Reads an array of structs whose count stands elsewhere; none of them if so many do not fit."""
     if count < 0:
-        raise Malformed(reader.path(name), reader.at, f"has count {count}")
+        raise MalformedField(reader.path(name), reader.at, f"has count {count}")
     least = max(sum(step.minimum for step in steps), 1)
     reader.need(count * least, reader.at, f"{name} ({count} elements)")
     reader.enter(Many(name, "array"))
@@ -74,7 +74,7 @@ def _member(reader: Reader, step: Leaf | Struct | Array, at: int) -> None:
         spec = step.spec if step.secret_by is None else _spec_by(reader, step.secret_by, step.spec)
         _leaf(reader, spec, step.primitive, at)
         for bits in step.bits:
-            reader.bits(bits.spec, bits.read(reader.into[-1].value), bits.mask)
+            reader.bits(bits.spec, bits.extract(reader.into[-1].value), bits.mask)
         for derived in step.derived:
             derived.show(reader)
     elif isinstance(step, Array):
@@ -90,25 +90,25 @@ def _spec_by(reader: Reader, rule: SecretBy, plain: FieldSpec) -> FieldSpec:
 
 def _leaf(reader: Reader, spec: FieldSpec, primitive: Primitive, at: int) -> None:
     plain: object
-    if isinstance(primitive, Fixed):
+    if isinstance(primitive, FixedWidth):
         stop = at + primitive.layout.size
         if stop > reader.end:
             reader.need(stop - at, at, spec.name)
         plain = primitive.layout.unpack_from(reader.data, at)[0]
         if primitive.convert is not None:
             plain = primitive.convert(plain)
-    elif isinstance(primitive, Scanned):
-        plain, stop = _scanned(reader, spec, primitive, at)
+    elif isinstance(primitive, ScannedValue):
+        plain, stop = _scan(reader, spec, primitive, at)
     elif isinstance(primitive, Varint):
         plain, stop = reader.uvarint(at, spec.name)
     elif isinstance(primitive, Rest):
         stop = reader.end
-        plain = _converted(reader.data[at:stop], primitive)
+        plain = _convert(reader.data[at:stop], primitive)
     else:
         size, content = reader.number(primitive.length, at, spec.name)
         if size < 0:
             if not primitive.nullable:
-                raise Malformed(reader.path(spec.name), at, "is null where none may be")
+                raise MalformedField(reader.path(spec.name), at, "is null where none may be")
             reader.leaf(spec, None, content, content - reader.at)
             return
         if primitive.unfold is not None:
@@ -116,23 +116,23 @@ def _leaf(reader: Reader, spec: FieldSpec, primitive: Primitive, at: int) -> Non
             return
         reader.need(size, content, spec.name)
         at, stop = content, content + size
-        plain = _converted(reader.data[at:stop], primitive)
+        plain = _convert(reader.data[at:stop], primitive)
     if spec.secret:
         assert isinstance(plain, (bytes, str))
         plain = Secret(plain)
     reader.leaf(spec, plain, stop, at - reader.at)
 
 
-def _scanned(reader: Reader, spec: FieldSpec, primitive: Scanned, at: int) -> tuple[object, int]:
+def _scan(reader: Reader, spec: FieldSpec, primitive: ScannedValue, at: int) -> tuple[object, int]:
     try:
         plain, stop = primitive.scan(reader.data, at)
     except FAILURES as error:
-        raise Malformed(reader.path(spec.name), at, f"is no {primitive.type}") from error
+        raise MalformedField(reader.path(spec.name), at, f"is no {primitive.type}") from error
     reader.need(stop - at, at, spec.name)
     return plain, stop
 
 
-def _converted(content: bytes, primitive: Sized | Rest) -> object:
+def _convert(content: bytes, primitive: SizedBytes | Rest) -> object:
     if primitive.convert is None:
         return content
     try:
@@ -141,7 +141,7 @@ def _converted(content: bytes, primitive: Sized | Rest) -> object:
         return content
 
 
-def _unfold(reader: Reader, spec: FieldSpec, primitive: Sized, at: int, size: int) -> None:
+def _unfold(reader: Reader, spec: FieldSpec, primitive: SizedBytes, at: int, size: int) -> None:
     """A value with an inner structure. One that the source cuts short is shown as far as it goes."""
     unfold = primitive.unfold
     assert unfold is not None
@@ -152,7 +152,7 @@ def _unfold(reader: Reader, spec: FieldSpec, primitive: Sized, at: int, size: in
     reader.guard(lambda inside: unfold(inside, stop), stop)
     reader.leave()
     if size > available:
-        raise Truncated(reader.path(spec.name), at, size, available)
+        raise TruncatedField(reader.path(spec.name), at, size, available)
 
 
 def _struct(reader: Reader, step: Struct, spec: FieldSpec, at: int) -> None:
@@ -189,23 +189,23 @@ def _part(reader: Reader, step: Struct, length: Length) -> None:
     finally:
         reader.end = before
     if size > available:
-        raise Truncated(reader.path(), at, size, available)
+        raise TruncatedField(reader.path(), at, size, available)
     if reader.at != stop:
-        raise Malformed(reader.path(), at, f"takes {reader.at - at} of the {size} bytes that it has")
+        raise MalformedField(reader.path(), at, f"takes {reader.at - at} of the {size} bytes that it has")
 
 
-def _keyed(reader: Reader, step: Keyed) -> None:
+def _read_pairs(reader: Reader, step: KeyedMembers) -> None:
     """Pairs of a key and a value up to the end; of those that may come again each unbroken run is a node."""
     seen: Counter[str] = Counter()
     while reader.at < reader.end:
         key, at = reader.uvarint(reader.at, "key")
         member = step.steps.get(key)
         if member is None:
-            raise Malformed(reader.path(f"key {key}"), reader.at, "is in no table")
+            raise MalformedField(reader.path(f"key {key}"), reader.at, "is in no table")
         name, spec = member.spec.name, member.spec
         many = name in step.many
         if many:
-            reader.enter(Repeated(name, "array"))
+            reader.enter(RepeatedSpec(name, "array"))
             spec = element(seen[name], spec.type, spec.label, spec.secret)
         if isinstance(member, Leaf):
             _leaf(reader, spec, member.primitive, at)
@@ -224,7 +224,7 @@ def _array(reader: Reader, step: Array, at: int) -> None:
     count, content = reader.number(step.count, at, spec.name)
     if count <= 0:
         if count < 0 and not step.nullable:
-            raise Malformed(reader.path(spec.name), at, "is null where none may be")
+            raise MalformedField(reader.path(spec.name), at, "is null where none may be")
         reader.leaf(spec, None if count < 0 else [], content, content - reader.at)
         return
     inner = step.element
@@ -259,7 +259,7 @@ def _until_end(reader: Reader, step: Array) -> None:
         else:
             _struct(reader, inner, spec, reader.at)
         if reader.at == before:
-            raise Malformed(reader.path(spec.name), before, "takes no bytes")
+            raise MalformedField(reader.path(spec.name), before, "takes no bytes")
     reader.leave()
 
 
@@ -269,10 +269,10 @@ def _tags(reader: Reader, step: Tags) -> None:
     reader.room(count, "numTaggedFields")
     reader.leaf(NUM_TAGGED, count, at)
     for _ in range(count):
-        _tagged(reader, step)
+        _read_tagged(reader, step)
 
 
-def _tagged(reader: Reader, step: Tags) -> None:
+def _read_tagged(reader: Reader, step: Tags) -> None:
     """One tagged field: its tag, its size, and a value that must take exactly that size."""
     tag, at = reader.uvarint(reader.at, "tag")
     member = step.steps.get(tag)
@@ -286,5 +286,5 @@ def _tagged(reader: Reader, step: Tags) -> None:
     before, reader.end = reader.end, stop
     _member(reader, member, at)
     if reader.at != stop:
-        raise Malformed(reader.path(name), at, f"takes {reader.at - at} of the {size} bytes of its tag")
+        raise MalformedField(reader.path(name), at, f"takes {reader.at - at} of the {size} bytes of its tag")
     reader.end = before

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias, overload
 
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 Row: TypeAlias = dict[str, Any]
 
@@ -36,7 +36,7 @@ class Ints(Protocol):
         """As plain integers."""
 
 
-class Numbers(NamedTuple):
+class IntegerColumn(NamedTuple):
     """A column of 64-bit integers."""
 
     name: str
@@ -52,31 +52,31 @@ class Slices(NamedTuple):
     text: bool = False
 
 
-class Nested(NamedTuple):
+class NestedColumn(NamedTuple):
     """A column of lists: those of row n are `rows` from ends[n] up to ends[n + 1]."""
 
     name: str
     ends: Ints
-    rows: Columns
+    rows: FlatColumns
 
 
-@slotted(eq=False)
-class Columns:
+@make_slotted(eq=False)
+class FlatColumns:
     """Columns of `rows` rows over the same bytes. longest: as many items has the longest list within a row."""
 
     data: bytes
-    columns: tuple[Numbers | Slices | Nested, ...]
+    columns: tuple[IntegerColumn | Slices | NestedColumn, ...]
     rows: int
     longest: int = 0
 
 
-class Table(Sequence[Row]):
+class RowTable(Sequence[Row]):
     """The rows of `columns` from `start` up to `stop`, as a list of dicts to whoever looks; pickled as one."""
 
     __slots__ = ("columns", "start", "stop")
     __hash__ = None  # type: ignore[assignment]  # as of a list
 
-    def __init__(self, columns: Columns, start: int, stop: int) -> None:
+    def __init__(self, columns: FlatColumns, start: int, stop: int) -> None:
         self.columns = columns
         self.start = start
         self.stop = stop
@@ -100,7 +100,7 @@ class Table(Sequence[Row]):
         return iter(self.rows())
 
     def __eq__(self, other: object) -> bool:
-        return self.rows() == list(other) if isinstance(other, list | Table) else NotImplemented
+        return self.rows() == list(other) if isinstance(other, list | RowTable) else NotImplemented
 
     def __repr__(self) -> str:
         return repr(self.rows())
@@ -113,16 +113,16 @@ class Table(Sequence[Row]):
         return _rows(self.columns, self.start, self.stop)
 
 
-def _rows(columns: Columns, start: int, stop: int) -> list[Row]:
+def _rows(columns: FlatColumns, start: int, stop: int) -> list[Row]:
     names = [column.name for column in columns.columns]
     cells = [_cells(columns.data, column, start, stop) for column in columns.columns]
     return [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
 
 
-def _cells(data: bytes, column: Numbers | Slices | Nested, start: int, stop: int) -> Iterable[Any]:
-    if isinstance(column, Numbers):
+def _cells(data: bytes, column: IntegerColumn | Slices | NestedColumn, start: int, stop: int) -> Iterable[Any]:
+    if isinstance(column, IntegerColumn):
         return column.values[start:stop].tolist()
-    if isinstance(column, Nested):
+    if isinstance(column, NestedColumn):
         ends = column.ends[start : stop + 1].tolist()
         inner = iter(_rows(column.rows, ends[0], ends[-1]))
         return [list(islice(inner, end - begin)) for begin, end in pairwise(ends)]

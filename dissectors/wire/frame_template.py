@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from dissectors.api import Body, Context
-from dissectors.symbolic import Extent, MessageTemplate, NotTemplatable, ReadMany, Shape, Term, Text, plain
-from dissectors.symbolic_text import RUNNING, is_decimal, is_run, number_within, pieced, run
+from dissectors.symbolic import Extent, MessageTemplate, NotTemplatable, ReadMany, TemplateBuilder, Term, Text, plain
+from dissectors.symbolic_text import RUNNING, is_decimal, is_run, join_pieces, number_within, run
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.json_template import JsonTemplater
@@ -30,33 +30,38 @@ Read: TypeAlias = Callable[[bytes, Budget], Any]
 
 
 def build_template(
-    read: Callable[[Frame, Context], Body], message: bytes, context: Context, request: tuple[bytes, Context] | None
+    read: Callable[[SymbolicFrame, Context], Body],
+    message: bytes,
+    context: Context,
+    request: tuple[bytes, Context] | None,
 ) -> MessageTemplate | None:
     """What `read` makes of the frames (Dissector.template); None for a message that stands for itself."""
-    shape = Shape(message if request is None else message + request[0])
+    shape = TemplateBuilder(message if request is None else message + request[0])
     try:
-        body = read(Frame(shape, 0, len(message)), context)
-        asked = None if request is None else read(Frame(shape, len(message), len(shape.data)), request[1]).values
+        body = read(SymbolicFrame(shape, 0, len(message)), context)
+        asked = (
+            None if request is None else read(SymbolicFrame(shape, len(message), len(shape.data)), request[1]).values
+        )
     except (NotTemplatable, *FAILURES):
         return None
     return None if body.findings else MessageTemplate(shape, body._replace(request=asked))
 
 
-class Frame:
+class SymbolicFrame:
     """The bytes from `begin` to `end` of `data`. Its methods raise NotTemplatable."""
 
     __slots__ = ("_shape", "begin", "data", "end")
 
-    def __init__(self, shape: Shape, begin: int, end: int) -> None:
+    def __init__(self, shape: TemplateBuilder, begin: int, end: int) -> None:
         self._shape, self.data, self.begin, self.end = shape, shape.data, begin, end
 
-    def pinned(self, value: Any) -> Any:
+    def specialise(self, value: Any) -> Any:
         """The value itself, which is the same in all such frames."""
         return plain(value)
 
-    def free(self, at: int) -> None:
+    def leave_open(self, at: int) -> None:
         """Four bytes may be any."""
-        self._shape.free(at, at + _SIZE)
+        self._shape.leave_open(at, at + _SIZE)
 
     def size(self, at: int, begin: int, end: int, bias: int = 0, code: str = "I") -> None:
         """The number at a place, less `bias`, is how many bytes there are from `begin` to `end`."""
@@ -73,7 +78,7 @@ class Frame:
             return self._shape.text(extent)
         self._shape.encloses(*extent)
         content.decode()
-        return pieced(self._shape, list(self._pieces(begin, end, name_ends.encode())))
+        return join_pieces(self._shape, list(self._pieces(begin, end, name_ends.encode())))
 
     def _pieces(self, begin: int, end: int, name_ends: bytes) -> Iterator[str | Text]:
         for found in _PIECE.finditer(self.data, begin, end):
@@ -102,7 +107,7 @@ class Frame:
 
     def json_rest(self, at: int, secrets: Set[str]) -> Any:
         """The object or list from a place to the end; None where there is none that can be left open."""
-        for shape in (Shape(self.data), self._shape):  # whoever fails has left nothing open
+        for shape in (TemplateBuilder(self.data), self._shape):  # whoever fails has left nothing open
             try:
                 value, stop = JsonTemplater(shape, self.end, secrets).value(at)
             except (NotTemplatable, *FAILURES):
@@ -123,7 +128,7 @@ class Frame:
         (value,) = many([self.data[at : self.end]], [()])
         if value is None:
             raise NotTemplatable
-        return self._shape.nested(self._rest(at), many, value)
+        return self._shape.add_nested(self._rest(at), many, value)
 
     def _rest(self, at: int) -> Extent:
         total, before = (Term(self.begin + each, _SIZE, "I") for each in (0, _SIZE))
@@ -138,12 +143,12 @@ def _reader(read: Read) -> ReadMany:
 
     def read_many(contents: Sequence[bytes], asked: Sequence[tuple[int, ...]]) -> list[Any]:
         budget = Budget()
-        return [_opened(read, content, budget) for content in contents]
+        return [_open_content(read, content, budget) for content in contents]
 
     return read_many
 
 
-def _opened(read: Read, content: bytes, shared: Budget) -> Any:
+def _open_content(read: Read, content: bytes, shared: Budget) -> Any:
     """A content; None for a broken one, or where all take too much."""
     budget = Budget(min(MOST, shared.left))
     before = budget.left

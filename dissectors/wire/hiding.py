@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import REST, UNDECODED, Layout
+from dissectors.wire.specs import REST, UNDECODED, LayoutSpec
 
 HIDDEN = FieldSpec("payload", "undecoded", secret=True)
 """All of a body, or of a frame, that may hold a secret."""
 
-_UNREAD = Layout(UNDECODED.name, UNDECODED.type, secret=True)
+_UNREAD = LayoutSpec(UNDECODED.name, UNDECODED.type, secret=True)
 _REST = FieldSpec(REST.name, REST.type, secret=True)
 
 

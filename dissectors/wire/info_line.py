@@ -34,14 +34,14 @@ def line_by_field(summaries: Summaries, rows: Mapping[str, Sequence[Row]]) -> Li
     """The line of rows about fields, by the fields' names: those count that a struct has."""
 
     @cache
-    def about(name: str) -> list[Say]:  # when first asked for: most messages need few of them
+    def find_phrases(name: str) -> list[Say]:  # when first asked for: most messages need few of them
         return [_row(summaries, row) for row in rows[name]]
 
     @lru_cache(maxsize=_KINDS_OF_STRUCTS)
-    def known(names: tuple[str, ...]) -> list[Say]:
-        return [say for name in rows if name in names for say in about(name)]
+    def find_phrases_of_all(names: tuple[str, ...]) -> list[Say]:
+        return [say for name in rows if name in names for say in find_phrases(name)]
 
-    return lambda struct, told: [text for say in known(tuple(struct)) if (text := say(struct, told))]
+    return lambda struct, told: [text for say in find_phrases_of_all(tuple(struct)) if (text := say(struct, told))]
 
 
 def _row(summaries: Summaries, row: Row) -> Say:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from dissectors.payload import Place
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.secret import Secret
 
 
 def content(value: object) -> bytes | Secret | None:
     """The bytes of a decoded value; None where it has none."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         value = value.data
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
@@ -24,7 +24,7 @@ def dicts(value: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]
     waiting: list[tuple[Place, Any]] = [(place, value)]
     while waiting:
         here, one = waiting.pop()
-        if isinstance(one, Embedded):
+        if isinstance(one, EmbeddedValue):
             one = one.value
         if isinstance(one, dict):
             yield here, one
@@ -38,10 +38,10 @@ def is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | bytes | int | float | Secret)
 
 
-def within(values: Any, place: Place) -> Any:
+def find_within(values: Any, place: Place) -> Any:
     """What stands at a place; None where there is none."""
     for step in place:
-        if isinstance(values, Embedded):
+        if isinstance(values, EmbeddedValue):
             values = values.value
         if isinstance(step, str):
             values = values.get(step) if isinstance(values, dict) else None

@@ -10,9 +10,9 @@ from functools import partial
 from struct import Struct
 from typing import Any
 
-from dissectors.errors import Malformed
+from dissectors.errors import MalformedField
 from dissectors.field import FieldSpec
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import values_decoder
 from dissectors.wire.fields import read_members
@@ -24,7 +24,7 @@ from dissectors.wire.varint import Unfit
 _SIZE = Struct(">i")
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Items:
     """A list of them. layout: of the item at an offset; it may raise Malformed, and gets what makes a name a path.
 
@@ -51,7 +51,7 @@ class Items:
             at = stop
         return found
 
-    def read(self, reader: Reader, first: int | None = None) -> None:
+    def read_items(self, reader: Reader, first: int | None = None) -> None:
         """Reads up to the reader's end into a list of the node that is open."""
         end, index = reader.end, 0
         reader.enter(self.spec)
@@ -59,7 +59,9 @@ class Items:
             reader.need(self.head, reader.at, f"[{index}]")
             size = _SIZE.unpack_from(reader.data, reader.at)[0]
             if size < self.least:
-                raise Malformed(reader.path(f"[{index}]"), reader.at, f"has size {size}, the least is {self.least}")
+                raise MalformedField(
+                    reader.path(f"[{index}]"), reader.at, f"has size {size}, the least is {self.least}"
+                )
             reader.enter(element(index, "struct"))
             stop, number = reader.at + size, None if first is None else first + index
             reader.guard(partial(self._read_item, stop=stop, number=number), min(stop, end))
@@ -72,4 +74,4 @@ class Items:
             reader.leaf(self.number, number, reader.at)
         read_members(reader, self.layout(reader.data, reader.at, reader.path).steps)
         if reader.at != stop:
-            raise Malformed(reader.path(), reader.at, f"ends {stop - reader.at} bytes before its size")
+            raise MalformedField(reader.path(), reader.at, f"ends {stop - reader.at} bytes before its size")

@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterator, Set
 from typing import Any
 
-from dissectors.symbolic import NotTemplatable, Shape, Text
-from dissectors.symbolic_text import is_decimal, is_run, number, pieced, run
+from dissectors.symbolic import NotTemplatable, TemplateBuilder, Text
+from dissectors.symbolic_text import is_decimal, is_run, join_pieces, number, run
 from dissectors.wire.nonfinite import float_value
 
 DEPTH = 12
@@ -38,7 +38,7 @@ class JsonTemplater:
     belong to the shape.
     """
 
-    def __init__(self, shape: Shape, end: int, secrets: Set[str] = frozenset(), names_end: str = "") -> None:
+    def __init__(self, shape: TemplateBuilder, end: int, secrets: Set[str] = frozenset(), names_end: str = "") -> None:
         self.shape, self._data, self._end = shape, shape.data, end
         self._secrets, self._names_end = secrets, names_end
         self._read = 0
@@ -91,7 +91,7 @@ class JsonTemplater:
             return run(self.shape, begin, end), stop
         if b"\\" not in self._data[begin:end] or _SURROGATE.search(self._data, begin, end):
             return content, stop
-        return pieced(self.shape, list(self._pieces(begin, end))), stop
+        return join_pieces(self.shape, list(self._pieces(begin, end))), stop
 
     def _pieces(self, begin: int, end: int) -> Iterator[str | Text]:
         found = list(_PIECE.finditer(self._data, begin, end))

@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator, Set
 from functools import lru_cache
 
-from dissectors.errors import Malformed, TooLarge
+from dissectors.errors import MalformedField, TooLarge
 from dissectors.field import FieldSpec
 from dissectors.wire.nonfinite import float_value
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout, Many
+from dissectors.wire.specs import LayoutSpec, Many
 
 DEPTH = 64
 """Objects and arrays within each other; deeper ones are not decoded."""
@@ -41,13 +41,13 @@ _STANDARD = json.JSONDecoder(strict=False)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _ESCAPED = {**dict(zip("bfnrtv", "\b\f\n\r\t\v", strict=True)), **{str(number): chr(number) for number in range(8)}}
 
-OPEN = {b"{": Layout("{", "json_token"), b"[": Layout("[", "json_token")}
-CLOSE = {b"}": Layout("}", "json_token"), b"]": Layout("]", "json_token")}
+OPEN = {b"{": LayoutSpec("{", "json_token"), b"[": LayoutSpec("[", "json_token")}
+CLOSE = {b"}": LayoutSpec("}", "json_token"), b"]": LayoutSpec("]", "json_token")}
 _CLOSER = {b"{": b"}", b"[": b"]"}
 
 
 @lru_cache(maxsize=4096)
-def _named(name: str, kind: str, secret: bool = False) -> FieldSpec:
+def _make_spec(name: str, kind: str, secret: bool = False) -> FieldSpec:
     return FieldSpec(name, kind, None, secret)
 
 
@@ -57,7 +57,7 @@ def space(reader: Reader, at: int) -> int:
     return reader.end if found is None else found.end()
 
 
-def behind(reader: Reader, at: int) -> int:
+def find_next_token(reader: Reader, at: int) -> int:
     """Where the next token begins behind a value that ends at `at`: behind its comma, if there is one."""
     at = space(reader, at)
     return space(reader, at + 1) if reader.data[at : min(at + 1, reader.end)] == b"," else at
@@ -78,16 +78,16 @@ def extent(reader: Reader, at: int, name: str) -> int:
         depth += 1 if found[3] else -1 if found[4] else 0
         if depth == 0:
             return found.end()
-    raise Malformed(reader.path(name), at, "does not end")
+    raise MalformedField(reader.path(name), at, "does not end")
 
 
 def _scalar_end(reader: Reader, at: int, name: str) -> int:
     pattern = _TEXT if reader.data[at] in b"\"'" else _BARE
     found = pattern.match(reader.data, at, reader.end)
     if found is None:
-        raise Malformed(reader.path(name), at, "is no JSON value")
+        raise MalformedField(reader.path(name), at, "is no JSON value")
     if pattern is _TEXT and not (found[1] or found[2]):
-        raise Malformed(reader.path(name), at, "is a text that does not end")
+        raise MalformedField(reader.path(name), at, "is a text that does not end")
     return found.end()
 
 
@@ -99,7 +99,7 @@ def key(reader: Reader, at: int) -> tuple[str, int]:
     colon = space(reader, end)
     reader.need(1, colon, "key")
     if reader.data[colon : colon + 1] != b":":
-        raise Malformed(reader.path("key"), colon, "is not followed by a colon")
+        raise MalformedField(reader.path("key"), colon, "is not followed by a colon")
     return found if isinstance(found, str) else found.decode("utf-8", "backslashreplace"), space(reader, colon + 1)
 
 
@@ -114,11 +114,11 @@ def text(raw: bytes) -> str | bytes:
     try:
         found: str = _STANDARD.decode(f'"{inner}"')
     except json.JSONDecodeError:
-        return _ESCAPE.sub(_unescaped, inner).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        return _ESCAPE.sub(_unescape, inner).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     return found
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescape(found: re.Match[str]) -> str:
     digits = found[1] or found[2]
     return chr(int(digits, 16)) if digits else _ESCAPED.get(found[3], found[3])
 
@@ -136,8 +136,8 @@ def scalar(reader: Reader, at: int, end: int, name: str) -> tuple[object, str]:
         if _NUMBER.fullmatch(raw):
             return float_value(float(raw)), "json_number"
     except ValueError:
-        raise Malformed(reader.path(name), at, f"is a number of {len(raw)} digits") from None
-    raise Malformed(reader.path(name), at, "is no JSON value")
+        raise MalformedField(reader.path(name), at, f"is a number of {len(raw)} digits") from None
+    raise MalformedField(reader.path(name), at, "is no JSON value")
 
 
 def members(reader: Reader, at: int, name: str) -> Iterator[tuple[str, int]]:
@@ -147,7 +147,7 @@ def members(reader: Reader, at: int, name: str) -> Iterator[tuple[str, int]]:
     """
     reader.need(1, at, name)
     if reader.data[at : at + 1] != b"{":
-        raise Malformed(reader.path(name), at, "is no JSON object")
+        raise MalformedField(reader.path(name), at, "is no JSON object")
     yield from _parts(reader, at)
 
 
@@ -167,8 +167,8 @@ def _parts(reader: Reader, at: int) -> Iterator[tuple[str, int]]:
         index += 1
     reader.need(1, reader.at, closer.decode())
     if reader.data[reader.at : reader.at + 1] != closer:
-        raise Malformed(reader.path(), reader.at, "goes on without a comma")
-    reader.leaf(CLOSE[closer], closer.decode(), behind(reader, reader.at + 1))
+        raise MalformedField(reader.path(), reader.at, "goes on without a comma")
+    reader.leaf(CLOSE[closer], closer.decode(), find_next_token(reader, reader.at + 1))
 
 
 def _behind_comma(data: bytes, at: int) -> bool:
@@ -188,9 +188,9 @@ def read_json(reader: Reader, name: str, secrets: Set[str] = frozenset()) -> Non
     else:
         end = _scalar_end(reader, begin, name)
         value, kind = scalar(reader, begin, end, name)
-        reader.leaf(_named(name, kind), value, behind(reader, end), begin - reader.at)
+        reader.leaf(_make_spec(name, kind), value, find_next_token(reader, end), begin - reader.at)
     if reader.at < reader.end or _behind_comma(reader.data, reader.at):
-        raise Malformed(reader.path(name), reader.at, f"is followed by {reader.end - reader.at} bytes more")
+        raise MalformedField(reader.path(name), reader.at, f"is followed by {reader.end - reader.at} bytes more")
 
 
 def read_object(reader: Reader, name: str) -> None:
@@ -198,7 +198,7 @@ def read_object(reader: Reader, name: str) -> None:
     for inner, content in members(reader, space(reader, reader.at), name):
         _value(reader, inner, content, 1, frozenset())
     if reader.at < reader.end or _behind_comma(reader.data, reader.at):
-        raise Malformed(reader.path(name), reader.at, f"is followed by {reader.end - reader.at} bytes more")
+        raise MalformedField(reader.path(name), reader.at, f"is followed by {reader.end - reader.at} bytes more")
 
 
 def _value(reader: Reader, name: str, at: int, depth: int, secrets: Set[str]) -> None:
@@ -211,7 +211,7 @@ def _value(reader: Reader, name: str, at: int, depth: int, secrets: Set[str]) ->
     else:
         end = extent(reader, at, name)
         value, kind = scalar(reader, at, end, name)
-        reader.leaf(_named(name, kind), value, behind(reader, end), at - reader.at)
+        reader.leaf(_make_spec(name, kind), value, find_next_token(reader, end), at - reader.at)
 
 
 def _container(reader: Reader, name: str, at: int, depth: int, secrets: Set[str]) -> None:
@@ -220,10 +220,10 @@ def _container(reader: Reader, name: str, at: int, depth: int, secrets: Set[str]
     opener = reader.data[at : at + 1]
     many, end = opener == b"[", space(reader, at + 1)
     if reader.data[end : min(end + 1, reader.end)] == _CLOSER[opener]:
-        empty = _named(name, "json_array" if many else "json_object")
-        reader.leaf(empty, [] if many else {}, behind(reader, end + 1), at - reader.at)
+        empty = _make_spec(name, "json_array" if many else "json_object")
+        reader.leaf(empty, [] if many else {}, find_next_token(reader, end + 1), at - reader.at)
         return
-    reader.enter(Many(name, "json_array") if many else _named(name, "json_object"))
+    reader.enter(Many(name, "json_array") if many else _make_spec(name, "json_object"))
     for inner, content in elements(reader, at) if many else members(reader, at, name):
         _value(reader, inner, content, depth + 1, secrets)
     reader.leave()
@@ -236,4 +236,4 @@ def _secret(reader: Reader, name: str, at: int) -> None:
     value, kind = (raw, "json_object") if raw[:1] in _CLOSER else scalar(reader, at, end, name)
     if value is not None:
         value = Secret(value if isinstance(value, str | bytes) else raw)
-    reader.leaf(_named(name, kind, True), value, behind(reader, end), at - reader.at)
+    reader.leaf(_make_spec(name, kind, True), value, find_next_token(reader, end), at - reader.at)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from dissectors.catalog import Member, merged
+from dissectors.catalog import Member, merge_members
 from dissectors.message import Path
 from dissectors.wire.plan import bits_type
 from dissectors.wire.protobuf import MessageType, ProtoField
@@ -39,7 +39,7 @@ def of_schema(schema: Schema, refine: Refine = _as_it_is) -> list[Member]:
 
 
 def _of_fields(schema: Schema, fields: Sequence[FieldSchema], around: Path, refine: Refine) -> list[Member]:
-    found = merged(_of_field(schema, field, around, refine) for field in fields)
+    found = merge_members(_of_field(schema, field, around, refine) for field in fields)
     bits = (each for field in fields for each in field.bits)
     found += [Member(name, bits_type(mask), label=schema.dialect.labels(name)) for name, mask in bits]
     return found if schema.flexible == NONE else [*found, UNKNOWN_TAGS]

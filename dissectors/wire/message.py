@@ -14,15 +14,15 @@ from functools import lru_cache, partial
 from typing import TypeAlias
 
 from dissectors.api import Body, Context
-from dissectors.errors import Truncated
+from dissectors.errors import TruncatedField
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
 from dissectors.wire.emit import FAILURES, Decode, First
 from dissectors.wire.expert_info import ExpertInfoTable
-from dissectors.wire.primitive import Fixed
+from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.reader import Read, Reader, trailing
 from dissectors.wire.specs import REST, Wrapping, members
 from dissectors.wire.varint import Unfit
@@ -31,28 +31,30 @@ ErrorName: TypeAlias = Callable[[int], str | None]
 """The label function of a protocol's error codes; a field whose spec has it is one that reports an error."""
 
 
-def framed(
-    message: bytes, length: Fixed, read: Read, findings: Iterable[Finding] = (), budget: Budget | None = None
+def read_framed(
+    message: bytes, length: FixedWidth, read: Read, findings: Iterable[Finding] = (), budget: Budget | None = None
 ) -> Tree:
     """The tree of a message: its length prefix, what `read` reads behind it, and a node for the bytes that are left.
 
     `findings` are what is known before. Where the bytes break, the tree goes as far as they could be read. `budget` is
     given by who will add to the tree.
     """
-    reader, whole = _read(message, partial(_framed, length=length, read=read), findings, budget)
+    reader, whole = _read_message(message, partial(_read_behind_length, length=length, read=read), findings, budget)
     if whole:
         declared, there = reader.tree.fields[0].value, len(message) - length.size
-        if declared > there and not any(finding.code == Truncated.code for finding in reader.tree.findings):
-            reader.find(Truncated("message", length.size, declared, there))
+        if declared > there and not any(finding.code == TruncatedField.code for finding in reader.tree.findings):
+            reader.find(TruncatedField("message", length.size, declared, there))
     return reader.tree
 
 
-def unframed(message: bytes, read: Read, findings: Iterable[Finding] = ()) -> Tree:
+def read_unframed(message: bytes, read: Read, findings: Iterable[Finding] = ()) -> Tree:
     """The same of a message without a length prefix."""
-    return _read(message, read, findings)[0].tree
+    return _read_message(message, read, findings)[0].tree
 
 
-def _read(message: bytes, read: Read, findings: Iterable[Finding], budget: Budget | None = None) -> tuple[Reader, bool]:
+def _read_message(
+    message: bytes, read: Read, findings: Iterable[Finding], budget: Budget | None = None
+) -> tuple[Reader, bool]:
     reader, end = Reader.start(message, budget or Budget()), len(message)
     reader.tree.findings.extend(findings)
     whole = reader.guard(read, end)
@@ -61,7 +63,7 @@ def _read(message: bytes, read: Read, findings: Iterable[Finding], budget: Budge
     return reader, whole
 
 
-def _framed(reader: Reader, length: Fixed, read: Read) -> None:
+def _read_behind_length(reader: Reader, length: FixedWidth, read: Read) -> None:
     reader.take(_prefix(length.type), length)
     read(reader)
 
@@ -71,7 +73,7 @@ def _prefix(kind: str) -> Wrapping:
     return Wrapping("length", kind)
 
 
-def folded(tree: Tree, error_name: ErrorName | None = None) -> Body:
+def fold_tree(tree: Tree, error_name: ErrorName | None = None) -> Body:
     """The values that a tree holds, the first error among them, and what its Findings say."""
     code = next(_errors(tree.fields, error_name), 0) if error_name is not None else 0
     return Body(members(tree.fields), error_of(code, error_name), tuple(tree.findings))
@@ -95,7 +97,7 @@ def error_of(code: int, error_name: ErrorName | None) -> tuple[int, str] | None:
     return code, error_name(code) or f"UNKNOWN_{code}"
 
 
-@slotted
+@make_slotted
 class Recipe:
     """All that the fast way needs for messages of one kind, made once.
 
@@ -105,7 +107,7 @@ class Recipe:
     what values say of themselves beside; the tree finds the same.
     """
 
-    length: Fixed | None
+    length: FixedWidth | None
     start: Callable[[bytes], int]
     read: Decode
     first_error: First
@@ -130,7 +132,7 @@ def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[
     except FAILURES:
         stop = 0
     if not stop:  # behind the handler: an exception keeps what was decompressed when it was raised
-        return folded(recipe.tree(message, context), recipe.error_name)
+        return fold_tree(recipe.tree(message, context), recipe.error_name)
     if stop < end:
         values[REST.name] = message[stop:]
         findings += (trailing(end - stop, "behind the body", 0, stop),)

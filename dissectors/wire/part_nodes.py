@@ -6,12 +6,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from dissectors.field import Field, FieldSpec, Source, Tree
-from dissectors.wire.parts import Part
+from dissectors.wire.parts import ValuePart
 from dissectors.wire.specs import members
 
 
 def take_apart(
-    tree: Tree, node: Field, path: tuple[int, ...], parts: Iterable[Part], spec: FieldSpec, length: FieldSpec | None
+    tree: Tree,
+    node: Field,
+    path: tuple[int, ...],
+    parts: Iterable[ValuePart],
+    spec: FieldSpec,
+    length: FieldSpec | None,
 ) -> None:
     """Gives a leaf at a path children that tile it: its length, which `length` names if it has one, then the parts.
 
@@ -26,7 +31,9 @@ def take_apart(
     add_parts(tree, node, path, parts, node.source, content)
 
 
-def add_parts(tree: Tree, parent: Field, path: tuple[int, ...], parts: Iterable[Part], source: int, start: int) -> None:
+def add_parts(
+    tree: Tree, parent: Field, path: tuple[int, ...], parts: Iterable[ValuePart], source: int, start: int
+) -> None:
     """Adds nodes below `parent`; `start` is where the parts' offsets count from."""
     for part in parts:
         node = _node(part, source, start)
@@ -39,16 +46,16 @@ def add_parts(tree: Tree, parent: Field, path: tuple[int, ...], parts: Iterable[
         add_parts(tree, node, own, part.inside, source, start)
 
 
-def part_values(parts: Iterable[Part]) -> dict[str, Any]:
+def part_values(parts: Iterable[ValuePart]) -> dict[str, Any]:
     """What the nodes of these parts fold to; nothing of what they were decoded to."""
-    return members([_whole(part) for part in parts])
+    return members([_make_whole(part) for part in parts])
 
 
-def _whole(part: Part) -> Field:
+def _make_whole(part: ValuePart) -> Field:
     node = _node(part, 0, 0)
-    node.children.extend(map(_whole, part.inside))
+    node.children.extend(map(_make_whole, part.inside))
     return node
 
 
-def _node(part: Part, source: int, start: int) -> Field:
+def _node(part: ValuePart, source: int, start: int) -> Field:
     return Field(part.spec, part.value, start + part.start, part.stop - part.start, source, part.head)

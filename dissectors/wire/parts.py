@@ -7,13 +7,13 @@ gives parts that tile it; a tree shows them as nodes (part_nodes.py), values as 
 from __future__ import annotations
 
 from dissectors.field import FieldSpec, Label
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout, Parted
+from dissectors.wire.specs import LayoutSpec, PartedSpec
 
 
-@slotted
-class Part:
+@make_slotted
+class ValuePart:
     """`stop - start` bytes of a value from `start` on, the first `head` of them before the value.
 
     inside: parts that tile it; the head is then theirs. decoded: what its text decodes to, a source of its own.
@@ -24,17 +24,17 @@ class Part:
     start: int
     stop: int
     head: int = 0
-    inside: tuple[Part, ...] = ()
-    decoded: Decoded | None = None
+    inside: tuple[ValuePart, ...] = ()
+    decoded: DecodedPart | None = None
 
 
-@slotted
-class Decoded:
+@make_slotted
+class DecodedPart:
     """Bytes made out of a part, and the parts that tile them."""
 
     name: str
     data: bytes
-    parts: tuple[Part, ...]
+    parts: tuple[ValuePart, ...]
 
 
 def text_of(data: bytes) -> str | bytes:
@@ -45,35 +45,35 @@ def text_of(data: bytes) -> str | bytes:
         return data
 
 
-def shown(name: str, value: object, start: int, stop: int, head: int = 0, kind: str = "text") -> Part:
+def show_part(name: str, value: object, start: int, stop: int, head: int = 0, kind: str = "text") -> ValuePart:
     """A part that everybody may see."""
-    return Part(FieldSpec(name, kind), value, start, stop, head)
+    return ValuePart(FieldSpec(name, kind), value, start, stop, head)
 
 
-def labelled(name: str, value: object, start: int, stop: int, kind: str, label: Label, head: int = 0) -> Part:
+def label_part(name: str, value: object, start: int, stop: int, kind: str, label: Label, head: int = 0) -> ValuePart:
     """A part that everybody may see, with what people read beside it."""
-    return Part(FieldSpec(name, kind, label), value, start, stop, head)
+    return ValuePart(FieldSpec(name, kind, label), value, start, stop, head)
 
 
-def hidden(name: str, data: bytes, start: int, stop: int, head: int = 0, kind: str = "text") -> Part:
+def hide_part(name: str, data: bytes, start: int, stop: int, head: int = 0, kind: str = "text") -> ValuePart:
     """A secret: `data` is the whole value."""
     value = data[start + head : stop]
     secret = Secret(value if kind == "bytes" else text_of(value))
-    return Part(FieldSpec(name, kind, secret=True), secret, start, stop, head)
+    return ValuePart(FieldSpec(name, kind, secret=True), secret, start, stop, head)
 
 
-def sealed(name: str, data: bytes, inside: tuple[Part, ...], head: int = 0, kind: str = "text") -> Part:
+def seal_part(name: str, data: bytes, inside: tuple[ValuePart, ...], head: int = 0, kind: str = "text") -> ValuePart:
     """A secret as a whole whose parts, which tile it, say for themselves whether they are one."""
     start, stop = inside[0].start, inside[-1].stop
     value = Secret(text_of(data[start + head : stop]))
-    return Part(Parted(name, kind, secret=True), value, start, stop, inside=inside)
+    return ValuePart(PartedSpec(name, kind, secret=True), value, start, stop, inside=inside)
 
 
-def struct(name: str, inside: tuple[Part, ...]) -> Part:
+def struct(name: str, inside: tuple[ValuePart, ...]) -> ValuePart:
     """Parts that belong together."""
-    return Part(FieldSpec(name, "struct"), None, inside[0].start, inside[-1].stop, inside=inside)
+    return ValuePart(FieldSpec(name, "struct"), None, inside[0].start, inside[-1].stop, inside=inside)
 
 
-def mark(name: str, data: bytes, start: int, stop: int, kind: str = "text") -> Part:
+def mark(name: str, data: bytes, start: int, stop: int, kind: str = "text") -> ValuePart:
     """Bytes that are there for the layout."""
-    return Part(Layout(name, kind), text_of(data[start:stop]), start, stop)
+    return ValuePart(LayoutSpec(name, kind), text_of(data[start:stop]), start, stop)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from dissectors.field import Label
-from dissectors.wire.dialect import Dialect, Primitive, Rest, Sized, Varint
-from dissectors.wire.primitive import INT8, INT16, INT32, INT64, LENGTHS, UINT8, UINT16, UINT32, UINT64, Fixed
+from dissectors.wire.dialect import Dialect, Primitive, Rest, SizedBytes, Varint
+from dissectors.wire.primitive import INT8, INT16, INT32, INT64, LENGTHS, UINT8, UINT16, UINT32, UINT64, FixedWidth
 
 _PLAIN: Mapping[str, Primitive] = {
     **{each.type: each for each in (INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64)},
-    "bool": Fixed("bool", "?"),
+    "bool": FixedWidth("bool", "?"),
     "uvarint": Varint(),
     "text": Rest("string", bytes.decode),
     "rest": Rest(),
@@ -29,7 +29,7 @@ def _primitive(name: str, flexible: bool, nullable: bool) -> Primitive:
     if name in _PLAIN:
         return _PLAIN[name]
     kind, _, length = name.partition(":")
-    return Sized(kind, LENGTHS[length], nullable, _CONVERT[kind])
+    return SizedBytes(kind, LENGTHS[length], nullable, _CONVERT[kind])
 
 
 def plain_dialect(enums: Mapping[str, Mapping[int, str]] | None = None) -> Dialect:

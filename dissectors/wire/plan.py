@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dissectors.field import FieldSpec
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.dialect import Primitive
 from dissectors.wire.primitive import LENGTHS, Length
 from dissectors.wire.schema import MORE, FieldSchema, Schema
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dissectors.wire.reader import Reader
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class SecretBy:
     """Where a value is a secret: the member that says so, the question to ask of it, and the spec if it is one."""
 
@@ -36,7 +36,7 @@ class SecretBy:
         return Secret(value) if value is not None and self.sensitive(key) else value
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Bits:
     """Some bits of a number, as a member beside it: a number, or whether the one bit is set."""
 
@@ -48,13 +48,13 @@ class Bits:
         """How far to the right they belong."""
         return (self.mask & -self.mask).bit_length() - 1
 
-    def read(self, number: int) -> int | bool:
+    def extract(self, number: int) -> int | bool:
         """What they say."""
         found = (number & self.mask) >> self.shift
         return bool(found) if self.spec.type == "bool" else found
 
 
-class Derived:
+class DerivedStep:
     """What follows from a leaf, read together with it: derived.py has those that any protocol may use."""
 
     __slots__ = ()
@@ -66,7 +66,7 @@ class Derived:
         """Adds nodes and Findings, when the leaf was added."""
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Leaf:
     """A primitive value. secret_by: it is secret only where another member says so; bits: what it is made of.
 
@@ -78,7 +78,7 @@ class Leaf:
     enum: str | None = None
     secret_by: SecretBy | None = None
     bits: tuple[Bits, ...] = ()
-    derived: tuple[Derived, ...] = ()
+    derived: tuple[DerivedStep, ...] = ()
 
     @property
     def minimum(self) -> int:
@@ -86,7 +86,7 @@ class Leaf:
         return self.primitive.size
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Struct:
     """Members in a row. `presence` stands in front of one that may be null, `length` in front of one that says how many
     bytes it takes, all of which its members must take. Where the spec is a Holder, its value is these bytes with what
@@ -105,7 +105,7 @@ class Struct:
         return sum(step.minimum for step in self.steps) if front is None else front.size
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Array:
     """A count and that many elements; the names of its elements are their indexes. count None: elements up to the end
     of the message, or of the part with a length that it stands in.
@@ -122,7 +122,7 @@ class Array:
         return 0 if self.count is None else self.count.size
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Tags:
     """The tagged section that ends a flexible struct: a count, then tag, size and value each."""
 
@@ -134,7 +134,7 @@ class Tags:
         return 1
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class When:
     """A member that is there only where another one, read before it in the same struct, has one of some values.
 
@@ -160,8 +160,8 @@ class When:
         return self.member == MORE
 
 
-@slotted(eq=False)
-class Keyed:
+@make_slotted(eq=False)
+class KeyedMembers:
     """Pairs of a key and a value, as many as there are bytes up to the end of the part: members by their keys.
 
     A key is an unsigned varint. many: names of those that may come again, which are lists.
@@ -176,7 +176,7 @@ class Keyed:
         return 0
 
 
-Step: TypeAlias = Leaf | Struct | Array | Tags | When | Keyed
+Step: TypeAlias = Leaf | Struct | Array | Tags | When | KeyedMembers
 
 
 def inside(step: Step) -> tuple[Step, ...]:
@@ -207,7 +207,7 @@ def members_of(steps: Iterable[Step]) -> Iterator[Leaf | Struct | Array]:
             yield from members_of(inside(step))
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Plan:
     """The steps of one schema in one version. Its identity is the key under which what is made of it is kept."""
 
@@ -262,7 +262,7 @@ def _single(schema: Schema, field: FieldSchema, version: int, flexible: bool, nu
         tagged = field.tag is not None and version in field.tagged
         presence = dialect.presence(tagged) if nullable else None
         length = None if field.length is None else LENGTHS[field.length]
-        steps = _members(schema, field.fields, version) if not field.keyed else _keyed(schema, field, version)
+        steps = _members(schema, field.fields, version) if not field.keyed else _resolve_keyed(schema, field, version)
         return Struct(FieldSpec(field.name, "struct"), steps, presence, length)
     primitive = dialect.primitive(field.type, flexible, nullable)
     label = None if field.enum is None else dialect.labels(field.enum)
@@ -280,8 +280,8 @@ def bits_type(mask: int) -> str:
     return "bool" if mask & mask - 1 == 0 else f"uint{mask.bit_count()}"
 
 
-def _keyed(schema: Schema, field: FieldSchema, version: int) -> tuple[Keyed]:
+def _resolve_keyed(schema: Schema, field: FieldSchema, version: int) -> tuple[KeyedMembers]:
     """The one step of a struct whose members come as pairs of key and value."""
     rows = [row for row in field.fields or () if version in row.versions]
     steps = {row.tag: _single(schema, row, version, False, False) for row in rows if row.tag is not None}
-    return (Keyed(steps, frozenset(row.name for row in rows if row.array)),)
+    return (KeyedMembers(steps, frozenset(row.name for row in rows if row.array)),)

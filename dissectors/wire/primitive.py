@@ -10,11 +10,11 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 
 
-@slotted(eq=False)
-class Fixed:
+@make_slotted(eq=False)
+class FixedWidth:
     """A value of constant width. `code` is its struct format; `convert` makes the plain value of what that gives."""
 
     type: str
@@ -31,7 +31,7 @@ class Fixed:
         return self.layout.size
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Length:
     """A length, a count, or a presence mark: what is on the wire minus `bias` is the number, -1 is null.
 
@@ -59,5 +59,5 @@ LENGTHS = {
 }
 """What may stand in front of a part, by the name that a schema has for it."""
 
-INT8, INT16, INT32, INT64 = (Fixed(f"int{8 << power}", code) for power, code in enumerate("bhiq"))
-UINT8, UINT16, UINT32, UINT64 = (Fixed(f"uint{8 << power}", code) for power, code in enumerate("BHIQ"))
+INT8, INT16, INT32, INT64 = (FixedWidth(f"int{8 << power}", code) for power, code in enumerate("bhiq"))
+UINT8, UINT16, UINT32, UINT64 = (FixedWidth(f"uint{8 << power}", code) for power, code in enumerate("BHIQ"))

@@ -19,7 +19,7 @@ from dissectors.api import Pick
 from dissectors.message import Path
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, Decode, projection
-from dissectors.wire.plan import Array, Keyed, Leaf, Plan, Step, Struct, Tags, When, inside
+from dissectors.wire.plan import Array, KeyedMembers, Leaf, Plan, Step, Struct, Tags, When, inside
 
 LONGEST = 256 * 1024
 """Bytes of a message that cannot make more nodes than a tree may have: four for each, where two are known."""
@@ -42,7 +42,7 @@ def pick(plan: Plan, paths: frozenset[Path], start: Callable[[bytes], int]) -> P
 
     A path that leads nowhere in the plan has no values. None of them may go on within bytes or records.
     """
-    narrow, wanted = _narrowed(plan, paths)
+    narrow, wanted = _narrow_plan(plan, paths)
     if not wanted:
         return lambda message: {}
     return _pick(_decoder(plan, paths), start, LONGEST if any(map(_repeats, narrow.steps)) else None)
@@ -64,25 +64,25 @@ def _pick(decode: Decode, start: Callable[[bytes], int], longest: int | None) ->
 
 @lru_cache(maxsize=256)
 def _decoder(plan: Plan, paths: frozenset[Path]) -> Decode:
-    return projection(*_narrowed(plan, paths))
+    return projection(*_narrow_plan(plan, paths))
 
 
-def _narrowed(plan: Plan, paths: Iterable[Path]) -> tuple[Plan, frozenset[Path]]:
+def _narrow_plan(plan: Plan, paths: Iterable[Path]) -> tuple[Plan, frozenset[Path]]:
     """The plan up to the last step that is wanted, and the paths that lead somewhere, up to a value."""
     last, wanted = 0, set()
     for path in paths:
         for number, step in enumerate(plan.steps, 1):
-            found = _within(step, path)
+            found = _count_names_within(step, path)
             if found:
                 last = max(last, number)
                 wanted.add(path[:found])
     return Plan(plan.name, plan.version, plan.steps[:last]), frozenset(wanted)
 
 
-def _within(step: Step, path: Path) -> int:
+def _count_names_within(step: Step, path: Path) -> int:
     """How many names of a path lead to a value in a step; 0 if it is none of its."""
-    if isinstance(step, Tags | Keyed | When):
-        return max((_within(each, path) for each in inside(step)), default=0)
+    if isinstance(step, Tags | KeyedMembers | When):
+        return max((_count_names_within(each, path) for each in inside(step)), default=0)
     if path and isinstance(step, Leaf) and any(bits.spec.name == path[0] for bits in step.bits):
         return 1
     if not path or step.spec.name != path[0]:
@@ -90,7 +90,7 @@ def _within(step: Step, path: Path) -> int:
     inner = step.element if isinstance(step, Array) else step
     if isinstance(inner, Leaf) or len(path) == 1:
         return 1
-    found = max((_within(each, path[1:]) for each in inner.steps), default=0)
+    found = max((_count_names_within(each, path[1:]) for each in inner.steps), default=0)
     return found and found + 1
 
 

@@ -16,10 +16,10 @@ from struct import Struct
 from typing import Any, TypeAlias
 
 from dissectors.field import FieldSpec, Label
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.wire.nonfinite import float_value
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Repeated
+from dissectors.wire.specs import RepeatedSpec
 from dissectors.wire.varint import zigzag
 
 VARINT, FIXED64, BYTES, GROUP, END_GROUP, FIXED32 = range(6)
@@ -31,13 +31,13 @@ DEPTH = 64
 Convert: TypeAlias = Callable[[Any], object]
 
 
-def _signed(bits: int) -> Convert:
+def _sign(bits: int) -> Convert:
     """The number that the lowest `bits` of an unsigned one are in two's complement: -1 is written in ten bytes."""
     half, whole = 1 << bits - 1, 1 << bits
     return lambda value: value if value < half else (value + half) % whole - half
 
 
-class Names(dict[int, str]):
+class EnumNames(dict[int, str]):
     """The names of an enum by number; a number without a name stays one, of 32 bits."""
 
     def __missing__(self, number: int) -> int | str:
@@ -47,9 +47,9 @@ class Names(dict[int, str]):
 
 _VARINTS: Mapping[str, Convert | None] = {
     "uint64": None,
-    "int64": _signed(64),
+    "int64": _sign(64),
     "uint32": lambda value: value & 0xFFFF_FFFF,
-    "int32": _signed(32),
+    "int32": _sign(32),
     "sint32": lambda value: zigzag(value & 0xFFFF_FFFF),
     "sint64": zigzag,
     "bool": bool,
@@ -64,7 +64,7 @@ _FIXED: Mapping[str, tuple[int, Struct, Convert | None]] = {
 }
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class ProtoField:
     """One row of a message's table.
 
@@ -77,7 +77,7 @@ class ProtoField:
     name: str
     wire: int
     spec: FieldSpec
-    many: Repeated | None = None
+    many: RepeatedSpec | None = None
     required: bool = False
     message: MessageType | None = None
     layout: Struct | None = None
@@ -108,7 +108,7 @@ class ProtoField:
             name=name,
             wire=wire,
             spec=FieldSpec(name, shown, label, secret),
-            many=Repeated(name, "array") if row["label"] == "repeated" else None,
+            many=RepeatedSpec(name, "array") if row["label"] == "repeated" else None,
             required=row["label"] == "required",
             message=message,
             layout=layout,
@@ -133,7 +133,7 @@ MANY = 8
 """Actions: how a value is read. MANY is added where it is one of several."""
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class MessageType:
     """A message's table: `fields` by number, and what follows from them, filled when all tables are there.
 
@@ -202,7 +202,9 @@ class Library:
         labels: Callable[[str], Label | None],
         made: Mapping[str, MessageType] | None = None,
     ) -> None:
-        self.enums = {name: Names({int(number): text for number, text in row.items()}) for name, row in enums.items()}
+        self.enums = {
+            name: EnumNames({int(number): text for number, text in row.items()}) for name, row in enums.items()
+        }
         self.labels = labels
         own = {name: MessageType(name, delicate=_has_secret(name, messages)) for name in messages}
         self._messages = {**(made or {}), **own}

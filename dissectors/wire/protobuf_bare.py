@@ -15,7 +15,7 @@ from dissectors.field import FieldSpec
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf import BYTES, FIXED32, FIXED64, VARINT
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout
+from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.varint import Unfit, uvarint, uvarlong
 
 DEPTH = 8
@@ -23,7 +23,7 @@ DEPTH = 8
 
 _MOST_FIELDS = 4096
 _LARGEST_NUMBER = 1 << 16
-_LENGTH = Layout("length", "uvarint")
+_LENGTH = LayoutSpec("length", "uvarint")
 _WIRE = {VARINT: "varint", FIXED64: "fixed64", BYTES: "bytes", FIXED32: "fixed32"}
 
 
@@ -80,7 +80,7 @@ def read_bare(reader: Reader, end: int, depth: int = DEPTH) -> None:
         elif span.wire != BYTES:
             value = int.from_bytes(content, "little")
         elif depth and not _text(content) and is_message(content):
-            reader.enter(_nested(span.number))
+            reader.enter(_make_nested_spec(span.number))
             reader.leaf(_LENGTH, len(content), span.begin)
             read_bare(reader, span.stop, depth - 1)
             reader.leave()
@@ -103,5 +103,5 @@ def _spec(number: int, wire: int) -> FieldSpec:
 
 
 @lru_cache(maxsize=256)
-def _nested(number: int) -> FieldSpec:
+def _make_nested_spec(number: int) -> FieldSpec:
     return FieldSpec(f"field {number}", "struct")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from dissectors.errors import Malformed, TooLarge, Truncated
+from dissectors.errors import MalformedField, TooLarge, TruncatedField
 from dissectors.field import FieldSpec
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf import BYTES, DEPTH, MessageType, ProtoField
@@ -66,7 +66,7 @@ def _takes(field: ProtoField, wire: int) -> bool:
 def _say_missing(reader: Reader, message: MessageType, names: set[str]) -> None:
     """One finding for the first message that lacks something: a hostile one may have many."""
     what = f"lacks {', '.join(sorted(names))}, which must be there"
-    error = Malformed(reader.path() or message.name, reader.at, what)
+    error = MalformedField(reader.path() or message.name, reader.at, what)
     if not any(finding.code == error.code for finding in reader.tree.findings):
         reader.find(error)
 
@@ -84,7 +84,7 @@ def _run(reader: Reader, field: ProtoField, index: int, depth: int) -> int:
             _value(reader, field, _element(field, index), at, depth)
             index += 1
         else:
-            index = _packed(reader, field, at, index)
+            index = _read_packed(reader, field, at, index)
     reader.leave()
     return index
 
@@ -93,7 +93,7 @@ def _element(field: ProtoField, index: int) -> FieldSpec:
     return element(index, field.spec.type, field.spec.label, field.spec.secret)
 
 
-def _packed(reader: Reader, field: ProtoField, at: int, index: int) -> int:
+def _read_packed(reader: Reader, field: ProtoField, at: int, index: int) -> int:
     size, content = reader.uvarint(at, "length")
     reader.need(size, content, "")
     reader.leaf(TAG, field.number, at)
@@ -119,7 +119,7 @@ def _value(reader: Reader, field: ProtoField, spec: FieldSpec, at: int, depth: i
     if field.message is None:
         reader.need(size, content, spec.name)
         stop = content + size
-        reader.leaf(spec, _converted(field, reader.data[content:stop]), stop, content - reader.at)
+        reader.leaf(spec, _convert(field, reader.data[content:stop]), stop, content - reader.at)
         return
     reader.enter(spec)
     reader.leaf(TAG, field.number, at)
@@ -136,7 +136,7 @@ def read_within(reader: Reader, message: MessageType, size: int, depth: int = DE
     read_fields(reader, message, size <= available, depth)
     reader.end = before
     if size > available:
-        raise Truncated(reader.path() or message.name, at, size, available)
+        raise TruncatedField(reader.path() or message.name, at, size, available)
 
 
 def _scalar(reader: Reader, field: ProtoField, spec: FieldSpec, at: int) -> tuple[Any, int]:
@@ -150,7 +150,7 @@ def _scalar(reader: Reader, field: ProtoField, spec: FieldSpec, at: int) -> tupl
     return value if field.convert is None else field.convert(value), stop
 
 
-def _converted(field: ProtoField, content: bytes) -> object:
+def _convert(field: ProtoField, content: bytes) -> object:
     """Text that is not UTF-8 stays bytes."""
     if field.convert is None:
         return content
@@ -167,9 +167,9 @@ def _unknown(reader: Reader, tag: int, at: int, secret: bool) -> None:
     try:
         begin, content_end, stop = unknown_span(reader.data, at, reader.end, tag)
     except IndexError:
-        raise Truncated(reader.path(name), at, reader.end - at + 1, reader.end - at) from None
+        raise TruncatedField(reader.path(name), at, reader.end - at + 1, reader.end - at) from None
     except Unfit:
-        raise Malformed(reader.path(name), reader.at, f"has wire type {wire}, or is broken") from None
+        raise MalformedField(reader.path(name), reader.at, f"has wire type {wire}, or is broken") from None
     value = reader.data[begin:content_end]
     reader.leaf(_unknown_spec(number, wire, secret), Secret(value) if secret else value, stop, begin - reader.at)
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dissectors.symbolic import FLOWING, UVARINT, WIDEST, Extent, NotTemplatable, Shape, Term
+from dissectors.symbolic import FLOWING, UVARINT, WIDEST, Extent, NotTemplatable, TemplateBuilder, Term
 from dissectors.wire.protobuf import BYTES, DEPTH, MANY, NUMBER, PACKED, STRUCT, TEXT, MessageType, ProtoField
-from dissectors.wire.protobuf_values import packed, unknown_span
+from dissectors.wire.protobuf_values import decode_packed, unknown_span
 from dissectors.wire.varint import uvarint, uvarlong
 
 MOST = 2000
@@ -28,7 +28,7 @@ _LARGEST = {"uint64": _ANY, "int64": _ANY, "uint32": (1 << 32) - 1, "int32": (1 
 class ProtobufTemplater:
     """Reads messages out of `shape`. Raises NotTemplatable or one of emit.FAILURES."""
 
-    shape: Shape
+    shape: TemplateBuilder
     read: int = 0
 
     def message(self, at: int, end: int, message: MessageType, depth: int = DEPTH) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class ProtobufTemplater:
             step, name, _ = action
             if step == PACKED:
                 size, at = uvarint(data, at)
-                found.setdefault(name, []).extend(packed(data, at, at + size, row))
+                found.setdefault(name, []).extend(decode_packed(data, at, at + size, row))
                 at += size
                 continue
             value, at = self._value(at, step & 7, row, depth)
@@ -85,13 +85,13 @@ class ProtobufTemplater:
             assert row.layout is not None
             value = row.layout.unpack_from(data, at)[0]
             return value if row.convert is None else row.convert(value), at + row.layout.size
-        extent = self._sized(at)
+        extent = self._find_extent(at)
         if step == TEXT:
             return self._content(extent, row), extent.end
         assert row.message is not None
         return self.part(extent.term, extent.begin, extent.end, row.message, depth - 1), extent.end
 
-    def _sized(self, at: int) -> Extent:
+    def _find_extent(self, at: int) -> Extent:
         size, begin = uvarint(self.shape.data, at)
         if begin + size > len(self.shape.data):
             raise NotTemplatable

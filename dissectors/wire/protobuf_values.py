@@ -61,7 +61,7 @@ def decode(  # noqa: C901
                 value = extra(value)
         elif step == PACKED:
             size, p = uvarint(d, p)
-            found.setdefault(name, []).extend(packed(d, p, p + size, extra))
+            found.setdefault(name, []).extend(decode_packed(d, p, p + size, extra))
             p += size
             continue
         elif step & 7 == STRUCT:
@@ -92,7 +92,7 @@ def decode(  # noqa: C901
     return found
 
 
-def packed(d: bytes, p: int, end: int, row: ProtoField) -> list[Any]:
+def decode_packed(d: bytes, p: int, end: int, row: ProtoField) -> list[Any]:
     """Values of a repeated field that stand in one, without tags."""
     found: list[Any] = []
     if row.layout is not None:

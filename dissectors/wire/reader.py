@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from dissectors.errors import DecodeError, Malformed, TooLarge, Truncated
+from dissectors.errors import DecodeError, MalformedField, TooLarge, TruncatedField
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
-from dissectors.wire.primitive import Fixed, Length
-from dissectors.wire.specs import REST, UNDECODED, Layout, Many
+from dissectors.wire.primitive import FixedWidth, Length
+from dissectors.wire.specs import REST, UNDECODED, LayoutSpec, Many
 
 Read: TypeAlias = Callable[["Reader"], None]
 
@@ -49,7 +49,7 @@ class Reader:
         tree = Tree([], [source], [])
         return cls(tree, source, tree.fields, (), budget)
 
-    def below(self, node: Field, name: str, data: bytes) -> Reader:
+    def read_decoded(self, node: Field, name: str, data: bytes) -> Reader:
         """A reader of bytes that were made out of `node`, a child added here: a source of their own."""
         path: list[int] = []
         siblings = self.tree.fields
@@ -61,7 +61,7 @@ class Reader:
         self.tree.sources.append(source)
         return Reader(self.tree, source, node.children, above, self.budget)
 
-    def within(self, node: Field) -> Reader:
+    def read_inside(self, node: Field) -> Reader:
         """A reader of what a leaf covers, a child added here: what it reads are parts of that leaf."""
         above = (*self.above, *self.open, node)
         inner = Reader(self.tree, self.tree.sources[self.source], node.children, above, self.budget)
@@ -70,13 +70,13 @@ class Reader:
 
     def path(self, name: str = "") -> str:
         """Where we are, for people: `topics[2].name`."""
-        names = [node.spec.name for node in (*self.above, *self.open) if not isinstance(node.spec, Layout)]
+        names = [node.spec.name for node in (*self.above, *self.open) if not isinstance(node.spec, LayoutSpec)]
         return ".".join([*names, name] if name else names).replace(".[", "[")
 
     def need(self, size: int, at: int, name: str) -> None:
         """Raises Truncated unless there are `size` bytes from `at` on."""
         if size > self.end - at:
-            raise Truncated(self.path(name), at, size, max(self.end - at, 0))
+            raise TruncatedField(self.path(name), at, size, max(self.end - at, 0))
 
     def room(self, count: int, name: str) -> None:
         """Raises TooLarge unless the tree may have `count` nodes more; to be asked before a run of leaves."""
@@ -91,7 +91,7 @@ class Reader:
         self.budget.nodes -= 1
         return node
 
-    def take(self, spec: FieldSpec, primitive: Fixed) -> Any:
+    def take(self, spec: FieldSpec, primitive: FixedWidth) -> Any:
         """Reads a value of fixed width; adds its leaf and returns it."""
         stop = self.at + primitive.layout.size
         if stop > self.end:
@@ -184,7 +184,7 @@ class Reader:
             value = length.layout.unpack_from(self.data, at)[0]
         number = value - length.bias
         if number < -1:
-            raise Malformed(self.path(name), at, f"has length {number}")
+            raise MalformedField(self.path(name), at, f"has length {number}")
         return number, stop
 
     def uvarint(self, at: int, name: str) -> tuple[int, int]:
@@ -205,4 +205,4 @@ class Reader:
             value |= (byte & 0x7F) << (7 * size)
             if byte < 0x80:
                 return value, at + size + 1
-        raise Malformed(self.path(name), at, f"is a varint of more than {most} bytes")
+        raise MalformedField(self.path(name), at, f"is a varint of more than {most} bytes")

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.dialect import Dialect
 
 MORE = "..."
 """In the place of a member's name: whether bytes are left in the part."""
 
 
-@slotted
+@make_slotted
 class Versions:
     """An inclusive range; `low` > `high` is none."""
 
@@ -46,7 +46,7 @@ _OPEN = 0x7FFF
 NONE = Versions(0, -1)
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class FieldSchema:
     """One field. `type` names a primitive of the dialect; a struct has `fields` instead, and `array` holds many of it.
 
@@ -118,7 +118,7 @@ def _condition(when: str | Mapping[str, Iterable[int]]) -> tuple[str, frozenset[
     return name, frozenset(values)
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Schema:
     """One operation's layout over all its versions, and the dialect in which it is written."""
 

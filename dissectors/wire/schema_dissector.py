@@ -12,18 +12,18 @@ from functools import lru_cache, partial
 
 from dissectors.api import Body, Context, Dissector, Framer, Path, Pick, Role, VarintPrefixed
 from dissectors.catalog import Catalog, FieldAlias, Layout, Member
-from dissectors.errors import Truncated
+from dissectors.errors import TruncatedField
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.guide import Page
 from dissectors.wire.emit import first_nonzero, values_decoder
 from dissectors.wire.field_aliases import Row, load_field_aliases
 from dissectors.wire.fields import read_members
-from dissectors.wire.guide.entry import Entry, entry_data
+from dissectors.wire.guide.entry import LayoutEntry, entry_data
 from dissectors.wire.guide.shelf import Shelf
 from dissectors.wire.guide.text import enum_text, overview
 from dissectors.wire.members import of_schema
-from dissectors.wire.message import Recipe, folded, unframed, values_by
+from dissectors.wire.message import Recipe, fold_tree, read_unframed, values_by
 from dissectors.wire.plan import Plan, bits_type, resolve
 from dissectors.wire.projection import pick
 from dissectors.wire.reader import Reader
@@ -78,16 +78,16 @@ class SchemaDissector(Dissector):
         """The fields by the names of the schema."""
         plan = self.plan(context)
         if plan is None or self.framer.size(message) != len(message):
-            return folded(self.tree(message, context))
+            return fold_tree(self.tree(message, context))
         return values_by(self._recipe(plan), message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """The same with their places."""
         plan = self.plan(context)
-        tree = unframed(message, _undecoded if plan is None else partial(read_members, steps=plan.steps))
+        tree = read_unframed(message, _read_undecoded if plan is None else partial(read_members, steps=plan.steps))
         declared, there = self.framer.size(message), len(message)
-        if declared > there and not any(finding.code == Truncated.code for finding in tree.findings):
-            error = Truncated("message", 0, declared, there)
+        if declared > there and not any(finding.code == TruncatedField.code for finding in tree.findings):
+            error = TruncatedField("message", 0, declared, there)
             tree.findings.append(Finding(Severity.ERROR, error.code, error.text, 0, error.offset))
         return tree
 
@@ -124,14 +124,14 @@ class SchemaDissector(Dissector):
         return () if schema is None else tuple(map(self.summaries.phrase, self.lines.get(schema.name, ())))
 
 
-def _undecoded(reader: Reader) -> None:
+def _read_undecoded(reader: Reader) -> None:
     reader.leaf(_UNKNOWN, reader.data[reader.at : reader.end], reader.end)
 
 
 class _SchemaCatalog(Catalog):
     def __init__(self, schemas: Mapping[int, Schema], shortcuts: Sequence[Row], errors: Collection[str]) -> None:
         self._schemas, self._errors = schemas, errors
-        self._field_aliases = load_field_aliases(shortcuts, self._named_members)
+        self._field_aliases = load_field_aliases(shortcuts, self._find_members)
 
     def layouts(self) -> Sequence[Layout]:
         return [Layout(each.name, None, partial(self._members, code)) for code, each in self._schemas.items()]
@@ -146,7 +146,7 @@ class _SchemaCatalog(Catalog):
     def _members(self, code: int) -> Sequence[Member]:
         return of_schema(self._schemas[code])
 
-    def _named_members(self, role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
+    def _find_members(self, role: Role, code: int | None) -> tuple[str | None, Sequence[Member]]:
         schema = None if code is None else self._schemas.get(code)
         return (None, ()) if schema is None or code is None else (schema.name, self._members(code))
 
@@ -164,15 +164,15 @@ def _page(code: int, schema: Schema, enums: Mapping[str, Mapping[int, str]]) -> 
     return Page(lines, {"name": schema.name, "code": code, "fields": [entry_data(each) for each in entries]})
 
 
-def _entry(field: FieldSchema, around: Versions) -> Entry:
+def _entry(field: FieldSchema, around: Versions) -> LayoutEntry:
     notes = [f"behind its length ({field.length})"] if field.length is not None else []
     notes += ["to the end"] if field.until_end or field.type in ("rest", "text") else []
     if field.when is not None:
         name, values = field.when
         notes.append(f"if {name}" if values is None else f"if {name} is {' or '.join(map(str, sorted(values)))}")
     inside = [_entry(each, field.versions) for each in field.fields or ()]
-    inside += [Entry(name, bits_type(mask), about=f"bits {mask:#x}") for name, mask in field.bits]
-    return Entry(
+    inside += [LayoutEntry(name, bits_type(mask), about=f"bits {mask:#x}") for name, mask in field.bits]
+    return LayoutEntry(
         field.name,
         field.type if field.fields is None else "struct",
         versions=None if field.versions == around else str(field.versions),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
-@slotted
+@make_slotted
 class Secret:
     """Bytes or text that must be masked. `reveal` is the only way to the content, so that it can be searched for."""
 
@@ -24,14 +24,14 @@ class Secret:
     __str__ = __repr__
 
 
-@slotted
-class Veiled(Secret):
+@make_slotted
+class VeiledSecret(Secret):
     """A secret of which only the length is known, so that it can stand for others of that length."""
 
     _length: int = 0
 
     @classmethod
-    def of(cls, length: int) -> Veiled:
+    def of(cls, length: int) -> VeiledSecret:
         """One of so many bytes."""
         return cls("", length)
 

@@ -22,11 +22,11 @@ from dissectors.symbolic import (
     MessageTemplate,
     NotTemplatable,
     ReadMany,
-    Shape,
+    TemplateBuilder,
     Term,
 )
 from dissectors.wire.budget import Budget
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf import DEPTH, MessageType
 from dissectors.wire.protobuf_template import ProtobufTemplater
@@ -72,7 +72,7 @@ class Sections(Protocol):
     def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
         """What `read` makes of them; it is given plain numbers for what is `asked`."""
 
-    def embedded(self, at: int, message: MessageType) -> Any:
+    def embed(self, at: int, message: MessageType) -> Any:
         """The message that they are."""
 
 
@@ -111,15 +111,15 @@ class PlainSections:
         """See Sections."""
         return read(self.data[at:], asked, Budget())
 
-    def embedded(self, at: int, message: MessageType) -> Any:
+    def embed(self, at: int, message: MessageType) -> Any:
         """See Sections."""
-        return Embedded(self.data[at:], self.section(at, self.end, message), message.name)
+        return EmbeddedValue(self.data[at:], self.section(at, self.end, message), message.name)
 
 
 class SymbolicSections:
     """Reads symbolic values of the messages that have the shape of one, which may stand beside another in it."""
 
-    def __init__(self, shape: Shape, begin: int, end: int) -> None:
+    def __init__(self, shape: TemplateBuilder, begin: int, end: int) -> None:
         self.data, self.begin, self.end = shape.data, begin, end
         self.size: Any = shape.encloses(Term(begin, _WORD, "I"), 0, begin + _WORD, end)
         self._shape, self._reader = shape, ProtobufTemplater(shape)
@@ -160,9 +160,9 @@ class SymbolicSections:
         (value,) = read_many([self.data[at : self.end]], [tuple(each.value for each in asked)])
         if value is None:
             raise NotTemplatable
-        return self._shape.nested(self._extent(at), read_many, value, asked)
+        return self._shape.add_nested(self._extent(at), read_many, value, asked)
 
-    def embedded(self, at: int, message: MessageType) -> Any:
+    def embed(self, at: int, message: MessageType) -> Any:
         """See Sections; few messages have one, so each stands for itself."""
         raise NotTemplatable
 
@@ -214,7 +214,7 @@ def symbolic(
 
     None for a message that stands for itself, as one does that there is a finding about.
     """
-    shape = Shape(message if request is None else message + request[0])
+    shape = TemplateBuilder(message if request is None else message + request[0])
     try:
         sections = SymbolicSections(shape, 0, len(message))
         values = read(sections)

@@ -13,13 +13,13 @@ from functools import lru_cache
 from typing import Any
 
 from dissectors.field import Field, FieldSpec, Label
-from dissectors.slotted import slotted
-from dissectors.wire.cut import Cut
-from dissectors.wire.embedded import Holder, embedded
+from dissectors.slotted import make_slotted
+from dissectors.wire.cut import CutList
+from dissectors.wire.embedded import Holder, embed
 from dissectors.wire.primitive import LENGTHS
 
 
-class Layout(FieldSpec):
+class LayoutSpec(FieldSpec):
     """A node that is there for the layout: its value is not one of the message's, its parts may be."""
 
     __slots__ = ()
@@ -37,13 +37,13 @@ class Many(FieldSpec):
     __slots__ = ()
 
 
-class Parted(FieldSpec):
+class PartedSpec(FieldSpec):
     """A value taken apart for people: its parts add nothing to it, and say for themselves which of them are secret."""
 
     __slots__ = ()
 
 
-class Opened(Holder, Parted):
+class OpenedSpec(Holder, PartedSpec):
     """A secret whose bytes have content that is worth reading: what they say is among the values, beside them, and each
     part says for itself whether it is secret.
     """
@@ -51,13 +51,13 @@ class Opened(Holder, Parted):
     __slots__ = ()
 
 
-class Repeated(Many):
+class RepeatedSpec(Many):
     """A run of elements of a list that may have others further on, as in Protocol Buffers: the runs fold into one."""
 
     __slots__ = ()
 
 
-class More(Layout):
+class More(LayoutSpec):
     """A leaf over the last items of a list, which have no nodes; its value is their number (dissectors.wire.cut).
 
     Behind it there may be one that ends the list.
@@ -66,7 +66,7 @@ class More(Layout):
     __slots__ = ()
 
 
-@slotted
+@make_slotted
 class UnknownField(FieldSpec):
     """A field of Protocol Buffers that the tables do not know: its number and wire type; the value is its bytes."""
 
@@ -74,19 +74,19 @@ class UnknownField(FieldSpec):
     wire: int = 0
 
 
-@slotted
+@make_slotted
 class UnknownTag(FieldSpec):
     """A tagged field that the tables do not know; `tag` is its number."""
 
     tag: int = 0
 
 
-COUNT = {kind: Layout("count", kind) for kind in ("int32", "uvarint", "int")}
-PRESENT = {kind: Layout("present", kind) for kind in ("int8", "uvarint")}
-LENGTH = {kind: Layout("length", kind) for kind in (*LENGTHS, "int")}
-TAG = Layout("tag", "uvarint")
-NUM_TAGGED = Layout("numTaggedFields", "uvarint")
-UNDECODED = Layout("undecoded", "undecoded")
+COUNT = {kind: LayoutSpec("count", kind) for kind in ("int32", "uvarint", "int")}
+PRESENT = {kind: LayoutSpec("present", kind) for kind in ("int8", "uvarint")}
+LENGTH = {kind: LayoutSpec("length", kind) for kind in (*LENGTHS, "int")}
+TAG = LayoutSpec("tag", "uvarint")
+NUM_TAGGED = LayoutSpec("numTaggedFields", "uvarint")
+UNDECODED = LayoutSpec("undecoded", "undecoded")
 REST = FieldSpec("_rest", "bytes")
 MORE = More("more", "elements", "{:,} more, not shown".format)
 MORE_SECRET = More("more", "elements", "{:,} more, not shown".format, secret=True)
@@ -108,13 +108,13 @@ def unknown_tag(tag: int) -> UnknownTag:
 def fold(node: Field) -> Any:
     """The plain value of a node: what the values decoder gives for the same bytes."""
     if isinstance(node.spec, Holder) and node.children:
-        return embedded(node.value, members(node.children), node.spec.holds)
-    if isinstance(node.spec, Parted):
+        return embed(node.value, members(node.children), node.spec.holds)
+    if isinstance(node.spec, PartedSpec):
         return node.value
     if isinstance(node.spec, Many) and node.children:
-        items = [fold(child) for child in node.children if not isinstance(child.spec, Layout)]
+        items = [fold(child) for child in node.children if not isinstance(child.spec, LayoutSpec)]
         more = next((child for child in node.children[-2:] if isinstance(child.spec, More)), None)
-        return items if more is None else Cut(items, len(items) + more.value, hides=more.spec.secret)
+        return items if more is None else CutList(items, len(items) + more.value, hides=more.spec.secret)
     return members(node.children) if node.children else node.value
 
 
@@ -126,16 +126,16 @@ def members(nodes: list[Field]) -> dict[str, Any]:
         spec = node.spec
         if isinstance(spec, Wrapping):
             continue
-        if isinstance(spec, Layout):
+        if isinstance(spec, LayoutSpec):
             values.update(members(node.children))
         elif isinstance(spec, UnknownTag):
             unknown.append({"tag": spec.tag, "data": node.value})
         elif isinstance(spec, UnknownField):
             row = {"number": spec.number, "wireType": spec.wire, "data": node.value}
             values.setdefault("_unknownFields", []).append(row)
-        elif isinstance(spec, Repeated):
+        elif isinstance(spec, RepeatedSpec):
             values.setdefault(spec.name, []).extend(fold(node))
-        elif isinstance(spec, Parted) and not isinstance(spec, Holder):
+        elif isinstance(spec, PartedSpec) and not isinstance(spec, Holder):
             values[spec.name] = node.value
         elif node.children and node.value is not None and not isinstance(spec, Holder):
             values[spec.name] = node.value

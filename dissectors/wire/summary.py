@@ -30,12 +30,12 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from dissectors.field import Label
-from dissectors.slotted import field, slotted
-from dissectors.symbolic import Nested, made, plain
+from dissectors.slotted import field, make_slotted
+from dissectors.symbolic import NestedValue, make_text, plain
 from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
 from dissectors.wire.condition import Condition, condition, number_of, walk
 from dissectors.wire.cut import length_of as all_of
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.secret import Secret
 
 SHOWN = 3
@@ -62,7 +62,7 @@ def _no_labels(enum: str) -> Label | None:
     return None
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Summaries:
     """What the phrases of one protocol may name.
 
@@ -85,12 +85,12 @@ class Summaries:
 
     def phrase(self, text: str) -> Say:
         """The function of a phrase, to be made once. Raises ValueError or KeyError for what is none."""
-        says = [_joined(self._parts(tokens)) for tokens in _alternatives(_TOKEN.findall(text))]
+        says = [_join(self._parts(tokens)) for tokens in _alternatives(_TOKEN.findall(text))]
         return says[0] if len(says) == 1 else _first(says)
 
     def sentence(self, text: str) -> Say:
         """The function of a phrase in which parentheses are nothing but that."""
-        return _joined(self._parts(_WORDS.findall(text)))
+        return _join(self._parts(_WORDS.findall(text)))
 
     def _parts(self, tokens: Sequence[str]) -> list[str | Say]:
         """What stands in a phrase, in order: texts as they are, places and optional parts as functions."""
@@ -114,7 +114,7 @@ class Summaries:
     def _place(self, inside: str) -> Say:
         if inside.startswith("?"):
             text, _, rest = inside[1:].partition(": ")
-            return _where(condition(text), self.phrase(rest))
+            return _say_where(condition(text), self.phrase(rest))
         found = _PLACE.fullmatch(inside)
         if found is None:
             raise ValueError(f"{inside!r} is no place in a phrase")
@@ -122,24 +122,24 @@ class Summaries:
         word, _, noun = rest.partition(" ")
         get = self._getter(path, (None,) if kind == "=" else _NOTHING)
         if kind == ":":
-            return self._each(get, rest)
+            return self._say_each(get, rest)
         if kind == "%" and word in self.phrases:
-            return self.phrase(self.phrases[word]) if path == "." else self._each(get, self.phrases[word])
+            return self.phrase(self.phrases[word]) if path == "." else self._say_each(get, self.phrases[word])
         if kind == "!":
             return self._error(get)
         if kind == "~":
-            return self._labelled(get, rest)
+            return self._say_label(get, rest)
         if kind != "%":
             return _KINDS[kind](get, rest)
         if word in self.nulls:
             return _of_null(path, f"{self.nulls[word][0]} {noun}".rstrip(), self.nulls[word][1])
         if word in self.numbers:
-            return _numbered(get, self.numbers[word])
-        return _measured(get, self.formatters.get(word) or FORMATTERS[word], noun)
+            return _say_numbered(get, self.numbers[word])
+        return _say_measured(get, self.formatters.get(word) or FORMATTERS[word], noun)
 
     def _getter(self, path: str, nothing: tuple[object, ...]) -> Get:
         """The function from a struct to what a path leads to; None where there is nothing."""
-        first, *others = map(self._way, path.split("|"))
+        first, *others = map(self._resolve_path, path.split("|"))
         if not others:
             return first
         ways = (first, *others)
@@ -153,13 +153,13 @@ class Summaries:
 
         return get
 
-    def _way(self, path: str) -> Get:
+    def _resolve_path(self, path: str) -> Get:
         if path == ".":
             return lambda item: item
         if path.startswith("'"):
             return lambda struct: path[1:-1]
         path, _, count = path.partition("/")
-        return _count_of(self._way(path), self.counts[count]) if count else self._field(path)
+        return _count_of(self._resolve_path(path), self.counts[count]) if count else self._field(path)
 
     def _field(self, path: str) -> Get:
         steps = path.split(".")
@@ -190,14 +190,14 @@ class Summaries:
 
         return say
 
-    def _labelled(self, get: Get, enum: str) -> Say:
+    def _say_label(self, get: Get, enum: str) -> Say:
         def say(struct: Any, _: list[int]) -> str | None:
             value, label = get(struct), self.labels(enum)
             return None if value is None else (label and label(value)) or f"{value}"
 
         return say
 
-    def _each(self, get: Get, text: str) -> Say:
+    def _say_each(self, get: Get, text: str) -> Say:
         item_says = self.phrase(text.removeprefix(" "))
         outside = _BRACKETS.sub("", text)
         comma = "; " if ", " in outside or any(f"%{verb}" in outside for verb in self.several) else ", "
@@ -243,7 +243,7 @@ def _alternatives(tokens: Sequence[str]) -> list[list[str]]:
     return found
 
 
-def _joined(parts: Sequence[str | Say]) -> Say:
+def _join(parts: Sequence[str | Say]) -> Say:
     form = "".join([part.replace("%", "%%") if isinstance(part, str) else "%s" for part in parts])
     says = [part for part in parts if not isinstance(part, str)]
     if form == "%s":
@@ -272,7 +272,7 @@ def _first(says: Sequence[Say]) -> Say:
     return say
 
 
-def _where(holds: Condition, then: Say) -> Say:
+def _say_where(holds: Condition, then: Say) -> Say:
     return lambda struct, told: then(struct, told) if holds(struct) else None
 
 
@@ -299,7 +299,7 @@ def _plain(get: Get, _: str) -> Say:
     return say
 
 
-def _any(get: Get, _: str) -> Say:
+def _say_any(get: Get, _: str) -> Say:
     def say(struct: Any, _: list[int]) -> str | None:
         value = get(struct)
         return None if value is None else _text(value)
@@ -332,7 +332,7 @@ def _text(value: Any) -> str | None:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else None
 
 
-def _counted(get: Get, noun: str) -> Say:
+def _say_count(get: Get, noun: str) -> Say:
     def say(struct: Any, _: list[int]) -> str | None:
         items = get(struct)
         number = all_of(items) if isinstance(items, list) else 0
@@ -341,7 +341,7 @@ def _counted(get: Get, noun: str) -> Say:
     return say
 
 
-def _chosen(get: Get, words: str) -> Say:
+def _say_chosen(get: Get, words: str) -> Say:
     yes, _, no = words.partition("/")
 
     def say(struct: Any, _: list[int]) -> str | None:
@@ -351,7 +351,7 @@ def _chosen(get: Get, words: str) -> Say:
     return say
 
 
-def _measured(get: Get, verb: Formatter, words: str) -> Say:
+def _say_measured(get: Get, verb: Formatter, words: str) -> Say:
     def say(struct: Any, _: list[int]) -> str | None:
         value = get(struct)
         return None if value is None else verb(value, words)
@@ -359,7 +359,7 @@ def _measured(get: Get, verb: Formatter, words: str) -> Say:
     return say
 
 
-def _numbered(get: Get, function: Callable[[int], str]) -> Say:
+def _say_numbered(get: Get, function: Callable[[int], str]) -> Say:
     def say(struct: Any, _: list[int]) -> str | None:
         value = get(struct)
         return text_of(function, value) if isinstance(value, int) else None
@@ -379,11 +379,11 @@ def _of_null(name: str, text: str, empty: bool) -> Say:
 
 _KINDS: dict[str, Callable[[Get, str], Say]] = {
     "": _plain,
-    "=": _any,
+    "=": _say_any,
     "+": _positive,
     "-": _number,
-    "#": _counted,
-    "?": _chosen,
+    "#": _say_count,
+    "?": _say_chosen,
 }
 
 
@@ -392,7 +392,7 @@ _KINDS: dict[str, Callable[[Get, str], Say]] = {
 
 def text_of(function: Callable[[int], str], number: Any) -> str:
     """function(number), for a number that differs from message to message; the function is given plain numbers."""
-    return made(function, number)
+    return make_text(function, number)
 
 
 def of_plain(kind: type[_Value], function: Callable[[_Value], str | None]) -> Formatter:
@@ -410,12 +410,12 @@ def pairs_in(value: Any, name_ends: str, value_ends: str) -> dict[str, Any]:
 
 def has_items(value: Any) -> bool:
     """Whether a value is a list with something in it; one that is read later has (holes.Nested)."""
-    return type(value) is Nested or (isinstance(value, list) and bool(value))
+    return type(value) is NestedValue or (isinstance(value, list) and bool(value))
 
 
 def wire_size(function: Callable[[Any], int], value: Any) -> Any:
     """function(value): how many bytes a value with an inner structure takes in the message, as a number to print."""
-    return value.size if type(value) is Nested else function(value)
+    return value.size if type(value) is NestedValue else function(value)
 
 
 # ---- formatters
@@ -435,7 +435,7 @@ def _many(value: Any, noun: str) -> str | None:
 
 def length_of(value: Any, _: str = "") -> str | None:
     """How many bytes there are, if there are any."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         value = value.data
     return length_text(value) if isinstance(value, (bytes, Secret)) and value else None
 

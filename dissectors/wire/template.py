@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from dissectors.api import Body, Context
-from dissectors.slotted import slotted
-from dissectors.symbolic import UVARINT, Extent, MessageTemplate, NotTemplatable, Shape, Term, plain
-from dissectors.wire.dialect import Sized
-from dissectors.wire.embedded import Embedded, Holder
+from dissectors.slotted import make_slotted
+from dissectors.symbolic import UVARINT, Extent, MessageTemplate, NotTemplatable, TemplateBuilder, Term, plain
+from dissectors.wire.dialect import SizedBytes
+from dissectors.wire.embedded import EmbeddedValue, Holder
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.message import error_of
-from dissectors.wire.plan import Array, Keyed, Leaf, Plan, SecretBy, Step, Struct, Tags, When
-from dissectors.wire.primitive import Fixed, Length
-from dissectors.wire.specs import Layout
+from dissectors.wire.plan import Array, KeyedMembers, Leaf, Plan, SecretBy, Step, Struct, Tags, When
+from dissectors.wire.primitive import FixedWidth, Length
+from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.varint import uvarint
 
 MOST = 2000
 """Values of one message beyond which nothing is like it."""
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class MessageLayout:
     """How the bytes of one message are laid out, all of them.
 
@@ -37,7 +37,7 @@ class MessageLayout:
     """
 
     plan: Plan
-    length: Fixed | None = None
+    length: FixedWidth | None = None
     start: int = 0
     error: str | None = None
     longest: int | None = None
@@ -54,7 +54,7 @@ def template(layout_of: LayoutOf, error_name: Callable[[int], str | None] | None
     """What reads one message for all that are like it (Dissector.template), by its layout alone."""
 
     def read(message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> MessageTemplate | None:
-        shape = Shape(message if request is None else message + request[0])
+        shape = TemplateBuilder(message if request is None else message + request[0])
         try:
             values, error = _message(shape, 0, message, layout_of(message, context))
             asked = None if request is None else _message(shape, len(message), request[0], layout_of(*request))[0]
@@ -65,7 +65,9 @@ def template(layout_of: LayoutOf, error_name: Callable[[int], str | None] | None
     return read
 
 
-def _message(shape: Shape, begin: int, message: bytes, layout: MessageLayout | None) -> tuple[dict[str, Any], int]:
+def _message(
+    shape: TemplateBuilder, begin: int, message: bytes, layout: MessageLayout | None
+) -> tuple[dict[str, Any], int]:
     """The values of the message that begins at `begin`, and the error that it reports."""
     if layout is None:
         raise NotTemplatable
@@ -77,7 +79,7 @@ def _message(shape: Shape, begin: int, message: bytes, layout: MessageLayout | N
         size = shape.encloses(Term(begin, layout.length.size, layout.length.code), 0, behind, end)
         if layout.longest is not None and size > layout.longest:
             raise NotTemplatable
-        shape.free(behind, start)
+        shape.leave_open(behind, start)
     cursor = Cursor(shape, start, end)
     values = _members(cursor, layout.plan.steps)
     if cursor.at != end:
@@ -96,7 +98,7 @@ _INTEGERS = frozenset("bBhHiIqQ")
 class Cursor:
     """Reads `shape.data` up to `end`. Raises NotTemplatable, IndexError, struct.error or Unfit."""
 
-    shape: Shape
+    shape: TemplateBuilder
     at: int
     end: int
     read: int = 0
@@ -129,7 +131,7 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
     for step in steps:
         if isinstance(step, Tags):
             _tags(cursor, step, values)
-        elif isinstance(step, Keyed):
+        elif isinstance(step, KeyedMembers):
             raise NotTemplatable  # keys in any order: hardly two messages are alike
         elif isinstance(step, When):
             more = step.asks_for_more  # others have bytes left where this one has: what is around them has a size
@@ -139,10 +141,10 @@ def _members(cursor: Cursor, steps: tuple[Step, ...]) -> dict[str, Any]:
             if isinstance(step, Leaf) and step.secret_by is not None:
                 _refuse_secret(step.secret_by, values)
             value = _member(cursor, step)
-            if not isinstance(step.spec, Layout):
+            if not isinstance(step.spec, LayoutSpec):
                 values[step.spec.name] = value
             for bits in step.bits if isinstance(step, Leaf) else ():
-                values[bits.spec.name] = bits.read(plain(values[step.spec.name]))
+                values[bits.spec.name] = bits.extract(plain(values[step.spec.name]))
     return values
 
 
@@ -169,7 +171,7 @@ def _member(cursor: Cursor, step: Leaf | Struct | Array) -> Any:
         if cursor.at != cursor.end:
             raise NotTemplatable
         cursor.end = before
-        return Embedded(cast("bytes", _Untold()), values) if isinstance(step.spec, Holder) else values
+        return EmbeddedValue(cast("bytes", _Untold()), values) if isinstance(step.spec, Holder) else values
     if step.presence is not None and _is_null(cursor.number(step.presence)[0], True):
         return None
     return _members(cursor, step.steps)
@@ -207,23 +209,23 @@ def _leaf(cursor: Cursor, step: Leaf) -> Any:
     cursor.read += 1
     if cursor.read > MOST:
         raise NotTemplatable
-    if isinstance(primitive, Fixed):
+    if isinstance(primitive, FixedWidth):
         at, size = cursor.at, primitive.layout.size
         cursor.take(size)
         value = primitive.layout.unpack_from(shape.data, at)[0]
         if primitive.convert is not None:
             return primitive.convert(value)
         return shape.integer(Term(at, size, primitive.code), value) if primitive.code in _INTEGERS else value
-    if not isinstance(primitive, Sized):
+    if not isinstance(primitive, SizedBytes):
         raise NotTemplatable
     size, term = cursor.number(primitive.length)
     if _is_null(size, primitive.nullable):
         return None
     begin = cursor.at
-    return _sized(shape, primitive, Extent(term, primitive.length.bias, begin, cursor.take(size)))
+    return _template_sized(shape, primitive, Extent(term, primitive.length.bias, begin, cursor.take(size)))
 
 
-def _sized(shape: Shape, primitive: Sized, extent: Extent) -> Any:
+def _template_sized(shape: TemplateBuilder, primitive: SizedBytes, extent: Extent) -> Any:
     if primitive.nested is not None:
         if primitive.template is None:
             raise NotTemplatable

@@ -23,10 +23,10 @@ _LAYOUT = str.maketrans("", "", "\t\r\n")
 
 def with_text(spec: FieldSpec, text: str) -> FieldSpec:
     """The spec of a node that has this text beside it."""
-    return replace(spec, label=partial(_said, text))
+    return replace(spec, label=partial(_say_text, text))
 
 
-def _said(text: str, _: object) -> str:
+def _say_text(text: str, _: object) -> str:
     return text
 
 

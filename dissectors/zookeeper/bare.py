@@ -9,7 +9,7 @@ from dissectors.field import Tree
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.fields import read_members
-from dissectors.wire.message import folded, unframed
+from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.plan import Plan
 
 
@@ -19,9 +19,9 @@ def decode_values(plan: Plan, message: bytes) -> Body:
         values, stop = values_decoder(plan)(message, 0, Budget())
     except FAILURES:
         stop = -1
-    return Body(values, None) if stop == len(message) else folded(decode_tree(plan, message))
+    return Body(values, None) if stop == len(message) else fold_tree(decode_tree(plan, message))
 
 
 def decode_tree(plan: Plan, message: bytes) -> Tree:
     """The same annotated."""
-    return unframed(message, partial(read_members, steps=plan.steps))
+    return read_unframed(message, partial(read_members, steps=plan.steps))

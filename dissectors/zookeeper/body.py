@@ -14,10 +14,10 @@ from dissectors.api import Body, Context, Role
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.fields import read_members
-from dissectors.wire.message import Recipe, folded, framed, values_by
+from dissectors.wire.message import Recipe, fold_tree, read_framed, values_by
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout, Wrapping
+from dissectors.wire.specs import LayoutSpec, Wrapping
 from dissectors.zookeeper import expert_info, four_letter_commands
 from dissectors.zookeeper.connects import add_expert_info, connect_plan
 from dissectors.zookeeper.forms import RecordForm, find_form
@@ -39,8 +39,8 @@ from dissectors.zookeeper.recipes import (
 from dissectors.zookeeper.schemas import operations, plan_of
 
 _REQUEST_HEADER = Wrapping("header", "struct")
-_REPLY_HEADER = Layout("header", "struct")
-_BODY = Layout("body", "struct")
+_REPLY_HEADER = LayoutSpec("header", "struct")
+_BODY = LayoutSpec("body", "struct")
 _XID = Wrapping("xid", "int")
 _ZXID = FieldSpec("zxid", "long", transaction)
 _NO_ERR = Wrapping("err", "int")
@@ -56,13 +56,13 @@ def decode_values(message: bytes, context: Context) -> Body:
     found = _guess(message, context)
     recipe = _recipe_of(message, context, found.opcode)
     if recipe is None:
-        return folded(decode_tree(message, context), error_name)
+        return fold_tree(decode_tree(message, context), error_name)
     body = values_by(recipe, message, context, tuple(_doubts(message, context, found)))
     code = context.code if found.opcode is None else found.opcode
     if code in OPENED:
         open_values(body.values, answers_reconfig=code == RECONFIG)
     if body.findings and "_rest" in body.values and _is_sensitive(message, context):
-        return folded(decode_tree(message, context), error_name)
+        return fold_tree(decode_tree(message, context), error_name)
     return body
 
 
@@ -73,7 +73,7 @@ def decode_tree(message: bytes, context: Context) -> Tree:
         tree.findings.extend(expert_info.of_word(message))
         return tree
     found = _guess(message, context)
-    tree = framed(message, INT, partial(_content, context=context, guess=found), _doubts(message, context, found))
+    tree = read_framed(message, INT, partial(_content, context=context, guess=found), _doubts(message, context, found))
     add_expert_info(tree, context)
     if _is_sensitive(message, context):
         body = next((node for node in tree.fields if node.spec is _BODY), None)

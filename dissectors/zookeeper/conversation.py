@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dissectors.api import HEADLESS, Conversation, MessageHeader, Outcome, Role, State
-from dissectors.pairing import Key, Unanswered, Waiting
+from dissectors.pairing import Key, UnansweredRequests, Waiting
 from dissectors.zookeeper import four_letter_commands
 from dissectors.zookeeper.header import (
     CONNECT,
@@ -54,7 +54,7 @@ OVERTAKING = frozenset({PING_CODE, 100, 102})
 
 
 @dataclass(slots=True)
-class ZooKeeperConversation(Unanswered, Conversation):
+class ZooKeeperConversation(UnansweredRequests, Conversation):
     """`worded`: the client began with a word; `begun` by side, the client's first.
 
     `client` is the session, which is in every row once it is known. latest, in_turn: the handles of the latest request
@@ -85,12 +85,12 @@ class ZooKeeperConversation(Unanswered, Conversation):
             return self._text(prefix)
         return self._from_server(prefix)
 
-    def lost(self, from_client: bool) -> None:
+    def note_loss(self, from_client: bool) -> None:
         """What a server's missing bytes have answered is forgotten once something later is answered."""
         self.gapped |= not from_client and _PINGS in self.waiting
         self.holed |= not from_client and bool(self.waiting)
 
-    def unasked(self, prefix: bytes, from_client: bool) -> bool:
+    def is_unrequested(self, prefix: bytes, from_client: bool) -> bool:
         """A reply has the xid of a request; an event answers nobody, and a connect may wait for any answer."""
         if from_client or not self.waiting or OPENING in self.waiting:
             return False
@@ -99,7 +99,7 @@ class ZooKeeperConversation(Unanswered, Conversation):
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """See Conversation.renumber; of what was answered only its place among what waits counts."""
-        Unanswered.renumber(self, numbers)
+        UnansweredRequests.renumber(self, numbers)
         known = sorted(numbers)
         self.latest, self.in_turn, self.missed = (
             numbers[known[before - 1]] + 1 if (before := bisect_left(known, handle)) else -1

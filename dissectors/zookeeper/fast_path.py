@@ -15,14 +15,14 @@ import numpy as np
 from dissectors.api import Context, Conversation, Role, State
 from dissectors.wire.fast_path import (
     NULL,
-    Answered,
+    AnsweredRequests,
     Carried,
     Column,
     FastPath,
     HeaderColumns,
-    Layout,
-    Look,
-    Named,
+    HeaderLayout,
+    HeaderView,
+    NameColumn,
     Reporting,
     Rules,
     Wire,
@@ -69,24 +69,24 @@ class ZooKeeperFastPath(FastPath):
         return HeaderColumns(
             role=role,
             state=state,
-            operation=Named(operation, _names()),
+            operation=NameColumn(operation, _names()),
             code=np.where(from_client, code, np.where(event, 0, NULL)).astype(np.int32),
             version=np.full(len(xid), NULL, np.int32),
             correlation=xid.astype(np.int64),
-            client=Named(np.full(len(xid), NULL, np.int32)),
+            client=NameColumn(np.full(len(xid), NULL, np.int32)),
             unsure=unsure,
             stepped=np.zeros(len(xid), bool),
             key=np.where(found & (code == PING_CODE), PING, xid).astype(np.int64),
         )
 
-    def look(self, prefix: bytes, from_client: bool) -> Look:
+    def look(self, prefix: bytes, from_client: bool) -> HeaderView:
         """A ping waits under a number of its own; connects are the conversation's."""
         if is_connect_request(prefix) if from_client else is_connect_response(prefix):
-            return Look(client_header(prefix) if from_client else server_header(prefix), stepped=True)
+            return HeaderView(client_header(prefix) if from_client else server_header(prefix), stepped=True)
         header = request_header(prefix, None) if from_client else reply_header(prefix, None)
         takes_part = header.role in (Role.REQUEST, Role.RESPONSE)
         key = PING if header.code == PING_CODE else header.correlation
-        return Look(header, key if takes_part else None, None, header.state is State.UNDECODED and takes_part)
+        return HeaderView(header, key if takes_part else None, None, header.state is State.UNDECODED and takes_part)
 
     def steady(self, conversation: Conversation) -> bool:
         """Both sides have begun, with frames; no answer is missing, and no request needs its error explained."""
@@ -108,13 +108,13 @@ class ZooKeeperFastPath(FastPath):
         if known is None or context.role is Role.RAW:
             return None
         if context.role is not Role.RESPONSE:
-            return Reporting(Layout(INT, INT.size, (), (), whole=False))
+            return Reporting(HeaderLayout(INT, INT.size, (), (), whole=False))
         if known.response == "MultiResponse":
             return None
         record = () if known.response is None else plan_of(known.response).steps
-        return Reporting(Layout(INT, INT.size, plan_of("ReplyHeader").steps, record, whole=False))
+        return Reporting(HeaderLayout(INT, INT.size, plan_of("ReplyHeader").steps, record, whole=False))
 
-    def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: Answered) -> None:
+    def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: AnsweredRequests) -> None:
         """Notes also which requests were answered last."""
         super().resume(conversation, waiting, answered)
         assert isinstance(conversation, ZooKeeperConversation)

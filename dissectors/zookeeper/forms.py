@@ -13,14 +13,14 @@ from functools import cache, lru_cache, partial
 from struct import Struct
 from typing import Any
 
-from dissectors.errors import Malformed
+from dissectors.errors import MalformedField
 from dissectors.field import FieldSpec
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import Decode, First, first_nonzero, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.plan import Plan, Step
 from dissectors.wire.reader import Read, Reader
-from dissectors.wire.specs import Layout, Many, element
+from dissectors.wire.specs import LayoutSpec, Many, element
 from dissectors.wire.varint import Unfit
 from dissectors.zookeeper.jute import BOOLEAN, INT, make_named_int
 from dissectors.zookeeper.labels import error_name, load_names, load_numbers
@@ -29,9 +29,9 @@ from dissectors.zookeeper.tables import table
 
 _ITEM = Struct(">i?i")
 _OPERATIONS = Many("operations", "array")
-_END = Layout("end", "struct")
+_END = LayoutSpec("end", "struct")
 _TYPE = FieldSpec("type", "int")
-_DONE = Layout("done", "boolean")
+_DONE = LayoutSpec("done", "boolean")
 _ERR = FieldSpec("err", "int")
 _REPORTED_ERR = FieldSpec("err", "int", error_name)
 _ERROR = -1
@@ -126,7 +126,7 @@ def _multi_fields(reader: Reader, kind: str) -> None:
         reader.take(_REPORTED_ERR if reports else _ERR, INT)
         if not done:
             if code not in types:
-                raise Malformed(reader.path("type"), at, f"is {code}, which is none of this list")
+                raise MalformedField(reader.path("type"), at, f"is {code}, which is none of this list")
             plan = types[code]
             if plan is not None:
                 read_members(reader, plan.steps)

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from functools import cache
 
-from dissectors.wire.dialect import Dialect, Sized
-from dissectors.wire.primitive import Fixed, Length
+from dissectors.wire.dialect import Dialect, SizedBytes
+from dissectors.wire.primitive import FixedWidth, Length
 from dissectors.zookeeper.labels import labels, load_names
 from dissectors.zookeeper.nested.credentials import SECRET_SCHEMES
 
 LENGTH = Length("int", "i")
-INT, LONG, BOOLEAN = Fixed("int", "i"), Fixed("long", "q"), Fixed("boolean", "?")
-USTRING, BUFFER = Sized("ustring", LENGTH, True, bytes.decode), Sized("buffer", LENGTH, True)
+INT, LONG, BOOLEAN = FixedWidth("int", "i"), FixedWidth("long", "q"), FixedWidth("boolean", "?")
+USTRING, BUFFER = SizedBytes("ustring", LENGTH, True, bytes.decode), SizedBytes("buffer", LENGTH, True)
 
 TYPES = {each.type: each for each in (INT, LONG, BOOLEAN, USTRING, BUFFER)}
 """By name; any other is an int that has names."""
 
 
 @cache
-def make_named_int(enum: str) -> Fixed:
+def make_named_int(enum: str) -> FixedWidth:
     """An int that is given by its name where it has one."""
     found = load_names(enum)
-    return Fixed("int", "i", lambda number: found.get(number, number))
+    return FixedWidth("int", "i", lambda number: found.get(number, number))
 
 
 JUTE = Dialect(

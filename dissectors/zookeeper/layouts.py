@@ -14,9 +14,9 @@ from typing import Any
 from dissectors.api import Context, Pick, Role
 from dissectors.message import Path
 from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, When
-from dissectors.wire.primitive import Fixed
+from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.projection import pick
-from dissectors.wire.specs import Layout
+from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.template import MessageLayout, template
 from dissectors.zookeeper.expert_info import NEAR
 from dissectors.zookeeper.forms import MULTIS
@@ -31,7 +31,7 @@ from dissectors.zookeeper.schemas import operations, plan_of
 _BEHIND_XID = 8
 _NO_ERROR = bytes(4)
 _ERR = "err"
-_OPCODE = Leaf(Layout("type", "int"), Fixed("int", "i", int))
+_OPCODE = Leaf(LayoutSpec("type", "int"), FixedWidth("int", "i", int))
 _SUCCESS = frozenset({0})
 
 
@@ -71,7 +71,9 @@ def _reply(record: str | None) -> MessageLayout:
 def _event(record: str | None) -> MessageLayout:
     """The same, but that its error says nothing."""
     zxid, _ = reply_steps()
-    return MessageLayout(Plan("event", 0, (zxid, Leaf(Layout(_ERR, "int"), INT), *_steps(record))), INT, _BEHIND_XID)
+    return MessageLayout(
+        Plan("event", 0, (zxid, Leaf(LayoutSpec(_ERR, "int"), INT), *_steps(record))), INT, _BEHIND_XID
+    )
 
 
 def _steps(record: str | None) -> tuple[Leaf | Struct | Array, ...]:

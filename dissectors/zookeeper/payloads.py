@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from dissectors.message import Values
 from dissectors.payload import Asked, Payload, Payloads
-from dissectors.wire.embedded import Embedded
-from dissectors.wire.inner import content, dicts, within
+from dissectors.wire.embedded import EmbeddedValue
+from dissectors.wire.inner import content, dicts, find_within
 
 _DATA, _PATH, _UNKNOWN = "data", "path", "unknown"
 
@@ -22,12 +22,12 @@ def payloads(values: Values, asked: Asked) -> Iterator[Payload]:
     for place, found in dicts(values):
         held = found.get(_DATA)
         # Bytes that were decoded further are no node's.
-        data = None if isinstance(held, Embedded) else content(held)
+        data = None if isinstance(held, EmbeddedValue) else content(held)
         if data is not None:
             path = found.get(_PATH)
             if path is None:
                 request = asked() or {} if request is None else request
-                path = within(request, (*place, _PATH))
+                path = find_within(request, (*place, _PATH))
             yield Payload((*place, _DATA), _DATA, data, (path if isinstance(path, str) else _UNKNOWN,))
 
 

@@ -11,7 +11,7 @@ from functools import cache
 
 from dissectors.api import Body, MessageHeader, Role, Window
 from dissectors.field import Tree
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.zookeeper import bare
 from dissectors.zookeeper.nested.hidden import hide_unframed
 from dissectors.zookeeper.nested.opened import open_tree, open_values
@@ -39,7 +39,7 @@ def decode_values(message: bytes) -> Body:
     """Its values, and what the token says."""
     body = bare.decode_values(plan_of(NAME), message)
     if body.findings:
-        return folded(decode_tree(message))
+        return fold_tree(decode_tree(message))
     open_values(body.values)
     return body
 
@@ -58,7 +58,7 @@ def header() -> MessageHeader:
 
 def length(message: Window) -> int:
     """Its length once it is whole, minus the bytes that are needed before, 0 if none can be here."""
-    head = message.read(0, _HEAD)
+    head = message.read_bytes(0, _HEAD)
     if len(head) < _HEAD:
         return -_HEAD
     token = int.from_bytes(head[12:], signed=True)

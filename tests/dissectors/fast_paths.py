@@ -14,7 +14,7 @@ from analyzer.decode.content import find_dissector, read_message
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import MessageHeader, Role, State
-from dissectors.wire.fast_path import NULL, NULL64, Column, FastPath, Look, Named, Wire
+from dissectors.wire.fast_path import NULL, NULL64, Column, FastPath, HeaderView, NameColumn, Wire
 
 Message = tuple[bytes, bool]
 """Its bytes, and whether the client sent it."""
@@ -49,7 +49,7 @@ def mutated(data: bytes, random: Random, first: int, last: int) -> bytes:
 
 def looks(
     fast_path: FastPath, messages: Sequence[Message], available: Sequence[int] | None = None
-) -> list[Look | None]:
+) -> list[HeaderView | None]:
     """What headers() says of each message, None where it is unsure. Another message's bytes follow each one."""
     data = b"".join(message for message, _ in messages) + b"\xff" * (fast_path.WIDTH + 8192)
     sizes = np.array([len(message) for message, _ in messages], np.int64)
@@ -62,7 +62,7 @@ def looks(
     known = sizes if available is None else np.array(available, np.int64)
     found = fast_path.headers(Wire(gather_rows(data, at, fast_path.WIDTH), known, side, gather))
 
-    def name(column: Named | None, row: int) -> str | None:
+    def name(column: NameColumn | None, row: int) -> str | None:
         number = NULL if column is None else int(column.number[row])
         return None if column is None or number == NULL else column.names[number]
 
@@ -70,7 +70,7 @@ def looks(
         number = int(column[row])
         return None if number == (NULL64 if column.dtype == np.int64 else NULL) else number
 
-    def look(row: int) -> Look:
+    def look(row: int) -> HeaderView:
         role = Role(int(found.role[row]))
         header = MessageHeader(
             role,
@@ -85,6 +85,6 @@ def looks(
         key = value(found.correlation if found.key is None else found.key, row)
         kind = name(found.scope if found.kind is None else found.kind, row)
         takes_part = role in (Role.REQUEST, Role.RESPONSE)
-        return Look(header, key if takes_part else None, kind, bool(found.stepped[row]))
+        return HeaderView(header, key if takes_part else None, kind, bool(found.stepped[row]))
 
     return [None if found.unsure[row] else look(row) for row in range(len(messages))]

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.wire.part_nodes import add_parts, part_values
-from dissectors.wire.parts import Part
+from dissectors.wire.parts import ValuePart
 from dissectors.wire.specs import members
 
 
-def assert_parts_tile(parts: tuple[Part, ...], start: int, stop: int) -> None:
+def assert_parts_tile(parts: tuple[ValuePart, ...], start: int, stop: int) -> None:
     """Parts cover their bytes without gap or overlap, on every level, and fold to the same as their nodes."""
     _tile(parts, start, stop)
     tree = Tree([], [Source(0, "value", b"")], [])
@@ -19,7 +19,7 @@ def assert_parts_tile(parts: tuple[Part, ...], start: int, stop: int) -> None:
     assert members(root.children) == part_values(parts)
 
 
-def _tile(parts: tuple[Part, ...], start: int, stop: int) -> None:
+def _tile(parts: tuple[ValuePart, ...], start: int, stop: int) -> None:
     at = start
     for part in parts:
         assert part.start == at
@@ -33,7 +33,7 @@ def _tile(parts: tuple[Part, ...], start: int, stop: int) -> None:
     assert at == stop
 
 
-def every_part(parts: tuple[Part, ...]) -> Iterator[Part]:
+def every_part(parts: tuple[ValuePart, ...]) -> Iterator[ValuePart]:
     """All parts, outer ones first."""
     for part in parts:
         yield part

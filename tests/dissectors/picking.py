@@ -8,7 +8,7 @@ from typing import Any
 from analyzer.query.fields.leaves import leaves
 from dissectors.api import Context, Dissector
 from dissectors.message import Path
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 
 
 def paths_in(value: Any, around: Path = ()) -> Iterator[Path]:
@@ -20,7 +20,7 @@ def paths_in(value: Any, around: Path = ()) -> Iterator[Path]:
     elif isinstance(value, list):
         for each in value:
             yield from paths_in(each, around)
-    elif isinstance(value, Embedded):
+    elif isinstance(value, EmbeddedValue):
         yield from paths_in(value.value, (*around, "value"))
     elif isinstance(value, bytes):
         yield (*around, "length")

@@ -18,9 +18,9 @@ from analyzer.session import Session
 from dissectors import registry
 from dissectors.api import Context, Role
 from dissectors.catalog import Catalog, Layout, Member
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.field_aliases import leads
-from dissectors.wire.flat import Table
+from dissectors.wire.flat import RowTable
 from dissectors.wire.secret import Secret
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +34,7 @@ TEXT = (str, bytes, Secret)
 FITS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("bool", "boolean"), (bool,)),
     **dict.fromkeys(("string", "ustring", "uuid", "chars", "ipv4_port"), TEXT),
-    **dict.fromkeys(("bytes", "buffer", "undecoded"), (bytes, Secret, Embedded)),
+    **dict.fromkeys(("bytes", "buffer", "undecoded"), (bytes, Secret, EmbeddedValue)),
     "any": (object,),
     **dict.fromkeys(("float64", "double", "float"), (float, int, str)),
     **dict.fromkeys(("int", "long", "varint", "varlong", "uvarint"), (int,)),
@@ -64,13 +64,13 @@ def misfits(value: Any, members: list[Member], path: str) -> Iterator[str]:
 
 
 def misfit(value: Any, member: Member, path: str) -> Iterator[str]:
-    if isinstance(value, list | tuple | Table):
+    if isinstance(value, list | tuple | RowTable):
         if not member.repeated and not member.open:
             yield f"{path} has a list"
         for each in value:
             if each is not None:
                 yield from misfit(each, member._replace(repeated=False), path)
-    elif isinstance(value, Embedded):
+    elif isinstance(value, EmbeddedValue):
         yield from misfit(value.data, member, path)
         inside = () if member.members is None else member.members()
         held = next((each for each in inside if each.name == "value"), None)

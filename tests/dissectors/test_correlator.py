@@ -56,8 +56,8 @@ def test_what_a_connection_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     table: NumberedTable[int] = NumberedTable()
     for stream, number in ((0, 0), (1, 5), (2, 0), (1, 2), (3, 0)):
         table[stream, number] = number
-    assert [table.on(stream) for stream in range(4)] == [[], [((1, 2), 2)], [((2, 0), 0)], [((3, 0), 0)]]
-    assert (table.pop((1, 2)), table.pop((1, 2)), table.on(1)) == (2, None, [])
+    assert [table.items_on(stream) for stream in range(4)] == [[], [((1, 2), 2)], [((2, 0), 0)], [((3, 0), 0)]]
+    assert (table.pop((1, 2)), table.pop((1, 2)), table.items_on(1)) == (2, None, [])
 
 
 def test_a_window_that_expires_begins_anew() -> None:
@@ -105,7 +105,7 @@ def test_a_request_hands_over_what_its_answer_needs() -> None:
 
 def test_what_lies_between_two_moments() -> None:
     moment = Moment(5, 1)
-    assert moment.until(event(2, Role.REQUEST, None, losses=1)) == 15
-    assert moment.until(ConnectionEnd(3, 7, True, 2)) is None
+    assert moment.elapsed_until(event(2, Role.REQUEST, None, losses=1)) == 15
+    assert moment.elapsed_until(ConnectionEnd(3, 7, True, 2)) is None
     end = ConnectionEnd(3, 7, False, 1, lambda stream: (f"c{stream}", f"s{stream}"))
-    assert (moment.until(end), end.client, end.ender) == (2, "c3", "s3")
+    assert (moment.elapsed_until(end), end.client, end.ender) == (2, "c3", "s3")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissectors import outstanding
-from dissectors.outstanding import Acked, Outstanding
+from dissectors.outstanding import Acknowledgement, Outstanding
 
 
 def filled(*entries: int, left: int = 1) -> Outstanding[int]:
@@ -19,10 +19,10 @@ def filled(*entries: int, left: int = 1) -> Outstanding[int]:
 
 def test_one_by_one() -> None:
     found = filled(0, 1)
-    assert found.acknowledge("r", (1, 1), None) == Acked(1, 1, True)
+    assert found.acknowledge("r", (1, 1), None) == Acknowledgement(1, 1, True)
     assert found.acknowledge("r", (1, 1), None) is None
     assert found.acknowledge("other", (1, 0), None) is None
-    assert found.acknowledge("r", (1, 0), None) == Acked(0, 1, True)
+    assert found.acknowledge("r", (1, 0), None) == Acknowledgement(0, 1, True)
 
 
 def test_up_to_a_place_whatever_the_order() -> None:
@@ -34,29 +34,29 @@ def test_up_to_a_place_whatever_the_order() -> None:
 
 def test_what_ack_sets_leave_is_what_is_set_in_all() -> None:
     found = filled(0, left=5)
-    assert found.acknowledge("r", (1, 0), 0b11110) == Acked(0, 1, False)
-    assert found.acknowledge("r", (1, 0), 0b11101) == Acked(0, 1, False)
-    assert found.acknowledge("r", (1, 0), 0b11101) == Acked(0, 0, False)
-    assert found.acknowledge_to("r", (1, 0), 0b00001) == [Acked(0, 3, True)]
+    assert found.acknowledge("r", (1, 0), 0b11110) == Acknowledgement(0, 1, False)
+    assert found.acknowledge("r", (1, 0), 0b11101) == Acknowledgement(0, 1, False)
+    assert found.acknowledge("r", (1, 0), 0b11101) == Acknowledgement(0, 0, False)
+    assert found.acknowledge_to("r", (1, 0), 0b00001) == [Acknowledgement(0, 3, True)]
 
 
 def test_a_batch_that_was_delivered_in_part() -> None:
     found: Outstanding[str] = Outstanding()
     found.deliver("r", (1, 0), "a", 3, 0b10101)
-    assert found.acknowledge("r", (1, 0), 0b11110) == Acked("a", 1, False)
-    assert found.acknowledge("r", (1, 0), None) == Acked("a", 2, True)
+    assert found.acknowledge("r", (1, 0), 0b11110) == Acknowledgement("a", 1, False)
+    assert found.acknowledge("r", (1, 0), None) == Acknowledgement("a", 2, True)
 
 
 def test_of_a_batch_of_any_size_nothing_is_made() -> None:
     found = filled(0, left=1 << 62)
-    assert found.acknowledge("r", (1, 0), 1) == Acked(0, 0, False)
-    assert found.acknowledge("r", (1, 0), None) == Acked(0, 1 << 62, True)
+    assert found.acknowledge("r", (1, 0), 1) == Acknowledgement(0, 0, False)
+    assert found.acknowledge("r", (1, 0), None) == Acknowledgement(0, 1 << 62, True)
 
 
 def test_what_stood_there_is_told() -> None:
     found = filled(0, left=3)
-    assert found.deliver("r", (1, 0), 8, 2, None) == Acked(0, 3, False)
-    assert found.acknowledge("r", (1, 0), None) == Acked(8, 2, True)
+    assert found.deliver("r", (1, 0), 8, 2, None) == Acknowledgement(0, 3, False)
+    assert found.acknowledge("r", (1, 0), None) == Acknowledgement(8, 2, True)
 
 
 def test_all_of_a_reader() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from analyzer.messages import defects
 from dissectors.registry import BUILT_IN, by_name
-from dissectors.wire.embedded import Embedded
-from dissectors.wire.inner import dicts, within
+from dissectors.wire.embedded import EmbeddedValue
+from dissectors.wire.inner import dicts, find_within
 from dissectors.wire.secret import Secret
 
 RECORD = {"offset": 7, "key": None, "value": b"v"}
@@ -40,7 +40,10 @@ CASES: list[tuple[str, str, dict[str, Any], list[tuple[str, object, str]]]] = [
     (
         "kafka",
         "a record that says more",
-        {"name": "t", "records": [{"baseOffset": 0, "records": [{**RECORD, "value": Embedded(b"v", {}, "Some")}]}]},
+        {
+            "name": "t",
+            "records": [{"baseOffset": 0, "records": [{**RECORD, "value": EmbeddedValue(b"v", {}, "Some")}]}],
+        },
         [("records.0.records.0.value", b"v", "t-unknown-7")],
     ),
     ("kafka", "no records", {"topics": [{"name": "t", "partitions": [1, 2]}]}, []),
@@ -89,7 +92,7 @@ CASES: list[tuple[str, str, dict[str, Any], list[tuple[str, object, str]]]] = [
     (
         "zookeeper-quorum",
         "a transaction",
-        {"data": Embedded(b"raw", {"header": {}, "txn": {"path": "/t", "data": b"d"}})},
+        {"data": EmbeddedValue(b"raw", {"header": {}, "txn": {"path": "/t", "data": b"d"}})},
         [("data.txn.data", b"d", "/t")],
     ),
 ]
@@ -136,7 +139,7 @@ VALUES = st.recursive(
 def test_odd_values_raise_nothing_and_places_lead_back(values: dict[str, Any], asked: dict[str, Any] | None) -> None:
     for name in BUILT_IN:
         for each in defects.extract_payloads(by_name(name), values, lambda: asked):
-            assert within(values, each.place) is not None
+            assert find_within(values, each.place) is not None
             assert all(isinstance(part, str) for part in each.name)
     for place, found in dicts(values):
-        assert within(values, place) is found
+        assert find_within(values, place) is found

@@ -70,8 +70,8 @@ def test_a_plug_in_is_found_and_a_broken_one_costs_a_sentence() -> None:
 @pytest.mark.usefixtures("plug_in")
 def test_ports() -> None:
     ports = registry.Ports({1234: "kafka", 9092: "parrot"})
-    assert ports.told(1234) is registry.by_name("kafka")
-    assert ports.told(7777) is None
+    assert ports.find_by_port(1234) is registry.by_name("kafka")
+    assert ports.find_by_port(7777) is None
     assert ports.by_port(7777) is registry.by_name("parrot")
     assert ports.by_port(9092) is registry.by_name("parrot")
     assert registry.Ports().by_port(9092) is registry.by_name("kafka")
@@ -89,7 +89,7 @@ def test_operations_of_kafka() -> None:
 
 def test_a_plug_in_without_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("lonely", "nowhere:Lonely", registry.GROUP)
-    monkeypatch.setattr(registry, "_named_somewhere", lambda: True)
+    monkeypatch.setattr(registry, "_may_have_plugins", lambda: True)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints([point]))
     assert "of package unknown" in registry.problems()[0]
 

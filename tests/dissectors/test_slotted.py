@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from dissectors.slotted import field, replace, slotted
+from dissectors.slotted import field, make_slotted, replace
 
 
-@slotted
+@make_slotted
 class Point:
     """Two numbers."""
 
@@ -20,7 +20,7 @@ class Point:
     y: int = 2
 
 
-@slotted
+@make_slotted
 class Named(Point):
     """A derived one with more."""
 
@@ -33,14 +33,14 @@ class Plain(Point):
     __slots__ = ()
 
 
-@slotted(frozen=False)
+@make_slotted(frozen=False)
 class Bag:
     """One that may change, with a default that may, too."""
 
     things: list[int] = field(default_factory=list)
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Squared:
     """One that is equal to itself alone, and computes a field."""
 

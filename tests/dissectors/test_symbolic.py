@@ -23,15 +23,15 @@ from dissectors.symbolic import (
     Condition,
     Extent,
     Integer,
-    Nested,
+    NestedValue,
     NotTemplatable,
-    Shape,
+    TemplateBuilder,
     Term,
     Text,
-    below,
-    derived,
+    derive,
+    is_below,
     length,
-    made,
+    make_text,
 )
 
 NUMBER = Term(0, 4, "i")
@@ -41,17 +41,17 @@ WHOLE = struct.pack(">iqh3sh3sh3s", 7, -(1 << 63), 3, b"abc", 3, b"\xff\0x", 3, 
 RECORDS = [{"count": 2}, {"count": 5}]
 
 
-def holes() -> tuple[Shape, Integer, Integer, Text, Bytes, Nested]:
-    shape = Shape(WHOLE)
+def holes() -> tuple[TemplateBuilder, Integer, Integer, Text, Bytes, NestedValue]:
+    shape = TemplateBuilder(WHOLE)
     number, wide = shape.integer(NUMBER, 7), shape.integer(WIDE, -(1 << 63))
     text, data = shape.text(TEXT), shape.bytes(DATA)
-    nested = shape.nested(LIST, lambda contents, asked: [None for _ in contents], RECORDS, (number,))
+    nested = shape.add_nested(LIST, lambda contents, asked: [None for _ in contents], RECORDS, (number,))
     assert type(text) is Text
     assert type(data) is Bytes
     return shape, number, wide, text, data, nested
 
 
-def is_fixed(shape: Shape, extent: Extent | Term) -> bool:
+def is_fixed(shape: TemplateBuilder, extent: Extent | Term) -> bool:
     """Whether others must have the same bytes there, and length."""
     if isinstance(extent, Term):
         return all(shape.fixed[extent.at : extent.at + extent.size])
@@ -59,7 +59,7 @@ def is_fixed(shape: Shape, extent: Extent | Term) -> bool:
     return size and all(shape.fixed[extent.begin : extent.end])
 
 
-def is_free(shape: Shape, extent: Extent | Term) -> bool:
+def is_free(shape: TemplateBuilder, extent: Extent | Term) -> bool:
     if isinstance(extent, Term):
         return not any(shape.fixed[extent.at : extent.at + extent.size])
     return not any(shape.fixed[extent.begin : extent.end])
@@ -387,29 +387,29 @@ def test_a_text_is_never_empty_or_anything_else() -> None:
     assert not isinstance(data, str)
     assert is_free(shape, TEXT)
     assert is_free(shape, DATA)
-    empty = Shape(bytes(2))
+    empty = TemplateBuilder(bytes(2))
     nothing = Extent(Term(0, 2, "h"), 0, 2, 2)
     assert (empty.text(nothing), empty.bytes(nothing)) == ("", b"")
     assert is_fixed(empty, nothing.term)
 
 
 def test_a_text_with_anything_but_ascii_has_no_shape() -> None:
-    shape = Shape(b"\0\3" + "ü!".encode())
+    shape = TemplateBuilder(b"\0\3" + "ü!".encode())
     with pytest.raises(NotTemplatable):
         shape.text(Extent(Term(0, 2, "h"), 0, 2, 5))
 
 
 def test_what_a_function_makes_of_holes() -> None:
     shape, number, *_, nested = holes()
-    count = derived(lambda entries: sum(entry["count"] for entry in entries), nested)
+    count = derive(lambda entries: sum(entry["count"] for entry in entries), nested)
     assert count == 7
     assert is_free(shape, LIST)
     assert shape.conditions[0].outcome
     assert int(count) == 7
     assert is_fixed(shape, LIST)
-    assert made(lambda n: f"{n} bytes", number) == MARK
+    assert make_text(lambda n: f"{n} bytes", number) == MARK
     assert is_free(shape, NUMBER) or is_fixed(shape, NUMBER)
-    assert (derived(len, "abc"), made(str, 5)) == (3, "5")
+    assert (derive(len, "abc"), make_text(str, 5)) == (3, "5")
 
 
 def test_isinstance_of_a_list() -> None:
@@ -419,7 +419,7 @@ def test_isinstance_of_a_list() -> None:
 
 
 def test_a_size_counts_less_than_is_written() -> None:
-    shape = Shape(b"\4abc")
+    shape = TemplateBuilder(b"\4abc")
     size = shape.encloses(Term(0, 1, "B"), 1, 1, 4)
     assert (size.value, size.constant) == (3, -1)
     assert size == 3
@@ -438,18 +438,18 @@ def test_the_length_of_holes_is_one() -> None:
 
 def test_what_is_left_is_told_by_several_numbers() -> None:
     """A rest of one byte behind a text of two; both are counted by the first number."""
-    shape = Shape(b"\4\2abc")
+    shape = TemplateBuilder(b"\4\2abc")
     total, size = Term(0, 1, "B"), Term(1, 1, "B")
     rest = shape.bytes(Extent(total, 1, 4, 5, (size,)))
     assert isinstance(rest, Bytes)
     assert (rest.size.terms, rest.size.constant, rest.size.value) == ((total, size._replace(negated=True)), -1, 1)
-    assert below(shape.integer(size, 2), rest.size) is False
+    assert is_below(shape.integer(size, 2), rest.size) is False
     (condition,) = shape.conditions
     assert condition.terms == (size, total._replace(negated=True), size)
 
 
 def test_bytes_that_hold_bytes_say_so() -> None:
-    shape = Shape(b"\2ab")
-    nested = shape.nested(Extent(Term(0, 1, "B"), 0, 1, 3), lambda contents, asked: list(contents), b"held")
+    shape = TemplateBuilder(b"\2ab")
+    nested = shape.add_nested(Extent(Term(0, 1, "B"), 0, 1, 3), lambda contents, asked: list(contents), b"held")
     assert isinstance(nested, bytes)
     assert not isinstance(nested, list)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.symbolic import BEGIN, END, NotTemplatable, Shape, Text, plain
-from dissectors.symbolic_text import DIGITS, Pieced, is_decimal, is_run, number, number_within, pieced, run
+from dissectors.symbolic import BEGIN, END, NotTemplatable, TemplateBuilder, Text, plain
+from dissectors.symbolic_text import DIGITS, PiecewiseText, is_decimal, is_run, join_pieces, number, number_within, run
 
 TEXT = b'"abc\\u0001d e\\u0002"'
 ABC, D_E = (1, 4), (10, 13)
@@ -24,7 +24,7 @@ NO_DECIMALS = (b"", b"-", b"-0", b"00", b"07", b"+1", b"1.0", b"1e5", b" 1", b"1
 @pytest.mark.parametrize("data", RUNS)
 def test_runs(data: bytes) -> None:
     assert is_run(data, 0, RUNS[data])
-    assert plain(run(Shape(data), 0, RUNS[data])) == data[: RUNS[data]].decode()
+    assert plain(run(TemplateBuilder(data), 0, RUNS[data])) == data[: RUNS[data]].decode()
 
 
 @pytest.mark.parametrize("data", NO_RUNS)
@@ -32,7 +32,7 @@ def test_no_runs(data: bytes) -> None:
     assert not is_run(data, 0, max(len(data) - 1, 0))
     assert not is_run(data, 0, len(data))
     with pytest.raises(NotTemplatable):
-        run(Shape(data), 0, len(data))
+        run(TemplateBuilder(data), 0, len(data))
 
 
 def test_a_part_of_a_run_is_none() -> None:
@@ -42,7 +42,7 @@ def test_a_part_of_a_run_is_none() -> None:
 @pytest.mark.parametrize("text", DECIMALS)
 def test_decimals(text: bytes) -> None:
     assert is_decimal(b"5" + text + b"5", 1, 1 + len(text))
-    found: Any = number(Shape(text + b","), 0, len(text))
+    found: Any = number(TemplateBuilder(text + b","), 0, len(text))
     assert isinstance(found, int)
     assert plain(found) == int(text)
     assert str(int(text)).encode() == text
@@ -53,16 +53,16 @@ def test_no_decimals(text: bytes) -> None:
     assert not is_decimal(text, 0, len(text))
     for read in (number, number_within):
         with pytest.raises(NotTemplatable):
-            read(Shape(text + b","), 0, len(text))
+            read(TemplateBuilder(text + b","), 0, len(text))
 
 
 def test_a_part_of_a_number_is_none() -> None:
     with pytest.raises(NotTemplatable):
-        number(Shape(b"123"), 0, 2)
+        number(TemplateBuilder(b"123"), 0, 2)
 
 
 def test_asked_for_its_value_a_number_is_pinned() -> None:
-    shape = Shape(b'"42"')
+    shape = TemplateBuilder(b'"42"')
     text, value = run(shape, 1, 3), number_within(shape, 1, 3)
     assert value > 5
     assert not any(shape.fixed[1:3])
@@ -73,9 +73,9 @@ def test_asked_for_its_value_a_number_is_pinned() -> None:
     assert all(shape.fixed[1:3])
 
 
-def text_of_several() -> tuple[Shape, Any]:
-    shape = Shape(TEXT)
-    return shape, pieced(shape, ["n", "\1", run(shape, *ABC), "\2", "m\1", run(shape, *D_E), "\2"])
+def text_of_several() -> tuple[TemplateBuilder, Any]:
+    shape = TemplateBuilder(TEXT)
+    return shape, join_pieces(shape, ["n", "\1", run(shape, *ABC), "\2", "m\1", run(shape, *D_E), "\2"])
 
 
 SAME = "n\1abc\2m\1d e\2"
@@ -125,24 +125,24 @@ def test_what_pins_nothing() -> None:
 
 
 def test_as_simple_as_it_can_be() -> None:
-    shape = Shape(TEXT)
-    assert pieced(shape, ["a", "", "b"]) == "ab"
-    assert pieced(shape, []) == ""
-    assert type(pieced(shape, ["", run(shape, *ABC)])) is Text
-    assert type(text_of_several()[1]) is Pieced
+    shape = TemplateBuilder(TEXT)
+    assert join_pieces(shape, ["a", "", "b"]) == "ab"
+    assert join_pieces(shape, []) == ""
+    assert type(join_pieces(shape, ["", run(shape, *ABC)])) is Text
+    assert type(text_of_several()[1]) is PiecewiseText
 
 
 @given(st.lists(st.tuples(st.booleans(), st.text("ab \1\2", min_size=1, max_size=3)), max_size=8))
 def test_splitting_is_that_of_texts(parts: list[tuple[bool, str]]) -> None:
     """Runs are what has no separator and is followed by one."""
     data = "\3".join(text for _, text in parts).encode() + b"\3"
-    shape, at = Shape(data), 0
+    shape, at = TemplateBuilder(data), 0
     pieces: list[Any] = []
     for is_open, text in parts:
         stop = at + len(text)
         pieces += [run(shape, at, stop) if is_open and is_run(data, at, stop) else text, "\3"]
         at = stop + 1
-    whole: Any = pieced(shape, pieces)
+    whole: Any = join_pieces(shape, pieces)
     same = "".join(plain(piece) for piece in pieces)
     for separator in ("\1", "\2", "\3", "\1\2"):
         assert [plain(each) for each in whole.split(separator)] == same.split(separator)

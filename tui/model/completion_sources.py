@@ -31,7 +31,7 @@ from analyzer.query.fields.reading import Error, Reading
 from analyzer.query.filter.literals import of_bytes, quoted
 from analyzer.session import Analysis
 from dissectors import registry
-from dissectors.wire.embedded import Embedded, holds_secret
+from dissectors.wire.embedded import EmbeddedValue, holds_secret
 
 MOST_NAMES = 300
 """The number of names that are offered at most."""
@@ -216,7 +216,9 @@ def _count_in_messages(reading: Reading, field: FieldPath, there: range, around:
     for portion in _split_rows(having, around):
         values = reading.of(field, portion).values
         reading.forget()
-        found.update(value.data if isinstance(value, Embedded) else value for value in values if _is_offered(value))
+        found.update(
+            value.data if isinstance(value, EmbeddedValue) else value for value in values if _is_offered(value)
+        )
         if time.monotonic() > end:
             break
     return found
@@ -234,7 +236,7 @@ def _split_rows(rows: Ints, around: int) -> Iterator[Ints]:
 
 def _is_offered(value: object) -> bool:
     """Returns whether a value fits into a line; secrets, structures and long values do not."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         return len(value.data) <= LONGEST_VALUE and not holds_secret(value)
     if isinstance(value, str | bytes):
         return len(value) <= LONGEST_VALUE

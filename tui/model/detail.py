@@ -34,7 +34,7 @@ from analyzer.render.tree_json import Message
 from analyzer.render.tree_text import finding_line, title
 from analyzer.session import Session
 from dissectors.field import Field, Tree
-from dissectors.name_binding import Standing
+from dissectors.name_binding import SessionContents
 from tui.model.row_cells import StreamCells
 
 
@@ -74,7 +74,7 @@ class MessageDetail:
 
 
 def read_detail(
-    session: Session, row: int, limits: Limits, lore: Lore | None = None, standing: Standing | None = None
+    session: Session, row: int, limits: Limits, lore: Lore | None = None, standing: SessionContents | None = None
 ) -> MessageDetail:
     """Decodes a row for the panes. Only reads the session, so any thread may call it.
 

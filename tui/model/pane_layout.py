@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeGuard
 
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from tui.saved_state import SavedState
 
 LEAST_WIDTH, LEAST_HEIGHT = 20, 5
@@ -46,7 +46,7 @@ class Box(NamedTuple):
     height: int
 
 
-@slotted
+@make_slotted
 class Divider:
     """A line between the panes `before` it and those `after` it.
 
@@ -69,7 +69,7 @@ class Divider:
         return self.box.x if self.upright else self.box.y
 
 
-@slotted
+@make_slotted
 class PaneLayout:
     """The boxes of an area: heads and panes by the pane's name, only visible ones."""
 
@@ -84,7 +84,7 @@ class PaneLayout:
         return behind or next((divider for divider in fitting[::-1] if pane in divider.after), None)
 
 
-@slotted
+@make_slotted
 class Arrangement:
     """The user's choices.
 
@@ -246,7 +246,7 @@ PANE_WIDTH, PANE_HEIGHT = 12, 2
 """The least size of a pane beside others, with its head."""
 
 
-@slotted
+@make_slotted
 class PaneGroup:
     """Parts by name: side by side if `upright`, as the dividers are then; else one above the other."""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from analyzer.insight.reports import ReportReading, ReportTable, offered, reports_by_name
 from analyzer.render.reports_text import messages, shown, title
 from analyzer.session import Analysis
-from dissectors.report import Column as ReportColumn
+from dissectors.report import ReportColumn
 from tui.model.leads import FilterLead, Lead, MessageLead
 from tui.model.row_sets import PageScope
 from tui.model.table import SortableTable, TableColumn

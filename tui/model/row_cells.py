@@ -18,7 +18,7 @@ from analyzer.decode.name_resolver import Lore
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows
 from analyzer.session import Session
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 KEPT_BODIES = 4096
 """The number of rows whose body cells are cached."""
@@ -34,7 +34,7 @@ TIME_KEYS = ("latency_ns", "state")
 BODY_KEYS = ("error", "info", "findings")
 
 
-@slotted
+@make_slotted
 class BodyCells:
     """The cells that need the body: error name, info, and findings as (severity, code)."""
 
@@ -43,7 +43,7 @@ class BodyCells:
     findings: tuple[tuple[str, str], ...]
 
 
-@slotted
+@make_slotted
 class RowCells:
     """The cells of a row.
 
@@ -76,7 +76,7 @@ class RowCells:
         return "?" if self.state in ("guessed", "undecoded") and self.role != "raw" else " "
 
 
-@slotted
+@make_slotted
 class StreamCells:
     """The cells of a stream.
 

@@ -14,7 +14,7 @@ from analyzer.columns.text import safe_text
 from analyzer.render.amounts import counted
 from analyzer.render.durations import duration
 from analyzer.render.table import ARROWS
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from tui.model.drawing import cut_text
 from tui.model.row_cells import RowCells, StreamCells
 from tui.model.times import REFERENCE, TimeWidth
@@ -68,7 +68,7 @@ class RowContext(NamedTuple):
         return MARKED if self.marked else " "
 
 
-@slotted
+@make_slotted
 class StandardColumns:
     """The widths of the standard columns in cells; 0 hides a column."""
 

@@ -17,7 +17,7 @@ from analyzer.insight.related import standing_of
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.field import Field, Tree
-from dissectors.name_binding import Standing
+from dissectors.name_binding import SessionContents
 from tui.background import BackgroundWorker
 from tui.model.detail import ByteRange, MessageDetail, TreeNote, find_fields, find_range, join_path, make_stream_notes
 from tui.model.row_cells import LONG
@@ -38,7 +38,7 @@ class DetailView:
     def __init__(
         self,
         session: Session,
-        read: Callable[[int, Standing | None], MessageDetail],
+        read: Callable[[int, SessionContents | None], MessageDetail],
         background: BackgroundWorker,
         bars: StatusBars,
         search: SearchWorker,
@@ -88,11 +88,11 @@ class DetailView:
         if place is not None and place.row is not None:
             self._show_row(place.row)
 
-    def _take_standing(self, row: int, standing: Standing | None) -> None:
+    def _take_standing(self, row: int, standing: SessionContents | None) -> None:
         if standing is not None:
             self.reread(row, standing)
 
-    def reread(self, row: int, standing: Standing | None) -> None:
+    def reread(self, row: int, standing: SessionContents | None) -> None:
         """Decodes the shown row again, because more is known about it."""
         if self._is_selected(row):
             self._background.submit("detail", lambda: self._read(row, standing), self._take_detail)

@@ -18,7 +18,7 @@ from textual.screen import Screen
 
 from analyzer.decode.name_resolver import Lore
 from analyzer.session import Session
-from dissectors.name_binding import Standing
+from dissectors.name_binding import SessionContents
 from tui import keys
 from tui.background import BackgroundWorker
 from tui.crash_guard import CrashGuard
@@ -136,7 +136,7 @@ class MainScreen(CrashGuard, Screen[None]):
         self.call_after_refresh(self.ingest.resume)
         self.call_after_refresh(self.action_do, "appearance.load_rules")
 
-    def _read_detail(self, row: int, standing: Standing | None) -> MessageDetail:
+    def _read_detail(self, row: int, standing: SessionContents | None) -> MessageDetail:
         """Decodes a message for the panes; any thread may call it."""
         return read_detail(self.session, row, self.limits, self.lore, standing)
 

@@ -129,7 +129,7 @@ def _operations(name: str) -> list[str]:
     return list(islice(dict.fromkeys(found), _NEAR))
 
 
-@registry.cached
+@registry.cache_by_plugins
 def shared_names() -> Sequence[str]:
     """The names without a protocol in front that mean a field of several protocols; find() takes those of one, too."""
     names = Counter(short.name for _, catalog in _catalogs() for short in catalog.field_aliases())

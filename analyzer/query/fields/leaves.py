@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dissectors.message import Path
-from dissectors.wire.embedded import Embedded
-from dissectors.wire.flat import Table
+from dissectors.wire.embedded import EmbeddedValue
+from dissectors.wire.flat import RowTable
 from dissectors.wire.secret import Secret
 
 Leaves = Callable[[Any], list[Any]]
@@ -32,7 +32,7 @@ def _collect(value: Any, path: Path, at: int, found: list[Any]) -> None:
     while at < len(path):
         if type(value) is dict:
             value = value.get(path[at])
-        elif isinstance(value, list | tuple | Table):
+        elif isinstance(value, list | tuple | RowTable):
             for each in value:
                 _collect(each, path, at, found)
             return
@@ -41,7 +41,7 @@ def _collect(value: Any, path: Path, at: int, found: list[Any]) -> None:
         if value is None:
             return
         at += 1
-    if isinstance(value, list | tuple | Table):
+    if isinstance(value, list | tuple | RowTable):
         if len(value):
             for each in value:
                 _collect(each, path, at, found)
@@ -55,7 +55,7 @@ def _member(value: Any, name: str) -> Any:
     """What bytes, a structure in bytes, or a secret has under a name."""
     if isinstance(value, dict):
         return value.get(name)
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         if name in ("value", "as"):
             return value.value if name == "value" else value.name
         value = value.data
@@ -71,10 +71,10 @@ def texts_in(value: Any) -> Iterator[str]:
     elif isinstance(value, dict):
         for each in value.values():
             yield from texts_in(each)
-    elif isinstance(value, list | tuple | Table):
+    elif isinstance(value, list | tuple | RowTable):
         for each in value:
             yield from texts_in(each)
-    elif isinstance(value, Embedded):
+    elif isinstance(value, EmbeddedValue):
         yield from texts_in(value.value)
         yield from texts_in(value.data)
     elif isinstance(value, bytes):

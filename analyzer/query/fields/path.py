@@ -17,7 +17,7 @@ from typing import TypeAlias
 from dissectors.api import Role
 from dissectors.catalog import Alias, FieldAlias
 from dissectors.message import Path
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.times import milliseconds, timestamp
 
 
@@ -36,14 +36,14 @@ class Kind(Enum):
     PRESENCE = "presence"
 
 
-@slotted
+@make_slotted
 class Key:
     """A key of a row, or what is made of one: an entry of analyzer.query.fields.keys."""
 
     name: str
 
 
-@slotted
+@make_slotted
 class BodyField:
     """A field in the bodies of an operation; roles: those whose layout has it. At an empty path the message itself."""
 
@@ -53,7 +53,7 @@ class BodyField:
     path: Path
 
 
-@slotted
+@make_slotted
 class AliasedField:
     """What is asked of any message of a protocol."""
 
@@ -61,7 +61,7 @@ class AliasedField:
     short: FieldAlias
 
 
-@slotted
+@make_slotted
 class AliasField:
     """What another program calls it."""
 
@@ -69,7 +69,7 @@ class AliasField:
     alias: Alias
 
 
-@slotted
+@make_slotted
 class SharedField:
     """What several protocols call by one name, as `topic`: the field of each protocol that has one."""
 
@@ -80,7 +80,7 @@ Origin: TypeAlias = Key | BodyField | AliasedField | AliasField | SharedField
 Label: TypeAlias = Callable[[int], str | None]
 
 
-@slotted
+@make_slotted
 class FieldPath:
     """A checked path. repeated: a row may have several values. label: of numbers that have names.
 

@@ -34,14 +34,14 @@ def possible_values(field: FieldPath) -> Sequence[str]:
     return FIELDS[name].among
 
 
-@registry.cached
+@registry.cache_by_plugins
 def _operations() -> tuple[str, ...]:
     catalogs = [registry.by_name(name).catalog for name in registry.names()]
     known = [layout.operation for catalog in catalogs if catalog is not None for layout in catalog.layouts()]
     return () if None in catalogs else tuple(dict.fromkeys(known))
 
 
-@registry.cached
+@registry.cache_by_plugins
 def _errors() -> tuple[str, ...]:
     catalogs = [registry.by_name(name).catalog for name in registry.names()]
     known = [catalog.errors() for catalog in catalogs if catalog is not None]

@@ -31,7 +31,7 @@ from analyzer.query.fields.sessions import follow_sessions
 from analyzer.query.response_errors import errors
 from dissectors.api import Role
 from dissectors.catalog import Alias, FieldAlias
-from dissectors.wire.embedded import Embedded, holds_secret
+from dissectors.wire.embedded import EmbeddedValue, holds_secret
 from dissectors.wire.fast_path import NULL64
 from dissectors.wire.secret import Secret
 
@@ -294,7 +294,7 @@ def _once(found: Values, nothing: Collection[Any]) -> Values:
 
 def _alone(value: Any) -> Any:
     """What tells a value from others: of a structure in bytes, these."""
-    return value.data if isinstance(value, Embedded) else value
+    return value.data if isinstance(value, EmbeddedValue) else value
 
 
 def _rowwise(columns: Sequence[Dense] | list[Any]) -> Values:

@@ -19,11 +19,11 @@ from analyzer.query.fields.gathered import Values, chosen, joined
 from analyzer.query.projection import Bytestore, number, walked
 from dissectors.api import Context, Dissector
 from dissectors.message import Path
-from dissectors.wire.dialect import Sized
-from dissectors.wire.fast_path import Layout, load_fast_path
+from dissectors.wire.dialect import SizedBytes
+from dissectors.wire.fast_path import HeaderLayout, load_fast_path
 from dissectors.wire.plan import Array as Many
-from dissectors.wire.plan import Keyed, Leaf, Step, Struct, Tags, When, inside
-from dissectors.wire.primitive import Fixed
+from dissectors.wire.plan import KeyedMembers, Leaf, Step, Struct, Tags, When, inside
+from dissectors.wire.primitive import FixedWidth
 
 INTEGERS = frozenset("bhiqBHI")
 """Codes of numbers that 64 bits hold."""
@@ -32,17 +32,17 @@ INTEGERS = frozenset("bhiqBHI")
 class Walkable(NamedTuple):
     """A layout, and the leaves of the paths of each field that is wanted; none where this version has no such field."""
 
-    layout: Layout
+    layout: HeaderLayout
     leaves: Sequence[Sequence[Leaf]]
 
 
-def layout_of(dissector: Dissector, context: Context) -> Layout | None:
+def layout_of(dissector: Dissector, context: Context) -> HeaderLayout | None:
     """How messages of a context are laid out, where a walk may tell."""
     fast_path = load_fast_path(dissector)
     return None if fast_path is None else fast_path.layout(context)
 
 
-def walkable(layout: Layout, paths: Sequence[Sequence[Path]]) -> Walkable | None:
+def walkable(layout: HeaderLayout, paths: Sequence[Sequence[Path]]) -> Walkable | None:
     """What a walk can tell of each field at its paths; None where it can't of one of them."""
     found: list[list[Leaf]] = []
     for mine in paths:
@@ -59,7 +59,7 @@ def walkable(layout: Layout, paths: Sequence[Sequence[Path]]) -> Walkable | None
 def _at(steps: Sequence[Step], path: Path) -> Iterator[Leaf | None]:
     """What stands at a path in a layout: leaves, None for anything else, nothing where there is no such field."""
     for step in steps:
-        if isinstance(step, Tags | When | Keyed):
+        if isinstance(step, Tags | When | KeyedMembers):
             yield from _at(inside(step), path)
         elif isinstance(step, Leaf) and any(bits.spec.name == path[0] for bits in step.bits):
             yield None
@@ -75,16 +75,16 @@ def _is_plain(leaf: Leaf) -> bool:
     primitive = leaf.primitive
     if leaf.spec.secret or leaf.secret_by is not None:
         return False
-    if isinstance(primitive, Sized):
+    if isinstance(primitive, SizedBytes):
         return primitive.convert is bytes.decode
-    return isinstance(primitive, Fixed)
+    return isinstance(primitive, FixedWidth)
 
 
 def walk_fields(wanted: Walkable, source: Any, at: Ints, length: Ints) -> tuple[Bools, list[Values]]:
     """Which of n messages are as usual, and of these the values of each field; `source` reads texts, too."""
     notes = _Notes({id(leaf) for mine in wanted.leaves for leaf in mine})
     good = walked(wanted.layout, source, at, length, notes)
-    texts = {id(leaf): leaf for mine in wanted.leaves for leaf in mine if isinstance(leaf.primitive, Sized)}
+    texts = {id(leaf): leaf for mine in wanted.leaves for leaf in mine if isinstance(leaf.primitive, SizedBytes)}
     read: dict[int, Values] = {}
     for key in texts:
         rows, places, size = notes.of(key)
@@ -157,7 +157,7 @@ def _decoded(data: bytes) -> str | None:
 
 def _numbers(source: Bytestore, leaf: Leaf, rows: Ints, at: Ints, _: Ints) -> Values:
     primitive = leaf.primitive
-    assert isinstance(primitive, Fixed)
+    assert isinstance(primitive, FixedWidth)
     there = source.gather(at, primitive.size)
     if primitive.convert is None and primitive.code in INTEGERS:
         return Values(rows, number(there, primitive.code))
@@ -165,7 +165,7 @@ def _numbers(source: Bytestore, leaf: Leaf, rows: Ints, at: Ints, _: Ints) -> Va
 
 
 @lru_cache(maxsize=8192)
-def _plain(primitive: Fixed, data: bytes) -> Any:
+def _plain(primitive: FixedWidth, data: bytes) -> Any:
     (value,) = primitive.layout.unpack(data)
     return value if primitive.convert is None else primitive.convert(value)
 

@@ -32,10 +32,10 @@ from analyzer.query.filter.nodes import (
 )
 from analyzer.query.filter.operators import OPERATORS, Against, Pattern
 from analyzer.query.units import DURATIONS, SIZES
-from dissectors.slotted import replace, slotted
+from dissectors.slotted import make_slotted, replace
 
 
-@slotted
+@make_slotted
 class Step:
     """What is done to a row's values before they are compared: a function, or parts of each."""
 
@@ -43,7 +43,7 @@ class Step:
     cuts: tuple[Cut, ...] = ()
 
 
-@slotted
+@make_slotted
 class Test:
     """One comparison. wanted: any of them will do; pairs are ranges. operator None: whether there is a value at all."""
 
@@ -55,7 +55,7 @@ class Test:
     negated: bool = False
 
 
-@slotted
+@make_slotted
 class Both:
     """Several by `and`, `or`, `xor`; one by `not`."""
 

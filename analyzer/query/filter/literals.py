@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from analyzer.query.fields.path import FieldPath, Kind
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 
 LONGEST = 256
 """Characters or bytes of a value that are written; of a longer one its beginning and its length."""
@@ -39,7 +39,7 @@ def of_bytes(data: bytes) -> str:
 
 def comparisons(field: FieldPath, value: Any) -> Iterator[str]:
     """Filters that ask whether a field has a value, the best to read first; none for what equals nothing."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         value = value.data
     if isinstance(value, bool):
         yield f"{field.name} == {'true' if value else 'false'}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from analyzer.query.filter.errors import Span
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
-@slotted
+@make_slotted
 class Literal:
     """A value as it was written. text: what it says; data: the same as bytes; raw: as a pattern has it."""
 
@@ -19,7 +19,7 @@ class Literal:
     span: Span
 
 
-@slotted
+@make_slotted
 class Range:
     """`low..high` in a set, both ends included."""
 
@@ -27,7 +27,7 @@ class Range:
     high: Literal
 
 
-@slotted
+@make_slotted
 class Name:
     """A field."""
 
@@ -35,7 +35,7 @@ class Name:
     span: Span
 
 
-@slotted
+@make_slotted
 class Cut:
     """One range of a slice: `length` bytes or characters from `start` on, None for all; negative: from the end."""
 
@@ -43,7 +43,7 @@ class Cut:
     length: int | None
 
 
-@slotted
+@make_slotted
 class Slice:
     """Parts of a value, put together."""
 
@@ -52,7 +52,7 @@ class Slice:
     span: Span
 
 
-@slotted
+@make_slotted
 class Call:
     """A function of a value."""
 
@@ -64,7 +64,7 @@ class Call:
 Value: TypeAlias = Name | Slice | Call
 
 
-@slotted
+@make_slotted
 class Comparison:
     """A value and what it is compared with; without an operator: whether it is there.
 
@@ -79,14 +79,14 @@ class Comparison:
     span: Span
 
 
-@slotted
+@make_slotted
 class Not:
     """The other rows."""
 
     part: Node
 
 
-@slotted
+@make_slotted
 class Joined:
     """Several parts by `and`, `or` or `xor`."""
 
@@ -94,7 +94,7 @@ class Joined:
     parts: tuple[Node, ...]
 
 
-@slotted
+@make_slotted
 class Named:
     """A named filter, unfolded: where it is named, and the text that its own spans are of."""
 

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 from analyzer.query.fields.path import Label
 from analyzer.query.fields.reading import Error
-from dissectors.slotted import slotted
-from dissectors.wire.embedded import Embedded
+from dissectors.slotted import make_slotted
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.secret import Secret
 
 
-@slotted
+@make_slotted
 class Against:
     """What was written, in each way in which it can be read; None where it cannot be read so.
 
@@ -81,7 +81,7 @@ def _compare(name: str) -> Callable[[Any, Against], bool]:
                 return ask(value, against.number)
             said = None if against.label is None or isinstance(value, float) else against.label(value)
             return other_kind if said is None else _ask_name(ask, said, against.text)
-        if isinstance(value, Embedded):
+        if isinstance(value, EmbeddedValue):
             value = value.data
         if isinstance(value, bytes):
             return other_kind if against.data is None else ask(value, against.data)
@@ -131,7 +131,7 @@ def _matches(value: Any, against: Against) -> bool:
 
 def _searched(value: Any, against: Against) -> str | bytes | None:
     """The text or the bytes of a value that can be searched."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         value = value.data
     if isinstance(value, Error):
         return value.name
@@ -190,7 +190,7 @@ def applied(function: str, values: list[Any]) -> list[Any]:
 
 
 def _length(value: Any) -> int | None:
-    value = value.data if isinstance(value, Embedded) else value
+    value = value.data if isinstance(value, EmbeddedValue) else value
     return len(value) if isinstance(value, str | bytes | Secret) else None
 
 

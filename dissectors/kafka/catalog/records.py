@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
-from dissectors.catalog import Member, holding, merged
+from dissectors.catalog import Member, holding, merge_members
 from dissectors.field import FieldSpec
 from dissectors.kafka.catalog.structures import members
 from dissectors.kafka.records.fields import BATCH_SPECS, HEADER_SPECS, MESSAGE_SPECS, RECORD_SPECS
@@ -21,7 +21,7 @@ _PARTIAL = Member("partial", "bool", about="the last entry of a Fetch, cut")
 @cache
 def record_data() -> tuple[Member, ...]:
     """The members of an entry of a records field, of all formats."""
-    return (*merged(_make_members(BATCH_SPECS), _make_members(MESSAGE_SPECS)), _PARTIAL)
+    return (*merge_members(_make_members(BATCH_SPECS), _make_members(MESSAGE_SPECS)), _PARTIAL)
 
 
 def _make_members(specs: Iterable[FieldSpec]) -> list[Member]:
@@ -49,7 +49,7 @@ _INSIDE: Mapping[str, Callable[[FieldSpec], Member]] = {
 
 def _merge_structures(*kinds: str) -> list[Member]:
     """What all structures of these kinds have."""
-    return merged(*(found for kind in kinds for found in _structures(kind)))
+    return merge_members(*(found for kind in kinds for found in _structures(kind)))
 
 
 def _structures(kind: str) -> Iterator[list[Member]]:
@@ -66,4 +66,4 @@ def _structures(kind: str) -> Iterator[list[Member]]:
 
 def _merge_table_rows(kind: str) -> list[Member]:
     rows = (row for row in table("records")["records"] if row["kind"] == kind)
-    return merged(*(members(Schema.parse(row["name"], row, KAFKA)) for row in rows))
+    return merge_members(*(members(Schema.parse(row["name"], row, KAFKA)) for row in rows))

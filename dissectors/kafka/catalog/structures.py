@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, partial
 
-from dissectors.catalog import Member, holding, merged
+from dissectors.catalog import Member, holding, merge_members
 from dissectors.kafka.nested.payload_detection import VERSION
 from dissectors.kafka.nested.structures import group_schema
 from dissectors.kafka.schemas import body_schema
@@ -54,7 +54,7 @@ def members(schema: Schema, kept: Callable[[Member], Member] = lambda member: me
             return kept(member)
         return holding(member, partial(_merge_held, held), any(form == _JSON for form, _ in held))
 
-    return merged(*(of_schema(each, refine) for each in with_early(schema)))
+    return merge_members(*(of_schema(each, refine) for each in with_early(schema)))
 
 
 def structures_at(name: str, path: Path) -> Iterator[Schema]:
@@ -77,7 +77,7 @@ def _list_held_structures() -> Mapping[tuple[str, Path], list[tuple[str, str]]]:
 
 
 def _merge_held(held: Sequence[tuple[str, str]]) -> list[Member]:
-    return merged(*(_FORMS[form](name) for form, name in held))
+    return merge_members(*(_FORMS[form](name) for form, name in held))
 
 
 def _make_structure_members(name: str) -> list[Member]:
@@ -89,7 +89,7 @@ def _make_versioned_members(name: str) -> list[Member]:
 
 
 def _make_newer_members(name: str) -> list[Member]:
-    return merged(_NEWER, _make_structure_members(name))
+    return merge_members(_NEWER, _make_structure_members(name))
 
 
 def _metrics(name: str) -> list[Member]:

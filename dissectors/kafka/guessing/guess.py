@@ -23,7 +23,7 @@ from dissectors.kafka.info import info_line
 from dissectors.kafka.schemas import apis, body_schema, header_version
 from dissectors.kafka.sensitive import holds_secrets
 from dissectors.kafka.tables import table
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import holds_secret as any_secret
 from dissectors.wire.emit import FAILURES, values_decoder
@@ -52,7 +52,7 @@ _HEADER_TAGS: Piece = ("tags", ())
 _BODY = 8
 
 
-@slotted
+@make_slotted
 class KafkaGuessFinding(Finding):
     """The finding that a body was read by a guess, with what was guessed: API key and version."""
 

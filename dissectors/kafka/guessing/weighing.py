@@ -16,11 +16,11 @@ from struct import Struct
 from typing import Any, TypeAlias
 
 from dissectors.kafka.tables import table
-from dissectors.slotted import slotted
-from dissectors.wire.dialect import Sized
+from dissectors.slotted import make_slotted
+from dissectors.wire.dialect import SizedBytes
 from dissectors.wire.plan import Array, Leaf, Plan, Step, Tags
 from dissectors.wire.plan import Struct as StructStep
-from dissectors.wire.primitive import Fixed, Length
+from dissectors.wire.primitive import FixedWidth, Length
 from dissectors.wire.varint import Unfit, uvarint
 
 Piece: TypeAlias = tuple[str, Any]
@@ -81,10 +81,10 @@ def _form(length: Length) -> tuple[str, int]:
 
 def _leaf(step: Leaf) -> Piece:
     primitive = step.primitive
-    if isinstance(primitive, Sized):
+    if isinstance(primitive, SizedBytes):
         kind = primitive.type.rpartition("_")[2]
         return kind, (_form(primitive.length), primitive.nullable)
-    assert isinstance(primitive, Fixed)
+    assert isinstance(primitive, FixedWidth)
     if primitive.type in ("bool", "uuid", "float64"):
         return primitive.type, primitive.code
     return step.enum or ("port" if step.spec.name == "port" else "number"), primitive.code
@@ -160,7 +160,7 @@ def _price_of_records(head: bytes, size: int) -> float:
     return size * (_RECORDS if known else _NO_RECORDS)
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class Scales:
     """Weighs bytes by pieces. `left`: values that may still be looked at, so that no bytes cost more than a while."""
 

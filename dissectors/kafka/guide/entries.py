@@ -7,15 +7,15 @@ from typing import Any
 
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
-from dissectors.slotted import slotted
-from dissectors.wire.guide.entry import Entry, entry_data
+from dissectors.slotted import make_slotted
+from dissectors.wire.guide.entry import LayoutEntry, entry_data
 from dissectors.wire.guide.text import INDENT, columns, enum_text, notes, overview
 from dissectors.wire.schema import NONE, Versions
 
 Row = Mapping[str, Any]
 
 
-@slotted
+@make_slotted
 class GuideLayout:
     """The fields of a message or structure, in one version or (None) in all of them."""
 
@@ -23,7 +23,7 @@ class GuideLayout:
     version: int | None
     versions: Versions
     flexible: Versions
-    entries: tuple[Entry, ...]
+    entries: tuple[LayoutEntry, ...]
 
     @property
     def is_flexible(self) -> bool:
@@ -40,7 +40,7 @@ def make_layout(name: str, row: Row, version: int | None = None) -> GuideLayout:
 
 def _entries(
     rows: Sequence[Row], parent: Versions, whole: Versions, flexible: Versions, version: int | None
-) -> tuple[Entry, ...]:
+) -> tuple[LayoutEntry, ...]:
     found = []
     for row in rows:
         own = Versions.parse(row["versions"]) if "versions" in row else parent
@@ -50,7 +50,7 @@ def _entries(
     return tuple(found)
 
 
-def _entry(row: Row, own: Versions, whole: Versions, flexible: Versions, version: int | None) -> Entry:
+def _entry(row: Row, own: Versions, whole: Versions, flexible: Versions, version: int | None) -> LayoutEntry:
     kind: str = row["type"]
     single = kind.removeprefix("[]")
     members = row.get("fields")
@@ -66,7 +66,7 @@ def _entry(row: Row, own: Versions, whole: Versions, flexible: Versions, version
         shown = "struct" if members is not None else format_type(single, compact, is_null and not is_array)
         nullable = "" if is_null and (is_array or members is not None or "nullable" not in shown) else None
     tagged = Versions.parse(row["tagged"]) if "tagged" in row else own
-    return Entry(
+    return LayoutEntry(
         name=row["name"],
         type=shown,
         versions=None if version is not None else format_span(own, whole),
@@ -135,7 +135,7 @@ def guide_lines(title: str, layout: GuideLayout) -> list[str]:
     return [head, *columns(_productions(layout.entries, 1, layout.is_flexible), "")]
 
 
-def _productions(entries: Sequence[Entry], depth: int, flexible: bool) -> Iterator[tuple[str, str]]:
+def _productions(entries: Sequence[LayoutEntry], depth: int, flexible: bool) -> Iterator[tuple[str, str]]:
     for entry in entries:
         name = entry.name if entry.tag is None else f"{entry.name}<tag: {entry.tag}>"
         right = entry.type.upper() if entry.fields is None else _right(entry.fields, flexible)
@@ -143,7 +143,7 @@ def _productions(entries: Sequence[Entry], depth: int, flexible: bool) -> Iterat
         yield from _productions(entry.fields or (), depth + 1, flexible)
 
 
-def _right(entries: Sequence[Entry], flexible: bool) -> str:
+def _right(entries: Sequence[LayoutEntry], flexible: bool) -> str:
     names = [f"[{entry.name}]" if entry.array is not None else entry.name for entry in entries if entry.tag is None]
     return " ".join([*names, "_tagged_fields"] if flexible else names)
 

@@ -19,7 +19,7 @@ from dissectors.kafka.guide.entries import (
 )
 from dissectors.kafka.schemas import header_version
 from dissectors.kafka.tables import table
-from dissectors.wire.guide.text import columns, meant
+from dissectors.wire.guide.text import columns, suggest_names
 from dissectors.wire.schema import NONE, Versions
 
 _DIRECTIONS = ("request", "response")
@@ -50,7 +50,7 @@ class KafkaGuide(Guide):
             return _PAGES[known]()
         api, structure = _apis().get(known), _find_structure(name)
         if api is None and structure is None:
-            raise KeyError(f"Kafka has no API, structure or page called {name!r}{meant(known, self.names())}")
+            raise KeyError(f"Kafka has no API, structure or page called {name!r}{suggest_names(known, self.names())}")
         row = structure if api is None else api["request"]
         assert row is not None
         if version is not None and version not in Versions.parse(row["versions"]):

@@ -18,7 +18,7 @@ from dissectors.kafka.nested.rules import INNER_KEY, INNER_VERSION, Hints
 from dissectors.kafka.nested.values import make_unfolding_decoder
 from dissectors.kafka.schemas import apis, body_schema, header_version, load_named_schema
 from dissectors.kafka.sensitive import is_sensitive_message
-from dissectors.slotted import replace, slotted
+from dissectors.slotted import make_slotted, replace
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, Decode, values_decoder
 from dissectors.wire.fields import read_members
@@ -40,7 +40,7 @@ _NAMES = {
 }
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class EnvelopedMessage:
     """A message within a bytes field (fits.Content): the steps of its header, and below `fields` its body.
 

@@ -30,9 +30,9 @@ from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
 from dissectors.wire.hiding import hide_node, hide_unread
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout, Parted, Wrapping
+from dissectors.wire.specs import LayoutSpec, PartedSpec, Wrapping
 
-_LENGTHS = {kind: Layout("length", kind) for kind in ("int32", "uvarint", "varint")}
+_LENGTHS = {kind: LayoutSpec("length", kind) for kind in ("int32", "uvarint", "varint")}
 
 
 def unfold_bytes(tree: Tree, budget: Budget, body: Field, name: str, key: int, response: bool, hints: Hints) -> None:
@@ -75,11 +75,11 @@ def _unfold_user_payloads(nodes: _Nodes, partitions: Sequence[Field], place: Rec
 def _members(struct: Field) -> Iterator[Field]:
     """The nodes of a struct's members, as they fold: without layout, parts of a leaf beside it."""
     for node in struct.children:
-        if isinstance(node.spec, Layout):
+        if isinstance(node.spec, LayoutSpec):
             yield from _members(node)
         elif not isinstance(node.spec, Wrapping):
             yield node
-            if node.value is not None and not isinstance(node.spec, Holder | Parted):
+            if node.value is not None and not isinstance(node.spec, Holder | PartedSpec):
                 yield from node.children
 
 
@@ -114,7 +114,7 @@ class _Nodes:
             return ()
         if node.spec.type == "struct":
             return (node,) if node.children else ()
-        return [child for child in node.children if not isinstance(child.spec, Layout)]
+        return [child for child in node.children if not isinstance(child.spec, LayoutSpec)]
 
     def attach_structure(self, struct: Field, name: str, fit: DetectedPayload, hints: Hints) -> None:
         if self.full:
@@ -138,7 +138,7 @@ class _Nodes:
     def part(self, struct: Field, node: Field, read: Callable[[Reader], None]) -> None:
         """Gives a member parts that add nothing to its value."""
         spec = node.spec
-        node.spec = Parted(spec.name, spec.type, spec.label, spec.secret)
+        node.spec = PartedSpec(spec.name, spec.type, spec.label, spec.secret)
         read(self._reader(struct, node))
 
     def _reader(self, struct: Field, node: Field) -> Reader:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from dissectors.field import FieldSpec
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.fields import read_members
@@ -19,7 +19,7 @@ from dissectors.wire.plan import Leaf, Plan, resolve
 from dissectors.wire.primitive import INT16
 from dissectors.wire.reader import Reader
 from dissectors.wire.schema import Schema
-from dissectors.wire.specs import Layout
+from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.varint import uvarint
 
 VERSION = Leaf(FieldSpec("_version", INT16.type), INT16)
@@ -27,7 +27,7 @@ FRAME_VERSION = 1
 NEWER = 16
 """Versions beyond the tables that may still be real ones; see header.NEWER."""
 
-_FRAME = Layout("frameVersion", "uvarint")
+_FRAME = LayoutSpec("frameVersion", "uvarint")
 _FIELDS = FieldSpec("fields", "struct")
 _READ_AS = FieldSpec("_readAs", "int16", lambda version: f"newer than the tables, read as version {version}")
 _REST = FieldSpec("_rest", "bytes")
@@ -52,7 +52,7 @@ class NestedDecoder(Protocol):
         """The same as nodes, of bytes that fit."""
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Structure:
     """A layout of all bytes of a field: `head`, behind a frame version if it is `framed`, and below `fields` a body.
 

@@ -28,9 +28,9 @@ from dissectors.kafka.nested.payload_detection import (
 from dissectors.kafka.schemas import list_variants, load_named_schema, record_schema
 from dissectors.kafka.tables import table
 from dissectors.kafka.types import KAFKA
-from dissectors.slotted import replace, slotted
+from dissectors.slotted import make_slotted, replace
 from dissectors.wire.budget import Budget
-from dissectors.wire.dialect import Dialect, Primitive, Scanned
+from dissectors.wire.dialect import Dialect, Primitive, ScannedValue
 from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_object
 from dissectors.wire.plan import Leaf
@@ -41,7 +41,7 @@ from dissectors.wire.specs import members
 from dissectors.wire.varint import Unfit, uvarint
 
 _TYPE = Leaf(FieldSpec("_type", INT16.type), INT16)
-_UVARINT = Scanned("uvarint", uvarint)
+_UVARINT = ScannedValue("uvarint", uvarint)
 _FRAMED = tuple(Leaf(FieldSpec(name, _UVARINT.type), _UVARINT) for name in ("_type", "_version"))
 
 
@@ -150,7 +150,7 @@ def detect_unversioned(name: str, data: bytes) -> DetectedPayload | None:
     return None
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class _JsonObject:
     """Content that says itself what its members are; see fits.Content."""
 
@@ -195,6 +195,6 @@ def _primitive(name: str, flexible: bool, nullable: bool) -> Primitive:
     return _CHARS if name == _CHARS.type else KAFKA.primitive(name, flexible, nullable)
 
 
-_CHARS = Scanned("chars", _chars, size=4)
+_CHARS = ScannedValue("chars", _chars, size=4)
 _JAVA: Dialect = replace(KAFKA, primitive=_primitive)
 """Kafka's types, and what Streams writes by hand: its texts (writeUTF) are strings, as far as they are plain."""

@@ -14,18 +14,18 @@ from typing import Any
 from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.nested.payload_detection import DetectedPayload, detect
 from dissectors.kafka.tables import table
-from dissectors.slotted import slotted
-from dissectors.wire.budget import Budget, allowed
+from dissectors.slotted import make_slotted
+from dissectors.wire.budget import Budget, get_allowance
 from dissectors.wire.codecs import decompress
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf import Library, MessageType
 from dissectors.wire.protobuf_fields import read_fields
 from dissectors.wire.protobuf_values import decode
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout
+from dissectors.wire.specs import LayoutSpec
 from dissectors.wire.times import timestamp
 
-_COMPRESSED = Layout("compressed", "bytes")
+_COMPRESSED = LayoutSpec("compressed", "bytes")
 _NANO = 1_000_000
 _SHARE = 16
 """Of what may be decompressed for a message, metrics may take one part in so many."""
@@ -38,7 +38,7 @@ def detect_metrics(data: bytes, compression: object) -> DetectedPayload | None:
     return detect(_metrics(CODECS[compression]), data)
 
 
-@slotted(eq=False)
+@make_slotted(eq=False)
 class Metrics:
     """MetricsData behind a compression; see fits.Content."""
 
@@ -52,7 +52,7 @@ class Metrics:
 
     def values(self, data: bytes) -> dict[str, Any] | None:
         """See Content."""
-        most = allowed() // _SHARE
+        most = get_allowance() // _SHARE
         if len(data) > most:
             return None
         try:
@@ -67,7 +67,7 @@ class Metrics:
             content = reader.data[reader.at : reader.end]
             plain = self._plain(content, reader.budget)
             node = reader.leaf(_COMPRESSED, content, reader.end)
-            reader = reader.below(node, f"metrics, {self.codec}", plain)
+            reader = reader.read_decoded(node, f"metrics, {self.codec}", plain)
         read_fields(reader, metrics_message(), whole=True)
 
     def _plain(self, data: bytes, budget: Budget) -> bytes:

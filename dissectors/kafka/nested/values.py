@@ -23,9 +23,9 @@ from dissectors.kafka.nested.rules import (
     unfold_sites,
 )
 from dissectors.wire.budget import Budget
-from dissectors.wire.embedded import embedded
+from dissectors.wire.embedded import embed
 from dissectors.wire.emit import Decode
-from dissectors.wire.flat import FlatRows, Table
+from dissectors.wire.flat import FlatRows, RowTable
 from dissectors.wire.plan import Array, Plan, Struct, members_of
 from dissectors.wire.secret import Secret
 
@@ -38,13 +38,13 @@ class _Values:
 
     def list_structs(self, struct: dict[str, Any], name: str) -> Sequence[dict[str, Any]]:
         found = struct.get(name)
-        if isinstance(found, Table):  # whose rows are made anew each time, and these are to be changed
+        if isinstance(found, RowTable):  # whose rows are made anew each time, and these are to be changed
             found = struct[name] = FlatRows(found)
         return (found,) if isinstance(found, dict) else found or ()
 
     def attach_structure(self, struct: dict[str, Any], name: str, fit: DetectedPayload, hints: Hints) -> None:
         unfold_sites(self, fit.values, fit.decoder.name, hints)
-        struct[name] = embedded(struct[name], fit.values, fit.decoder.name)
+        struct[name] = embed(struct[name], fit.values, fit.decoder.name)
 
     def hide(self, struct: dict[str, Any], name: str) -> None:
         struct[name] = Secret(struct[name])

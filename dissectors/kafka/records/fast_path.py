@@ -28,10 +28,10 @@ from dissectors.wire.budget import Budget
 from dissectors.wire.checksum import crc32c
 from dissectors.wire.codecs import decompress
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.fast_path import Layout, LogFields, Logged, Logs, be
-from dissectors.wire.flat import Columns, Numbers, Slices
+from dissectors.wire.fast_path import HeaderLayout, LogFields, LogRecords, Logs, be
+from dissectors.wire.flat import FlatColumns, IntegerColumn, Slices
 from dissectors.wire.plan import Array, Leaf, Step, Struct
-from dissectors.wire.primitive import Fixed
+from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.projection import LONGEST
 from dissectors.wire.varint import Unfit
 
@@ -49,7 +49,7 @@ _BATCH_MINIMUM = BATCH.size - ENTRY.size
 _CODEC, _APPEND_TIME = 7, 8
 
 
-def logs(context: Context, layout: Layout) -> Logs | None:
+def logs(context: Context, layout: HeaderLayout) -> Logs | None:
     """See FastPath.logs."""
     if context.code is None:
         return None
@@ -63,7 +63,7 @@ def logs(context: Context, layout: Layout) -> Logs | None:
     partition, records = _leaf(partitions, _PARTITION), _leaf(partitions, (site.field,))
     if topic is None or partition is None or records is None:
         return None
-    explained = isinstance(topic.primitive, Fixed)
+    explained = isinstance(topic.primitive, FixedWidth)
     return Logs(layout, topic, partition, records, _topic_of_id if explained else _topic_of_name, explained)
 
 
@@ -118,7 +118,7 @@ class _Batches(NamedTuple):
         )
 
 
-def iterate_record_columns(fields: LogFields) -> Iterator[Logged]:
+def iterate_record_columns(fields: LogFields) -> Iterator[LogRecords]:
     """See FastPath.logged; the messages of as many batches at a time as decompress to about TOGETHER bytes."""
     found, odd = _entries(fields)
     batches, odd_batches = _headers(fields, *found)
@@ -242,7 +242,7 @@ def _portions(fields: LogFields, batches: _Batches, packed: Bools, left: Bools) 
     yield range(first, len(fields.length)), bodies
 
 
-def _read_run(data: bytes, batches: _Batches, bodies: _Bodies, run: range, left: Bools) -> Logged:
+def _read_run(data: bytes, batches: _Batches, bodies: _Bodies, run: range, left: Bools) -> LogRecords:
     """The records of the messages in a run; `bodies` are what their compressed batches hold, by number.
 
     One of which neither key nor value is there carries nothing.
@@ -263,10 +263,10 @@ def _read_run(data: bytes, batches: _Batches, bodies: _Bodies, run: range, left:
     carries = (joined[4] >= 0) | (joined[5] >= 0)
     if not carries.all():
         joined = [column[carries] for column in joined]
-    return Logged(run.start, run.stop, left[run.start : run.stop], data, *joined)
+    return LogRecords(run.start, run.stop, left[run.start : run.stop], data, *joined)
 
 
-def _read_or_skip(data: bytes, batches: _Batches, left: Bools) -> list[tuple[_Batches, Columns]]:
+def _read_or_skip(data: bytes, batches: _Batches, left: Bools) -> list[tuple[_Batches, FlatColumns]]:
     """The records of batches, without those of messages that are broken or odd; these are left."""
     message = batches.message
     if not len(message):
@@ -284,11 +284,11 @@ def _read_or_skip(data: bytes, batches: _Batches, left: Bools) -> list[tuple[_Ba
     )
 
 
-def _cells(found: Columns) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+def _cells(found: FlatColumns) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Offset, time, place and length of the key, length of the value."""
     offset, time, key, value, _ = found.columns
-    assert isinstance(offset, Numbers)
-    assert isinstance(time, Numbers)
+    assert isinstance(offset, IntegerColumn)
+    assert isinstance(time, IntegerColumn)
     assert isinstance(key, Slices)
     assert isinstance(value, Slices)
     columns = (offset.values, time.values, key.at, key.length, value.length)

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable
 from functools import partial
 
-from dissectors.errors import Malformed, TooLarge
+from dissectors.errors import MalformedField, TooLarge
 from dissectors.field import Field, FieldSpec
 from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.records.batches import RECORD_MINIMUM
@@ -26,13 +26,13 @@ from dissectors.kafka.records.values import (
     codec_name,
 )
 from dissectors.wire.codecs import decompress
-from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT32, Fixed, Length
+from dissectors.wire.primitive import INT8, INT16, INT32, INT64, UINT32, FixedWidth, Length
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout, Many, element
+from dissectors.wire.specs import LayoutSpec, Many, element
 from dissectors.wire.times import timestamp
 from dissectors.wire.varint import zigzag
 
-_BATCH: tuple[tuple[FieldSpec, Fixed], ...] = tuple(
+_BATCH: tuple[tuple[FieldSpec, FixedWidth], ...] = tuple(
     (FieldSpec(name, kind.type, timestamp if name.endswith("Timestamp") else None), kind)
     for name, kind in (
         ("lastOffsetDelta", INT32),
@@ -48,13 +48,13 @@ _CONTENT = Length("int32", "i")
 _OFFSET = FieldSpec("offset", "int64")
 _BASE_OFFSET = FieldSpec("baseOffset", "int64")
 _LENGTH = FieldSpec("length", "int32")
-_SIZE = Layout("length", "int32")
+_SIZE = LayoutSpec("length", "int32")
 _EPOCH = FieldSpec("partitionLeaderEpoch", "int32")
 _MAGIC = FieldSpec("magic", "int8")
 _CRC = FieldSpec("crc", "uint32")
 _CRC_VALID = FieldSpec("crcValid", "bool")
 _ATTRIBUTES = FieldSpec("attributes", "int16")
-_MESSAGE_ATTRIBUTES = Layout("attributes", "int8")
+_MESSAGE_ATTRIBUTES = LayoutSpec("attributes", "int8")
 _COMPRESSION = FieldSpec("compression", "string")
 _TIMESTAMP_TYPE = FieldSpec("timestampType", "string")
 _TIMESTAMP = FieldSpec("timestamp", "int64", timestamp)
@@ -65,12 +65,12 @@ _RECORDS = Many("records", "array")
 _MESSAGES = Many("messages", "array")
 _KEY = FieldSpec("key", "bytes")
 _VALUE = FieldSpec("value", "bytes")
-_RECORD_LENGTH = Layout("length", "varint")
-_RECORD_ATTRIBUTES = Layout("attributes", "int8")
+_RECORD_LENGTH = LayoutSpec("length", "varint")
+_RECORD_ATTRIBUTES = LayoutSpec("attributes", "int8")
 _RECORD_TIME = FieldSpec("timestamp", "varlong", timestamp)
 _RECORD_OFFSET = FieldSpec("offset", "varint")
 _HEADERS = Many("headers", "array")
-_HEADER_COUNT = Layout("count", "varint")
+_HEADER_COUNT = LayoutSpec("count", "varint")
 _HEADER_KEY = FieldSpec("key", "string")
 
 BATCH_SPECS = (
@@ -99,7 +99,9 @@ def _entries(reader: Reader, stop: int, depth: int) -> None:
             return
         length = ENTRY.unpack_from(reader.data, at)[1]
         if length < MESSAGE_MINIMUM[0]:
-            raise Malformed(reader.path(f"[{index}]"), at, f"has length {length}, the least is {MESSAGE_MINIMUM[0]}")
+            raise MalformedField(
+                reader.path(f"[{index}]"), at, f"has length {length}, the least is {MESSAGE_MINIMUM[0]}"
+            )
         end = at + ENTRY.size + length
         if end > stop:
             _partial(reader, index, stop)
@@ -150,7 +152,7 @@ def _batch(reader: Reader) -> None:
     header = {spec.name: reader.take(spec, layout) for spec, layout in _BATCH}
     count: int = header["count"]
     if count < 0:
-        raise Malformed(reader.path("count"), reader.at - 4, f"is {count}")
+        raise MalformedField(reader.path("count"), reader.at - 4, f"is {count}")
     append_time = header["maxTimestamp"] if attributes & 8 else None
     read = partial(_records, count=count, base=base, first_time=header["baseTimestamp"], append_time=append_time)
     if not attributes & 7 or (count == 0 and reader.at == reader.end):
@@ -165,7 +167,7 @@ def _codec(reader: Reader, attributes: int, magic: int) -> str:
     """The codec of an entry; raises Malformed for a number that is none in its format."""
     number = attributes & 7
     if number >= len(CODECS) or (magic < 2 and CODECS[number] == "zstd"):
-        raise Malformed(reader.path("attributes"), reader.at, f"names compression {number}, which is none here")
+        raise MalformedField(reader.path("attributes"), reader.at, f"names compression {number}, which is none here")
     return codec_name(attributes, magic)
 
 
@@ -179,7 +181,7 @@ def _inflate(reader: Reader, name: str, read: Callable[[Reader], None]) -> None:
     at, what = reader.at, reader.path(_RECORDS.name)
     content = decompress(name, reader.data[at : reader.end], reader.budget, what, at)
     node = reader.leaf(_RECORDS, None, reader.end)
-    inner = reader.below(node, f"{what}, {name}", content)
+    inner = reader.read_decoded(node, f"{what}, {name}", content)
     inner.guard(read, len(content))
     if not node.children:
         node.value = []
@@ -194,7 +196,7 @@ def _records(reader: Reader, count: int, base: int, first_time: int, append_time
         unsigned, content = reader.uvarint(at, f"[{index}]")
         size = zigzag(unsigned)
         if size < 0:
-            raise Malformed(reader.path(f"[{index}]"), at, f"has length {size}")
+            raise MalformedField(reader.path(f"[{index}]"), at, f"has length {size}")
         reader.need(size, content, f"[{index}]")
         reader.end = content + size
         reader.enter(element(index, "struct"))
@@ -210,18 +212,18 @@ def _records(reader: Reader, count: int, base: int, first_time: int, append_time
         _varint_bytes(reader, _VALUE)
         _headers(reader)
         if reader.at != reader.end:
-            raise Malformed(reader.path(), at, f"ends {reader.end - reader.at} bytes before its length")
+            raise MalformedField(reader.path(), at, f"ends {reader.end - reader.at} bytes before its length")
         reader.leave()
         reader.end = end
     if reader.at != end:
-        raise Malformed(reader.path("records"), reader.at, f"are followed by {end - reader.at} bytes more")
+        raise MalformedField(reader.path("records"), reader.at, f"are followed by {end - reader.at} bytes more")
 
 
 def _headers(reader: Reader) -> None:
     unsigned, at = reader.uvarint(reader.at, "headers")
     count = zigzag(unsigned)
     if count < 0:
-        raise Malformed(reader.path("headers"), reader.at, f"has count {count}")
+        raise MalformedField(reader.path("headers"), reader.at, f"has count {count}")
     if count == 0:
         reader.leaf(_HEADERS, [], at, at - reader.at)
         return
@@ -231,7 +233,7 @@ def _headers(reader: Reader) -> None:
     for index in range(count):
         reader.enter(element(index, "struct"))
         if _varint_bytes(reader, _HEADER_KEY) is None:
-            raise Malformed(reader.path("key"), reader.at, "is null where none may be")
+            raise MalformedField(reader.path("key"), reader.at, "is null where none may be")
         _varint_bytes(reader, _VALUE)
         reader.leave()
     reader.leave()
@@ -242,7 +244,7 @@ def _varint_bytes(reader: Reader, spec: FieldSpec) -> bytes | str | None:
     unsigned, at = reader.uvarint(reader.at, spec.name)
     size = zigzag(unsigned)
     if size < -1:
-        raise Malformed(reader.path(spec.name), reader.at, f"has length {size}")
+        raise MalformedField(reader.path(spec.name), reader.at, f"has length {size}")
     if size < 0:
         reader.leaf(spec, None, at, at - reader.at)
         return None
@@ -267,9 +269,9 @@ def _message(reader: Reader, depth: int) -> None:
     magic = reader.data[start + MAGIC_AT]
     least = MESSAGE_MINIMUM.get(magic)
     if least is None:
-        raise Malformed(reader.path("magic"), start + MAGIC_AT, f"is {magic}, which is none here")
+        raise MalformedField(reader.path("magic"), start + MAGIC_AT, f"is {magic}, which is none here")
     if size < least:
-        raise Malformed(reader.path(), start, f"has length {size}, the least is {least}")
+        raise MalformedField(reader.path(), start, f"has length {size}, the least is {least}")
     _crc(reader, start + MESSAGE_CHECKED_FROM, zlib.crc32)
     reader.take(_MAGIC, INT8)
     attributes = reader.take(_MESSAGE_ATTRIBUTES, INT8)
@@ -280,17 +282,17 @@ def _message(reader: Reader, depth: int) -> None:
     reader.content(_KEY, _CONTENT)
     content = reader.content(_VALUE, _CONTENT)
     if reader.at != reader.end:
-        raise Malformed(reader.path(), start, f"ends {reader.end - reader.at} bytes before its length")
+        raise MalformedField(reader.path(), start, f"ends {reader.end - reader.at} bytes before its length")
     if not attributes & 7:
         return
     name = _codec(reader, attributes, magic)
     if content is None:
-        raise Malformed(reader.path("value"), reader.at, "is null, but compressed")
+        raise MalformedField(reader.path("value"), reader.at, "is null, but compressed")
     if depth == DEPTH:
         raise TooLarge(reader.path("value"), start, f"nests message sets more than {DEPTH} deep")
     what = reader.path("value")
     plain = decompress(name, content, reader.budget, what, reader.at - len(content))
-    inner = reader.below(reader.into[-1], f"{what}, {name}", plain)
+    inner = reader.read_decoded(reader.into[-1], f"{what}, {name}", plain)
     inner.enter(_MESSAGES)
     inner.guard(lambda nested: _entries(nested, len(plain), depth + 1), len(plain))
     inner.leave()

@@ -21,7 +21,7 @@ from dissectors.kafka.records.values import (
     fill,
     record_values,
 )
-from dissectors.symbolic import Checksum, Extent, Nested, NotTemplatable, Shape, Term
+from dissectors.symbolic import Checksum, Extent, NestedValue, NotTemplatable, TemplateBuilder, Term
 from dissectors.wire.budget import USUAL, Budget
 from dissectors.wire.emit import FAILURES
 
@@ -42,16 +42,16 @@ _Item = TypeVar("_Item")
 _COMPRESSED, _APPEND_TIME, _TRANSACTIONAL, _CONTROL, _HORIZON = 7, 8, 0x10, 0x20, 0x40
 
 
-def template_records(shape: Shape, extent: Extent) -> Any:
+def template_records(shape: TemplateBuilder, extent: Extent) -> Any:
     """The entries of a records field. Raises NotTemplatable, or what record_values raises."""
     if extent.begin == extent.end:
         return []
     places = _places(shape.data, extent)
     if places is None:
-        if sum(type(each) is Nested for each in shape.stretches) >= MOST_FIELDS:
+        if sum(type(each) is NestedValue for each in shape.stretches) >= MOST_FIELDS:
             raise NotTemplatable
         content = shape.data[extent.begin : extent.end]
-        return shape.nested(extent, read_many, record_values(content, Budget(LARGE)))
+        return shape.add_nested(extent, read_many, record_values(content, Budget(LARGE)))
     shape.encloses(*extent)
     return [_batch(shape, at, stop) for at, stop in places]
 
@@ -137,7 +137,7 @@ def _portions(items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[
         yield some
 
 
-def _batch(shape: Shape, at: int, stop: int) -> dict[str, Any]:
+def _batch(shape: TemplateBuilder, at: int, stop: int) -> dict[str, Any]:
     base, _, epoch, magic, crc, attributes, last, first_time, last_time, *producer, count = BATCH.unpack_from(
         shape.data, at
     )
@@ -172,11 +172,11 @@ def _batch(shape: Shape, at: int, stop: int) -> dict[str, Any]:
     shape.checksums.append(Checksum(at + 17, at + CHECKED_FROM, stop))
     records = at + BATCH.size
     if not count:
-        batch["records"], batch["count"] = [], batch["count"].pinned()
+        batch["records"], batch["count"] = [], batch["count"].specialise()
         if records != stop:
             raise NotTemplatable
         return batch
     (value,) = read_batches([Batch(shape.data, records, stop, Head(count, base, first_time, None))])
     extent = Extent(Term(at + 8, 4, "i"), BATCH.size - ENTRY.size, records, stop)
-    batch["records"] = shape.nested(extent, read_records, value, (batch["count"], base_offset, first))
+    batch["records"] = shape.add_nested(extent, read_records, value, (batch["count"], base_offset, first))
     return batch

@@ -24,7 +24,7 @@ from dissectors.kafka.records.batches import FAR, Batch, Head, read_batches
 from dissectors.wire.budget import Budget
 from dissectors.wire.checksum import crc32c
 from dissectors.wire.codecs import decompress
-from dissectors.wire.embedded import embedded
+from dissectors.wire.embedded import embed
 from dissectors.wire.varint import Unfit
 
 TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
@@ -161,7 +161,7 @@ def _batch(data: bytes, at: int, stop: int, budget: Budget) -> _Found:
 def _controlling(record: dict[str, Any]) -> dict[str, Any]:
     """A record of a control batch, with what its key and value hold."""
     pair = zip(("key", "value"), detect_control(record["key"], record["value"]), strict=True)
-    found = {name: embedded(record[name], fit.values, fit.decoder.name) for name, fit in pair if fit is not None}
+    found = {name: embed(record[name], fit.values, fit.decoder.name) for name, fit in pair if fit is not None}
     return record | found
 
 

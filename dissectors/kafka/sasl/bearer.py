@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from dissectors.field import FieldSpec, Label
 from dissectors.kafka.sasl.scram import gs2_header
-from dissectors.wire.parts import Decoded, Part, hidden, mark, sealed, shown, struct, text_of
+from dissectors.wire.parts import DecodedPart, ValuePart, hide_part, mark, seal_part, show_part, struct, text_of
 from dissectors.wire.sasl.token import Token, user_words
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Parted
+from dissectors.wire.specs import PartedSpec
 from dissectors.wire.times import timestamp
 
 BEARER, IAM = "OAUTHBEARER", "AWS_MSK_IAM"
@@ -67,7 +67,7 @@ def client_bearer(data: bytes) -> Token | None:
     pieces = data[at + 1 :].split(b"\x01", _MOST_CLAIMS + 3)
     if len(pieces) > _MOST_CLAIMS + 3 or len(pieces) < 3 or pieces[0] or any(pieces[-2:]):
         return None
-    pairs: list[Part] = []
+    pairs: list[ValuePart] = []
     for piece in pieces[1:-2]:
         key, sign, value = piece.partition(b"=")
         name = text_of(key)
@@ -101,32 +101,32 @@ def server_iam(data: bytes) -> Token | None:
     return None if parts is None else Token(IAM, user_words("request", values_of(parts).get("request-id")), parts)
 
 
-def _pair(data: bytes, name: str, start: int, value: int, stop: int) -> Part:
+def _pair(data: bytes, name: str, start: int, value: int, stop: int) -> ValuePart:
     head = value - start
     if name in _PLAIN_KEYS:
-        return shown(name, text_of(data[value:stop]), start, stop, head)
+        return show_part(name, text_of(data[value:stop]), start, stop, head)
     scheme, space, _ = data[value:stop].partition(b" ")
     if name != "auth" or not space or not scheme.isalpha():
-        return hidden(name, data, start, stop, head)
+        return hide_part(name, data, start, stop, head)
     at = value + len(scheme)
-    return struct(name, (shown("scheme", scheme.decode("ascii"), start, at, head), _bearer(data, at, stop)))
+    return struct(name, (show_part("scheme", scheme.decode("ascii"), start, at, head), _bearer(data, at, stop)))
 
 
-def _bearer(data: bytes, start: int, stop: int) -> Part:
+def _bearer(data: bytes, start: int, stop: int) -> ValuePart:
     """The token behind a space; taken apart if it is a signed JSON Web Token."""
     text = data[start + 1 : stop]
     if len(text) > 4 * LARGEST or _JWT.fullmatch(text) is None:
-        return hidden("token", data, start, stop, 1)
+        return hide_part("token", data, start, stop, 1)
     first = data.index(b".", start, stop)
     second = data.index(b".", first + 1, stop)
     header = _decode_object("header", data, start, first, _HEADER)
     claims = _decode_object("claims", data, first, second, _CLAIMS)
     if header is None or claims is None:
-        return hidden("token", data, start, stop, 1)
-    return sealed("token", data, (header, claims, hidden("signature", data, second, stop, 1)), 1, "jwt")
+        return hide_part("token", data, start, stop, 1)
+    return seal_part("token", data, (header, claims, hide_part("signature", data, second, stop, 1)), 1, "jwt")
 
 
-def _decode_object(name: str, data: bytes, start: int, stop: int, told: Told) -> Part | None:
+def _decode_object(name: str, data: bytes, start: int, stop: int, told: Told) -> ValuePart | None:
     """A JSON object in base64url, behind one byte."""
     encoded = data[start + 1 : stop].translate(_STANDARD)
     try:
@@ -136,11 +136,11 @@ def _decode_object(name: str, data: bytes, start: int, stop: int, told: Told) ->
     parts = object_parts(content, told)
     if parts is None:
         return None
-    spec, value = Parted(name, "base64url", secret=True), Secret(text_of(data[start + 1 : stop]))
-    return Part(spec, value, start, stop, 1, decoded=Decoded(f"JWT {name}", content, parts))
+    spec, value = PartedSpec(name, "base64url", secret=True), Secret(text_of(data[start + 1 : stop]))
+    return ValuePart(spec, value, start, stop, 1, decoded=DecodedPart(f"JWT {name}", content, parts))
 
 
-def _words(pairs: list[Part]) -> Iterator[str]:
+def _words(pairs: list[ValuePart]) -> Iterator[str]:
     """Who it is for and until when, as its claims say."""
     for part in _flatten_parts(pairs):
         if part.spec.name == "claims" and part.decoded is not None:
@@ -150,7 +150,7 @@ def _words(pairs: list[Part]) -> Iterator[str]:
             yield from user_words("expires", _seconds(values.get("exp")))
 
 
-def _flatten_parts(parts: list[Part]) -> Iterator[Part]:
+def _flatten_parts(parts: list[ValuePart]) -> Iterator[ValuePart]:
     for part in parts:
         yield part
         yield from _flatten_parts(list(part.inside))
@@ -177,7 +177,7 @@ class _Member(NamedTuple):
     stop: int
 
 
-def object_parts(data: bytes, told: Told) -> tuple[Part, ...] | None:
+def object_parts(data: bytes, told: Told) -> tuple[ValuePart, ...] | None:
     """Parts that tile the text of an object; None for what is none, or too much of one."""
     if len(data) > LARGEST or data.count(b"{") + data.count(b"[") > _DEEPEST:
         return None
@@ -194,7 +194,7 @@ def object_parts(data: bytes, told: Told) -> tuple[Part, ...] | None:
     return (opening, *(_part(data, member, stop, told) for member, stop in zip(members, ends, strict=True)))
 
 
-def values_of(parts: tuple[Part, ...]) -> Mapping[str, object]:
+def values_of(parts: tuple[ValuePart, ...]) -> Mapping[str, object]:
     """The values that everybody may see, by name."""
     return {part.spec.name: part.value for part in parts if not part.spec.secret}
 
@@ -241,13 +241,13 @@ def _end(text: str, at: int) -> None:
         raise ValueError
 
 
-def _part(data: bytes, member: _Member, stop: int, told: Told) -> Part:
+def _part(data: bytes, member: _Member, stop: int, told: Told) -> ValuePart:
     value, head = member.value, member.content - member.start
     kind = _TYPES.get(type(value), "json_value")
     if member.name in told and _is_plain(value):
-        return Part(FieldSpec(member.name, kind, told[member.name]), value, member.start, stop, head)
+        return ValuePart(FieldSpec(member.name, kind, told[member.name]), value, member.start, stop, head)
     secret = Secret(data[member.content : member.stop].decode())
-    return Part(FieldSpec(member.name, kind, secret=True), secret, member.start, stop, head)
+    return ValuePart(FieldSpec(member.name, kind, secret=True), secret, member.start, stop, head)
 
 
 def _is_plain(value: object) -> bool:

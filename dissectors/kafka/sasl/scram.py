@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from dissectors.wire.parts import Part, hidden, labelled, shown, struct, text_of
+from dissectors.wire.parts import ValuePart, hide_part, label_part, show_part, struct, text_of
 from dissectors.wire.sasl.token import Token, user_words
 
 SCRAM = "SCRAM"
@@ -44,15 +44,15 @@ class _Attribute(NamedTuple):
     stop: int
 
 
-def gs2_header(data: bytes) -> tuple[Part, Part, int] | None:
+def gs2_header(data: bytes) -> tuple[ValuePart, ValuePart, int] | None:
     """The binding flag, the authorization identity, and the offset of the comma that ends the header."""
     found = _GS2.match(data)
     if found is None:
         return None
-    flag = labelled("bindingFlag", found[1].decode("ascii"), 0, found.end(1), "text", _BINDING.get)
+    flag = label_part("bindingFlag", found[1].decode("ascii"), 0, found.end(1), "text", _BINDING.get)
     stop = found.end() - 1
     identity = None if found[2] is None else _name(found[2][2:])
-    return flag, shown("authzid", identity, found.end(1), stop, 1 if identity is None else 3), stop
+    return flag, show_part("authzid", identity, found.end(1), stop, 1 if identity is None else 3), stop
 
 
 def client_first(data: bytes) -> Token | None:
@@ -122,16 +122,16 @@ def _attributes(data: bytes, at: int) -> list[_Attribute] | None:
     return found
 
 
-def _parts(data: bytes, found: list[_Attribute]) -> Iterator[Part]:
+def _parts(data: bytes, found: list[_Attribute]) -> Iterator[ValuePart]:
     for letter, start, value, stop in found:
         name, head = _NAMES.get(letter, letter), value - start
         text = data[value:stop]
         if letter == "i" and text.isdigit() and len(text) < 11:
-            yield shown(name, int(text), start, stop, head, "number")
+            yield show_part(name, int(text), start, stop, head, "number")
         elif letter in _SHOWN:
-            yield shown(name, _name(text) if letter == "n" else text_of(text), start, stop, head)
+            yield show_part(name, _name(text) if letter == "n" else text_of(text), start, stop, head)
         else:
-            yield hidden(name, data, start, stop, head)
+            yield hide_part(name, data, start, stop, head)
 
 
 def _name(data: bytes) -> str | bytes:

@@ -16,11 +16,11 @@ from dissectors.kafka.sasl.exchange import CLIENT, SASL_AGAIN, SASL_MECHANISM, S
 from dissectors.kafka.sasl.scram import SCRAM, STEPS
 from dissectors.slotted import replace
 from dissectors.wire.part_nodes import take_apart
-from dissectors.wire.parts import Part, hidden, shown, text_of
+from dissectors.wire.parts import ValuePart, hide_part, show_part, text_of
 from dissectors.wire.sasl.gssapi import GSSAPI, gssapi_token
 from dissectors.wire.sasl.token import Token, user_words
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Layout, Parted
+from dissectors.wire.specs import LayoutSpec, PartedSpec
 from dissectors.wire.times import milliseconds
 
 PLAIN = "PLAIN"
@@ -34,9 +34,9 @@ def plain_token(data: bytes) -> Token | None:
     first, second = len(pieces[0]), len(pieces[0]) + 1 + len(pieces[1])
     identity, user = text_of(pieces[0]), text_of(pieces[1])
     parts = (
-        shown("authzid", identity, 0, first),
-        shown("user", user, first, second, 1),
-        hidden("password", data, second, len(data), 1),
+        show_part("authzid", identity, 0, first),
+        show_part("user", user, first, second, 1),
+        hide_part("password", data, second, len(data), 1),
     )
     return Token(PLAIN, user_words("user", user) + user_words("for", identity if identity != user else ""), parts)
 
@@ -112,7 +112,7 @@ def read_token(data: bytes, from_client: bool | None, hints: Mapping[str, str]) 
 TOKENS = frozenset({"authBytes", "payload"})
 """The fields that hold one: of SaslAuthenticate, and of a bare frame."""
 
-_LENGTHS = {False: Layout("length", "int32"), True: Layout("length", "uvarint")}
+_LENGTHS = {False: LayoutSpec("length", "int32"), True: LayoutSpec("length", "uvarint")}
 """By whether it is compact."""
 
 
@@ -135,9 +135,9 @@ def _nodes(tree: Tree) -> Iterator[tuple[tuple[int, ...], Field]]:
             yield (at, below), child
 
 
-def _unfold(tree: Tree, node: Field, path: tuple[int, ...], parts: tuple[Part, ...]) -> None:
+def _unfold(tree: Tree, node: Field, path: tuple[int, ...], parts: tuple[ValuePart, ...]) -> None:
     spec = node.spec
-    parted = Parted(spec.name, spec.type, spec.label, secret=True)
+    parted = PartedSpec(spec.name, spec.type, spec.label, secret=True)
     take_apart(tree, node, path, parts, parted, _LENGTHS[spec.type.startswith("compact")])
 
 

@@ -20,7 +20,7 @@ from dissectors.pulsar.checks.sentences import PulsarCheck
 from dissectors.pulsar.commands import BROKER, commands
 from dissectors.pulsar.reports.fields import subscribe_to
 from dissectors.pulsar.tables import table
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct
 
 _SINCE: Mapping[str, int] = table("guide")["since"]
@@ -29,7 +29,7 @@ _SENT = (Role.REQUEST, Role.ONEWAY, Role.PUSH)
 _FLAGS: list[Path] = [("feature_flags", flag) for flag in sorted(_FEATURES.values())]
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _VersionAgreement:
     """agreed: the version; client, broker: their features; named: commands that were named."""
 
@@ -102,7 +102,7 @@ class PingAnswers(PulsarCheck):
     def receive_pong(self, asked: Moment, event: MessageEvent) -> None:
         """Reports a PONG that came late."""
         self.since.pop(event.stream)
-        took = asked.until(event)
+        took = asked.elapsed_until(event)
         if took is not None and took > LATE:
             self.find("late", took=took)
 
@@ -121,7 +121,7 @@ class PingAnswers(PulsarCheck):
     def wait(self, end: ConnectionEnd) -> int:
         """Finds for how many ns a PING has had no answer; 0 without one, or if missing bytes may hold the answer."""
         since = self.since.pop(end.stream)
-        return (since and since.until(end)) or 0
+        return (since and since.elapsed_until(end)) or 0
 
     on = subscribe_to("PING", receive_ping, roles=(Role.REQUEST,)) | subscribe_to(
         "PONG", for_request(receive_pong), roles=(Role.RESPONSE,)

@@ -22,7 +22,7 @@ from dissectors.correlator import (
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer, name_producer
 from dissectors.pulsar.reports.fields import read_text, subscribe_to
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number
 
 WINDOW = 60 * SECOND
@@ -39,7 +39,7 @@ _ExclusiveThing = tuple[str, str, str]
 """Server, topic, and what it is that only one can have."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _CreationRequests(Repeats):
     """What a connection asked for, and the latest error."""
 
@@ -54,7 +54,7 @@ class _Request(NamedTuple):
     thing: _ExclusiveThing | None
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _ThingOwners:
     """The connections that had a thing, with their clients and since when; how often one came back to it."""
 

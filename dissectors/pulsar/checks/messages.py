@@ -19,17 +19,17 @@ from dissectors.correlator import (
     SECOND,
     BoundedTable,
     ConnectionEnd,
+    CountWindow,
     MessageEvent,
     NumberedKey,
     NumberedTable,
-    Window,
     WindowTable,
     for_request,
 )
 from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_producer
 from dissectors.pulsar.reports.fields import NO_NUMBER, Place, read_place, read_text, subscribe_to
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct
 
 WINDOW = 60 * SECOND
@@ -48,8 +48,8 @@ _SubscriptionKey = tuple[str, str, str]
 """Server (a proxy shows each message twice), topic and name."""
 
 
-@slotted(frozen=False, eq=False)
-class _RedeliveryWindow(Window):
+@make_slotted(frozen=False, eq=False)
+class _RedeliveryWindow(CountWindow):
     """What a subscription was sent since `begun`: entries (count), those that came again, and by id whether it did.
 
     stormy: whether that was said; poison: how often a message had come of which it was said.
@@ -119,7 +119,7 @@ MOST_PENDING = 4096
 """SENDs of a producer that wait for a receipt; clients keep a thousand by default (maxPendingMessages)."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _SendingProducer:
     """A producer and its SENDs without a receipt.
 
@@ -204,7 +204,7 @@ class SendReceipts(PulsarCheck):
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """What waits in vain."""
-        for _, known in self.producers.on(end.stream):
+        for _, known in self.producers.items_on(end.stream):
             if known.pending and known.losses == end.losses:
                 self.find("lost", ender=end.ender, **known.describe())
 

@@ -18,7 +18,7 @@ from dissectors.message import Role
 from dissectors.pulsar.checks.sentences import PulsarCheck, name_consumer
 from dissectors.pulsar.reports.fields import read_text, subscribe_to
 from dissectors.pulsar.reports.permits import ConsumerPermits, count_messages
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number
 
 LONG = SECOND
@@ -34,7 +34,7 @@ MOST_FED = 1024
 """Consumers that are looked at for one SEND, or for who else is there."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _StarvingConsumer:
     """largest: the most that one FLOW asked for. losses: as the connection had them when it was last heard of.
 
@@ -119,7 +119,7 @@ class StarvedConsumers(PulsarCheck):
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """Nobody asks any more."""
-        for _, known in self.consumers.on(end.stream):
+        for _, known in self.consumers.items_on(end.stream):
             if known.losses == end.losses:
                 self.end_starving(known, known.permits.empty, end.time)
 

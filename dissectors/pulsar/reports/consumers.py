@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dissectors.correlator import MessageEvent
-from dissectors.outstanding import Acked, Outstanding
+from dissectors.outstanding import Acknowledgement, Outstanding
 from dissectors.pulsar.reports.fields import PULSAR, Place, read_place, read_text, subscribe_to
 from dissectors.pulsar.reports.members import (
     OPEN,
@@ -30,7 +30,7 @@ from dissectors.pulsar.reports.members import (
 )
 from dissectors.pulsar.reports.permits import ConsumerPermits, count_messages, read_ack_set
 from dissectors.report import column
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs
 
 MOST_BACK = 65_536
@@ -40,7 +40,7 @@ CUMULATIVE = ("Cumulative", 1)
 """The type of an ACK that acknowledges all up to a place, by name and number."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class ConsumerRow(ConnectionMember):
     """back: entries that it asked to be sent again, until they are. losses: its connection's when it was made."""
 
@@ -269,7 +269,9 @@ def _forget_entry(thing: tuple[ConsumerRow, int], messages: int) -> None:
     thing[0].unacked -= messages
 
 
-def _acknowledge_entries(found: ConsumerRow, done: Iterable[Acked[tuple[ConsumerRow, int]]], time: int) -> int:
+def _acknowledge_entries(
+    found: ConsumerRow, done: Iterable[Acknowledgement[tuple[ConsumerRow, int]]], time: int
+) -> int:
     """Entries were acknowledged; how many messages."""
     messages = 0
     for each in done:

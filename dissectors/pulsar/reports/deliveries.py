@@ -41,7 +41,7 @@ from dissectors.pulsar.reports.messages import (
 )
 from dissectors.pulsar.reports.permits import count_batch, count_messages, read_ack_set
 from dissectors.report import Report, ReportRow
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.values import host_of, number, struct, structs
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
@@ -71,7 +71,7 @@ class _NamedMember(NamedTuple):
 _NOBODY = _NamedMember(None)
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _ChunkedMessage:
     """Chunks that a producer sends: their sequence id, and their message once one of them has an id."""
 

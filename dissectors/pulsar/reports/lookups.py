@@ -18,8 +18,8 @@ from typing import Any
 from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.message import Role
 from dissectors.pulsar.reports.fields import PULSAR, ProxiedBrokers, read_text, subscribe_to
-from dissectors.report import Report, ReportRow, Row, column
-from dissectors.slotted import slotted
+from dissectors.report import OpenRow, Report, ReportRow, column
+from dissectors.slotted import make_slotted
 from dissectors.values import host_of, number
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
@@ -57,8 +57,8 @@ _Key = tuple[str, str]
 """The client's host, and a topic."""
 
 
-@slotted(frozen=False, eq=False)
-class TopicLookup(Row):
+@make_slotted(frozen=False, eq=False)
+class TopicLookup(OpenRow):
     """A way to a topic.
 
     standing: how it stands. since, step: when the request was sent that waits for its answer, and its name.

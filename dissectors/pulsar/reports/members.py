@@ -15,8 +15,8 @@ from typing import Any, ClassVar, TypeVar
 
 from dissectors.correlator import ConnectionEnd, Handler, MessageEvent, NumberedKey, NumberedTable
 from dissectors.pulsar.reports.fields import ProxiedBrokers, read_text
-from dissectors.report import Report, ReportRow, Row
-from dissectors.slotted import slotted
+from dissectors.report import OpenRow, Report, ReportRow
+from dissectors.slotted import make_slotted
 from dissectors.values import number
 from dissectors.wire.times import lasting
 
@@ -24,8 +24,8 @@ OPEN, CLOSED, LOST, REFUSED, FENCED, UNSUBSCRIBED = "open", "closed", "lost", "r
 CLIENT, BROKER = "client", "broker"
 
 
-@slotted(frozen=False, eq=False)
-class ConnectionMember(Row):
+@make_slotted(frozen=False, eq=False)
+class ConnectionMember(OpenRow):
     """A producer or a consumer. seen: whether the command that makes it was; it was asked for at `first`."""
 
     stream: int = 0
@@ -140,7 +140,7 @@ class MemberReport(Report[_Member]):
 
     def end_connection(self, end: ConnectionEnd) -> None:
         """With a connection end all that were on it."""
-        for key, member in self.rows.on(end.stream):
+        for key, member in self.rows.items_on(end.stream):
             member.last = max(member.last, end.time)
             member.end(LOST, end.time, CLIENT if end.by_client else BROKER)
             self.rows.pop(key)

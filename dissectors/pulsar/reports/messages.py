@@ -11,9 +11,9 @@ from collections.abc import Callable, Hashable, Iterable
 
 from dissectors.correlator import BoundedTable, MessageEvent, NumberedKey
 from dissectors.pulsar.reports.fields import Place
-from dissectors.report import Row, column
-from dissectors.slotted import field, slotted
-from dissectors.values import elapsed
+from dissectors.report import OpenRow, column
+from dissectors.slotted import field, make_slotted
+from dissectors.values import measure_elapsed
 
 LIMIT = 200_000
 """Messages that are remembered."""
@@ -28,8 +28,8 @@ SubscriptionKey = tuple[Hashable, Hashable]
 """Topic and subscription; connection and number of a consumer where these are not known."""
 
 
-@slotted(frozen=False, eq=False)
-class TrackedMessage(Row):
+@make_slotted(frozen=False, eq=False)
+class TrackedMessage(OpenRow):
     """place: of its last entry that was seen; keys: where it is kept. sender, producer: who sent it, and the name.
 
     send, sent: row and time of its SEND, the first of chunks; written: when the receipt came.
@@ -72,8 +72,8 @@ class TrackedMessage(Row):
         return ":".join(map(str, (*self.place, *([self.partition] if self.partition != NO_PARTITION else []))))
 
 
-@slotted(frozen=False, eq=False)
-class MessageDelivery(Row):
+@make_slotted(frozen=False, eq=False)
+class MessageDelivery(OpenRow):
     """Of a message to one subscription; or of one that was delivered to none, which has no time.
 
     stream, number: of the connection of the consumer that got it last, and its number there. place: of the entry that
@@ -106,18 +106,18 @@ class MessageDelivery(Row):
     )
     receipt_ns: int | None = column(
         *("duration", "from SEND to receipt; of chunks from the first to the last"),
-        of=lambda found: elapsed(found.subject.sent, found.subject.written),
+        of=lambda found: measure_elapsed(found.subject.sent, found.subject.written),
     )
     delivery_ns: int | None = column(
         *("duration", "from SEND to the first MESSAGE; of chunks to the last of them"),
-        of=lambda found: elapsed(found.subject.sent, found.time),
+        of=lambda found: measure_elapsed(found.subject.sent, found.time),
     )
     ack_ns: int | None = column(
         *("duration", "from there to the first ACK behind which nothing of it was left"),
-        of=lambda found: elapsed(found.time, found.acked),
+        of=lambda found: measure_elapsed(found.time, found.acked),
     )
     end_to_end_ns: int | None = column(
-        "duration", "from SEND to ACK", of=lambda found: elapsed(found.subject.sent, found.acked)
+        "duration", "from SEND to ACK", of=lambda found: measure_elapsed(found.subject.sent, found.acked)
     )
     redelivered: int = column(
         *("number", "how often it was delivered again, seen or as the broker counts"),

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dissectors.outstanding import MOST_BITS
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 MOST_WORDS = MOST_BITS // 64
 """Words of 64 bits of an ack set that are looked at: 4,096 messages. Clients put a thousand into a batch."""
@@ -26,7 +26,7 @@ MOST_WORDS = MOST_BITS // 64
 _WORD = 0xFFFF_FFFF_FFFF_FFFF
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class ConsumerPermits:
     """The permits of one consumer. known: whether all of it is in the capture.
 

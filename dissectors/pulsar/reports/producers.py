@@ -26,13 +26,13 @@ from dissectors.pulsar.reports.members import (
     for_member,
 )
 from dissectors.report import column
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct
 
 _FENCED = "ProducerFenced"
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class ProducerRow(ConnectionMember):
     """chunked: the sequence id of the chunks that came last."""
 

@@ -17,8 +17,8 @@ from typing import Any
 from dissectors.correlator import BoundedTable, MessageEvent, keep_time
 from dissectors.message import Role
 from dissectors.pulsar.reports.fields import PULSAR, read_text, subscribe_to
-from dissectors.report import Report, ReportRow, Row, add_name, column
-from dissectors.slotted import slotted
+from dissectors.report import OpenRow, Report, ReportRow, add_name, column
+from dissectors.slotted import make_slotted
 from dissectors.values import number, structs
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
@@ -54,8 +54,8 @@ _SENT = tuple(role for role in Role if role is not Role.RESPONSE)
 _Id = tuple[int, int]
 
 
-@slotted(frozen=False, eq=False)
-class TransactionRow(Row):
+@make_slotted(frozen=False, eq=False)
+class TransactionRow(OpenRow):
     """A row of the report: one transaction.
 
     made_at: when it got its number. action: how the client, or else the broker, ended it; ending: when that was asked.

@@ -16,11 +16,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Moment, Repeats, Window, WindowTable, for_request
+from dissectors.correlator import (
+    SECOND,
+    BoundedTable,
+    CountWindow,
+    MessageEvent,
+    Moment,
+    Repeats,
+    WindowTable,
+    for_request,
+)
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, PULLS, read_header, subscribe_to
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, text
 
 WINDOW = 10 * SECOND
@@ -44,7 +53,7 @@ _Queue = tuple[int, str, str, int]
 """Connection, group, topic, queue."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _MovedOffset(Repeats):
     """offset: the latest that was not there."""
 
@@ -90,7 +99,7 @@ class EmptyPulls(RocketmqCheck):
     def come_back(self, asked: _PullRequest, event: MessageEvent) -> None:
         """Counts a pull that found nothing."""
         went_on = number(read_header(event.values), "nextBeginOffset", asked.offset) != asked.offset
-        took = asked.moment.until(event)
+        took = asked.moment.elapsed_until(event)
         if went_on or took is None or took > AT_ONCE:
             return
         repeats = self.empty.find_at(asked.queue, event.time)
@@ -137,8 +146,8 @@ _BACK, _DEAD = "CONSUMER_SEND_MSG_BACK", "%DLQ%"
 _SENDS = "SEND_MESSAGE SEND_MESSAGE_V2 SEND_BATCH_MESSAGE"
 
 
-@slotted(frozen=False, eq=False)
-class _ReturnWindow(Window):
+@make_slotted(frozen=False, eq=False)
+class _ReturnWindow(CountWindow):
     """What a group sent back since `begun`. is_said: whether that was too much already."""
 
     different: set[str] = field(default_factory=set)

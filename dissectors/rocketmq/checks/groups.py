@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from dissectors.correlator import SECOND, BoundedTable, ConnectionEnd, MessageEvent, Moment
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
 from dissectors.rocketmq.reports.fields import ASKS, read_header, subscribe_to
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.values import struct, structs, text
 
 EXPIRED = 120 * SECOND
@@ -43,7 +43,7 @@ _Expressions = dict[str, str]
 """Expressions by topic."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Member:
     """Of a group: what it subscribes to, and whether every member gets everything."""
 
@@ -86,7 +86,7 @@ class GroupMembers(RocketmqCheck):
         body = struct(event.values, "body")
         client = text(body, "clientID") or event.client
         before = self.beats.get((event.server, client))
-        silent = before.until(event) if before is not None else None
+        silent = before.elapsed_until(event) if before is not None else None
         if silent is not None and silent > EXPIRED:
             self.find("silent", client=client, took=silent)
         self.beats[event.server, client] = self.beating[event.stream] = event.moment
@@ -96,7 +96,7 @@ class GroupMembers(RocketmqCheck):
     def leave_open(self, end: ConnectionEnd) -> None:
         """A connection on which heartbeats came, and come no more."""
         before = self.beating.get(end.stream)
-        silent = before.until(end) if before is not None else None
+        silent = before.elapsed_until(end) if before is not None else None
         if silent is not None and silent > EXPIRED:
             self.find("silent", client="the client", took=silent)
 

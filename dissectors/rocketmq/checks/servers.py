@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Repeats, Window, WindowTable, for_request
+from dissectors.correlator import SECOND, BoundedTable, CountWindow, MessageEvent, Repeats, WindowTable, for_request
 from dissectors.message import Role
 from dissectors.rocketmq.checks.sentences import RocketmqCheck
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, read_header, subscribe_to
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, text
 
 WINDOW = 60 * SECOND
@@ -42,8 +42,8 @@ _ASKED = (
 )
 
 
-@slotted(frozen=False, eq=False)
-class _AnswerWindow(Window):
+@make_slotted(frozen=False, eq=False)
+class _AnswerWindow(CountWindow):
     """What a server answered since `begun`. is_said: whether that was too much already."""
 
     busy: int = 0

@@ -12,14 +12,14 @@ from functools import partial
 from typing import Any
 
 from dissectors.api import Body, Context
-from dissectors.errors import Malformed, Truncated
+from dissectors.errors import MalformedField, TruncatedField
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.rocketmq.ha.conversation import BEHIND, EXPECTED
 from dissectors.rocketmq.ha.frames import EPOCH, HANDSHAKE, HAFrame, find_protocol, is_from_slave, read_head
 from dissectors.rocketmq.ha.log import read_log
 from dissectors.wire import INT32, INT64, leaves, read_leaves
-from dissectors.wire.message import folded, unframed
+from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Many, element
 
@@ -47,7 +47,7 @@ def read_frame(reader: Reader, found: HAFrame, from_slave: bool) -> None:
     read_log(reader, found.offset)
     reader.end = before
     if there < stop:
-        raise Truncated(reader.path("data"), reader.at, stop - there, 0)
+        raise TruncatedField(reader.path("data"), reader.at, stop - there, 0)
 
 
 def _read_epochs(reader: Reader, count: int) -> None:
@@ -115,20 +115,20 @@ def format_count(number: int, noun: str) -> str:
 
 def decode_values(message: bytes, context: Context) -> Body:
     """The values of a frame."""
-    return folded(decode_tree(message, context))
+    return fold_tree(decode_tree(message, context))
 
 
 def decode_tree(message: bytes, context: Context) -> Tree:
     """Head and data with their places."""
-    return unframed(message, partial(_read_message, context=context), _find_doubts(message, context))
+    return read_unframed(message, partial(_read_message, context=context), _find_doubts(message, context))
 
 
 def _read_message(reader: Reader, context: Context) -> None:
     found = read_head(reader.data, is_from_slave(context), find_protocol(context), ended=True)
     if found == 0:
-        raise Malformed("frame", 0, "begins like none")
+        raise MalformedField("frame", 0, "begins like none")
     if not isinstance(found, HAFrame):
-        raise Truncated("frame", 0, -found, len(reader.data))
+        raise TruncatedField("frame", 0, -found, len(reader.data))
     read_frame(reader, found, is_from_slave(context))
 
 

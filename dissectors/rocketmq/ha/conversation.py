@@ -63,7 +63,7 @@ class HAConversation(Conversation):
         self.told = behind > FAR
         return {BEHIND: str(behind)} if self.told and not before else {}
 
-    def lost(self, from_client: bool) -> None:
+    def note_loss(self, from_client: bool) -> None:
         """What a master has sent is not known any more."""
         if not from_client:
             self.reached = None

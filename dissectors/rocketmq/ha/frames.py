@@ -21,7 +21,7 @@ from typing import NamedTuple
 from dissectors.api import HEADLESS, Context, Framer, MessageHeader, Role, Window
 from dissectors.wire import INT16, INT32, INT64, leaves
 from dissectors.wire.plan import Leaf
-from dissectors.wire.specs import Layout
+from dissectors.wire.specs import LayoutSpec
 
 
 class HAProtocol(IntEnum):
@@ -89,7 +89,7 @@ _STATE = leaves({"state": INT32})
 _EPOCHS = (*_STATE, *leaves({"size": INT32, "offset": INT64, "epoch": INT32}))
 _STARTS = leaves({"epochStartOffset": INT64, "confirmOffset": INT64})
 _FLAGS = (*_STATE, *leaves({"syncFromLastFile": INT16, "asyncLearner": INT16}))
-_LENGTH = Leaf(Layout("length", "int32"), INT32)
+_LENGTH = Leaf(LayoutSpec("length", "int32"), INT32)
 
 _CLASSIC_REPORT = HeadLayout(SLAVE_OFFSET, leaves({"offset": INT64}), 8)
 _CLASSIC = {name: HeadLayout(name, leaves({"offset": INT64, "size": INT32}), 12) for name in (TRANSFER, HEARTBEAT)}
@@ -261,7 +261,7 @@ class HAFramer(Framer):
 
     def length(self, message: Window, ended: bool) -> int | None:
         """Reads a frame's length from its head; 0 if no frame can begin here, negative if more bytes are needed."""
-        head = message.read(0, min(len(message), LOOK))
+        head = message.read_bytes(0, min(len(message), LOOK))
         kind = self.kind
         if kind is None:
             kind = recognise_protocol(head, self.from_slave, ended=ended, opening=self.opening)
@@ -275,7 +275,9 @@ class HAFramer(Framer):
 
     def across(self, message: Window, lost: range, ended: bool) -> int:
         """Finds the length of a frame with lost bytes in it, if its head is there; else 0."""
-        found = read_head(message.read(0, min(lost.start, HEAD)), self.from_slave, self.kind or HAProtocol.CLASSIC)
+        found = read_head(
+            message.read_bytes(0, min(lost.start, HEAD)), self.from_slave, self.kind or HAProtocol.CLASSIC
+        )
         return found.size if isinstance(found, HAFrame) else 0
 
 

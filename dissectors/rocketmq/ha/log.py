@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from dissectors.errors import Malformed
+from dissectors.errors import MalformedField
 from dissectors.field import FieldSpec
 from dissectors.rocketmq.stored import MAGICS, MESSAGES, MINIMUM
 from dissectors.wire.reader import Reader
@@ -114,8 +114,8 @@ def read_log(reader: Reader, base: int) -> None:
     data, end = reader.data, reader.end
     for span in iterate_spans(data, reader.at, end, base):
         if span.spec is None:
-            reader.guard(MESSAGES.read, span.stop)
+            reader.guard(MESSAGES.read_items, span.stop)
         else:
             reader.leaf(span.spec, data[span.start : span.stop], span.stop)
     if reader.at < end:
-        raise Malformed(reader.path("messages"), reader.at, "is neither a message nor blank")
+        raise MalformedField(reader.path("messages"), reader.at, "is neither a message nor blank")

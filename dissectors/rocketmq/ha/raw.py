@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from dissectors.errors import TooLarge
 from dissectors.field import Tree
-from dissectors.raw import Run
+from dissectors.raw import RawRun
 from dissectors.rocketmq.ha.body import format_count, format_topics, read_frame
 from dissectors.rocketmq.ha.frames import (
     HANDSHAKE,
@@ -34,9 +34,9 @@ from dissectors.rocketmq.ha.frames import (
 )
 from dissectors.rocketmq.ha.log import CONTINUED, CONTINUES, iterate_spans, read_size
 from dissectors.rocketmq.stored import MESSAGES, find_message_plan
-from dissectors.wire.budget import USUAL, Budget, allowed
+from dissectors.wire.budget import USUAL, Budget, get_allowance
 from dissectors.wire.emit import FAILURES, projection
-from dissectors.wire.message import unframed
+from dissectors.wire.message import read_unframed
 from dissectors.wire.primitive import INT32
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import Many, element
@@ -99,22 +99,22 @@ _TOPIC = frozenset({("topic",)})
 _FRAME_LIST = Many("frames", "array")
 
 
-def describe_raw(run: Run) -> str | None:
+def describe_raw(run: RawRun) -> str | None:
     """What a slave reports, or how much log a master sends; None where it is not sure to be either."""
     known = _recognise_run(run)
     return None if known is None else f"{_NAME}: {', '.join(_describe_run(run.data, *known))}"
 
 
-def decode_raw(run: Run) -> Tree | None:
+def decode_raw(run: RawRun) -> Tree | None:
     """Frame by frame; None where it is not sure to be any."""
     known = _recognise_run(run)
     if known is None:
         return None
     from_slave, found = known
-    return unframed(run.data, partial(_read_run, from_slave=from_slave, found=found))
+    return read_unframed(run.data, partial(_read_run, from_slave=from_slave, found=found))
 
 
-def _recognise_run(run: Run) -> tuple[bool, RecognisedRun] | None:
+def _recognise_run(run: RawRun) -> tuple[bool, RecognisedRun] | None:
     """Whether a slave sent it, and what it is: on the HA port if it fits, elsewhere if nothing else does."""
     if PORT in run.ports:
         from_slave = run.ports[1] == PORT
@@ -125,7 +125,7 @@ def _recognise_run(run: Run) -> tuple[bool, RecognisedRun] | None:
 
 
 def _find_bounds() -> tuple[int, int]:
-    size = max(allowed(), USUAL)
+    size = max(get_allowance(), USUAL)
     return size // _BYTES_A_FRAME, size // _SHARE
 
 
@@ -215,7 +215,7 @@ def _add_cut_message(reader: Reader, cut: bytes) -> bytes:
     if end is not None and cut:
         cut += end.value
         if len(cut) == read_size(cut):
-            reader.below(end, "a message of several blocks", cut).guard(MESSAGES.read, len(cut))
+            reader.read_decoded(end, "a message of several blocks", cut).guard(MESSAGES.read_items, len(cut))
         elif len(cut) < read_size(cut):
             return cut
     return b"" if begin is None else begin.value

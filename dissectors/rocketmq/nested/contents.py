@@ -29,10 +29,10 @@ from dissectors.wire.budget import Budget
 from dissectors.wire.json_strict import is_json
 from dissectors.wire.json_text import read_json
 from dissectors.wire.part_nodes import add_parts
-from dissectors.wire.parts import Part, labelled, shown
+from dissectors.wire.parts import ValuePart, label_part, show_part
 from dissectors.wire.primitive import INT64
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout, Parted
+from dissectors.wire.specs import LayoutSpec, PartedSpec
 from dissectors.wire.times import timestamp
 
 MOST = 256 * 1024
@@ -50,7 +50,7 @@ _CHECKPOINT = (
 )
 """Names, and whether they are times."""
 
-PartReader = Callable[[SpelledText], "tuple[Part, ...]"]
+PartReader = Callable[[SpelledText], "tuple[ValuePart, ...]"]
 
 _TEXTS: Mapping[str, PartReader] = {
     "properties": read_properties,
@@ -104,7 +104,9 @@ class NestedContents:
             (value,) = INT64.layout.unpack_from(node.value, index * size)
             place = (index * size, (index + 1) * size, INT64.type)
             found.append(
-                labelled(name, value, *place, timestamp) if is_time else shown(name, value, *place[:2], 0, place[2])
+                label_part(name, value, *place, timestamp)
+                if is_time
+                else show_part(name, value, *place[:2], 0, place[2])
             )
         self._take_apart(node, tuple(found), path)
 
@@ -121,14 +123,14 @@ class NestedContents:
         data = self.tree.sources[node.source].data
         return spell_json(data[node.offset + node.head : node.offset + node.length], node.value)
 
-    def _take_apart(self, node: Field, parts: tuple[Part, ...], path: tuple[int, ...]) -> None:
+    def _take_apart(self, node: Field, parts: tuple[ValuePart, ...], path: tuple[int, ...]) -> None:
         """What is before the value becomes a leaf, too; what a header class calls the text has the parts below it."""
         content, end = node.offset + node.head, node.offset + node.length
         typed = node.children.pop() if node.children else None
         self._cover_head(node)
         if typed is not None:
             spec = typed.spec
-            inner = Parted(spec.name, spec.type, spec.label, spec.secret)
+            inner = PartedSpec(spec.name, spec.type, spec.label, spec.secret)
             path = (*path, len(node.children))
             node.children.append(Field(inner, typed.value, content, end - content, node.source))
             node = node.children[-1]
@@ -136,9 +138,9 @@ class NestedContents:
 
     def _cover_head(self, node: Field) -> None:
         spec = node.spec
-        node.spec = Parted(spec.name, spec.type, spec.label, spec.secret)
+        node.spec = PartedSpec(spec.name, spec.type, spec.label, spec.secret)
         if node.head:
-            head = Layout("length", "int32") if isinstance(node.value, bytes) else Layout("name", spec.type)
+            head = LayoutSpec("length", "int32") if isinstance(node.value, bytes) else LayoutSpec("name", spec.type)
             value = len(node.value) if isinstance(node.value, bytes) else spec.name
             node.children.append(Field(head, value, node.offset, node.head, node.source))
             node.head = 0
@@ -161,5 +163,5 @@ class NestedContents:
         source = Source(len(self.tree.sources), f"{node.spec.name}, base64", words.encode(), path)
         self.tree.sources.append(source)
         spec = node.spec
-        node.spec = Parted(spec.name, spec.type, spec.label, spec.secret)
+        node.spec = PartedSpec(spec.name, spec.type, spec.label, spec.secret)
         add_parts(self.tree, node, path, parts, source.id, 0)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from dissectors.field import FieldSpec, Label
 from dissectors.rocketmq.nested.identifiers import format_topic, format_unique_id
 from dissectors.wire.amounts import duration_text
-from dissectors.wire.parts import Part, struct
+from dissectors.wire.parts import ValuePart, struct
 from dissectors.wire.times import milliseconds, timestamp
 
 _SPELT = re.compile(
@@ -42,17 +42,17 @@ class SpelledText:
         self.text = text
         self.places = places
 
-    def make_part(self, name: str, start: int, stop: int, kind: str, value: object, head: int = 0) -> Part:
+    def make_part(self, name: str, start: int, stop: int, kind: str, value: object, head: int = 0) -> ValuePart:
         """A part of the characters from `start` to `stop`, the first `head` of them before its value."""
         first, content = self.places(start), self.places(start + head)
-        return Part(FieldSpec(name, kind), value, first, self.places(stop), content - first)
+        return ValuePart(FieldSpec(name, kind), value, first, self.places(stop), content - first)
 
     def make_labelled_part(
         self, name: str, start: int, stop: int, kind: str, value: object, label: Label, head: int = 0
-    ) -> Part:
+    ) -> ValuePart:
         """Makes a part with a label that is shown beside its value."""
         first, content = self.places(start), self.places(start + head)
-        return Part(FieldSpec(name, kind, label), value, first, self.places(stop), content - first)
+        return ValuePart(FieldSpec(name, kind, label), value, first, self.places(stop), content - first)
 
 
 def spell_utf8(text: str) -> SpelledText:
@@ -128,17 +128,17 @@ _LISTS: Mapping[str, Sequence[_Word]] = {
 LISTS = frozenset(_LISTS)
 
 
-def read_handle(spelling: SpelledText) -> tuple[Part, ...]:
+def read_handle(spelling: SpelledText) -> tuple[ValuePart, ...]:
     """The parts of a receipt handle; none of what is no such thing."""
     return _read_words(spelling, 0, len(spelling.text), _HANDLE, len(_HANDLE) - 1)
 
 
-def read_recall(spelling: SpelledText) -> tuple[Part, ...]:
+def read_recall(spelling: SpelledText) -> tuple[ValuePart, ...]:
     """The parts of what a recall handle is the base64 of."""
     return _read_words(spelling, 0, len(spelling.text), _RECALL, len(_RECALL))
 
 
-def read_offsets(spelling: SpelledText, name: str) -> tuple[Part, ...]:
+def read_offsets(spelling: SpelledText, name: str) -> tuple[ValuePart, ...]:
     """The entries of one of the lists in an answer to POP; none if one of them is not as it should be."""
     found = []
     for index, (start, stop) in enumerate(_iterate_pieces(spelling.text, ";", 0, len(spelling.text))):
@@ -173,7 +173,9 @@ def _iterate_pieces(text: str, separator: str, start: int, stop: int) -> Iterato
         at = end
 
 
-def _read_words(spelling: SpelledText, start: int, stop: int, words: Sequence[_Word], least: int) -> tuple[Part, ...]:
+def _read_words(
+    spelling: SpelledText, start: int, stop: int, words: Sequence[_Word], least: int
+) -> tuple[ValuePart, ...]:
     """Parts for the words of a text, of which there are at least `least`; a separator belongs to what is before it."""
     if stop - start > _LONGEST:
         return ()

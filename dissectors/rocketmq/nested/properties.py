@@ -18,7 +18,7 @@ from dissectors.rocketmq.nested.identifiers import format_default_delay, format_
 from dissectors.rocketmq.stored import NAME_VALUE, PROPERTY
 from dissectors.rocketmq.tables import table
 from dissectors.wire.amounts import duration_text
-from dissectors.wire.parts import Part, struct
+from dissectors.wire.parts import ValuePart, struct
 from dissectors.wire.times import timestamp
 
 _DIGITS = 18
@@ -61,7 +61,7 @@ _MOST = 1000
 """Properties that are shown one by one; a message has a dozen."""
 
 
-def read_properties(spelling: SpelledText) -> tuple[Part, ...]:
+def read_properties(spelling: SpelledText) -> tuple[ValuePart, ...]:
     """Parts for the properties in a text; none where they are too many, or none at all."""
     text, found, at = spelling.text, [], 0
     if NAME_VALUE not in text:
@@ -101,9 +101,9 @@ def is_trace(text: str) -> bool:
     return text.partition(_COLUMN)[0] in table("meanings")["traces"] and _COLUMN in text
 
 
-def read_trace(spelling: SpelledText) -> tuple[Part, ...]:
+def read_trace(spelling: SpelledText) -> tuple[ValuePart, ...]:
     """A part for each line; none where one of them is not as it should be."""
-    found: list[Part] = []
+    found: list[ValuePart] = []
     text, at = spelling.text, 0
     while at < len(text):
         end = text.find(_LINE, at)
@@ -116,7 +116,7 @@ def read_trace(spelling: SpelledText) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _read_columns(spelling: SpelledText, start: int, stop: int, behind: int) -> tuple[Part, ...]:
+def _read_columns(spelling: SpelledText, start: int, stop: int, behind: int) -> tuple[ValuePart, ...]:
     """The columns from `start` to `stop`; the last one has all that is before `behind`."""
     kind, *values = spelling.text[start:stop].split(_COLUMN)
     names = _find_columns(kind, len(values))

@@ -8,9 +8,9 @@ from typing import Any
 
 from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
 from dissectors.message import Path, Role
-from dissectors.report import Row
+from dissectors.report import OpenRow
 from dissectors.rocketmq.codes import operations
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.values import struct
 
 ROCKETMQ = "rocketmq"
@@ -46,8 +46,8 @@ def read_header(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return struct(values, "header")
 
 
-@slotted(frozen=False, eq=False)
-class OngoingRow(Row):
+@make_slotted(frozen=False, eq=False)
+class OngoingRow(OpenRow):
     """A row of what goes on for as long as the capture does: a topic, a group, a queue, a server."""
 
     def hear(self, event: MessageEvent) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, for_request
 from dissectors.report import MOST_NAMES, Report, ReportRow, add_name, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct, structs, text
 from dissectors.wire.amounts import count_text
 
@@ -43,7 +43,7 @@ _Queue = tuple[str, str, int]
 """Topic, broker, number."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class GroupMember(OngoingRow):
     """streams: connections with heartbeats. wishes: what it subscribes to, by topic. locks: queues that it holds."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dissectors.correlator import BoundedTable, MessageEvent
-from dissectors.report import Row, column
+from dissectors.report import OpenRow, column
 from dissectors.rocketmq.reports.fields import read_header
 from dissectors.rocketmq.reports.ids import (
     MOST_IDS,
@@ -23,8 +23,8 @@ from dissectors.rocketmq.reports.ids import (
     read_properties,
     resolve_retry_topic,
 )
-from dissectors.slotted import field, slotted
-from dissectors.values import elapsed, number, struct, structs, text
+from dissectors.slotted import field, make_slotted
+from dissectors.values import measure_elapsed, number, struct, structs, text
 
 LIMIT = 200_000
 """Messages that are remembered."""
@@ -47,8 +47,8 @@ GroupReader = tuple[str | None, str | None]
 """A group; and the client where each of the group gets all messages."""
 
 
-@slotted(frozen=False, eq=False)
-class TrackedMessage(Row):
+@make_slotted(frozen=False, eq=False)
+class TrackedMessage(OpenRow):
     """key: its UNIQ_KEY; place: where it lies; names: what it is found by. queue, offset: where consumers find it.
 
     stream, client, language, group: who sends it; send, sent: row and time of the first SEND; answered: when it was
@@ -86,8 +86,8 @@ class TrackedMessage(Row):
         return None if self.place is None else format_offset_id(self.place)
 
 
-@slotted(frozen=False, eq=False)
-class MessageDelivery(Row):
+@make_slotted(frozen=False, eq=False)
+class MessageDelivery(OpenRow):
     """Of a message to one group; or of one that was delivered to none, which has no time.
 
     stream: of the consumer that got it last; at: its queue and offset. time: of the first one. again: how often it came
@@ -131,24 +131,24 @@ class MessageDelivery(Row):
     attempts: int | None = column("number", "how often it was sent", of=lambda found: found.subject.attempts or None)
     answer_ns: int | None = column(
         *("duration", "from the first SEND to the answer that counts"),
-        of=lambda found: elapsed(found.subject.sent, found.subject.answered),
+        of=lambda found: measure_elapsed(found.subject.sent, found.subject.answered),
     )
     due: int | None = column(
         "time", "when it shall be delivered; by DELAY or TIMER_DELAY an estimate", of="subject.due"
     )
     delivery_ns: int | None = column(
         *("duration", "from SEND to the first answer with it"),
-        of=lambda found: elapsed(found.subject.sent, found.time),
+        of=lambda found: measure_elapsed(found.subject.sent, found.time),
     )
     late_ns: int | None = column(
-        "duration", "from when it was due to there", of=lambda found: elapsed(found.subject.due, found.time)
+        "duration", "from when it was due to there", of=lambda found: measure_elapsed(found.subject.due, found.time)
     )
     ack_ns: int | None = column(
         *("duration", "from there to the ACK, or to the committed offset behind it"),
-        of=lambda found: elapsed(found.time, found.acked),
+        of=lambda found: measure_elapsed(found.time, found.acked),
     )
     end_to_end_ns: int | None = column(
-        "duration", "from SEND to there", of=lambda found: elapsed(found.subject.sent, found.acked)
+        "duration", "from SEND to there", of=lambda found: measure_elapsed(found.subject.sent, found.acked)
     )
     redelivered: int = column(
         *("number", "how often it was delivered again, seen or as the broker counts"),
@@ -219,7 +219,7 @@ class MessageTracker:
             del self._at[name]
 
 
-@slotted
+@make_slotted
 class ReceivedMessage:
     """topic, queue, offset: where the group finds it; said: its properties; count: reconsumeTimes."""
 

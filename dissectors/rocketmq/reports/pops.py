@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from dissectors.correlator import LIMIT, BoundedTable, MessageEvent, WeighedTable, for_request, keep_time
-from dissectors.report import REPORTED, Report, ReportRow, Row, column
+from dissectors.report import REPORTED, OpenRow, Report, ReportRow, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, POPS, ROCKETMQ, read_header, subscribe_to
 from dissectors.rocketmq.reports.ids import (
     MOST_IDS,
@@ -31,8 +31,8 @@ from dissectors.rocketmq.reports.ids import (
     read_receipt,
     resolve_retry_topic,
 )
-from dissectors.slotted import slotted
-from dissectors.values import elapsed, number, struct, structs, text
+from dissectors.slotted import make_slotted
+from dissectors.values import measure_elapsed, number, struct, structs, text
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
@@ -54,8 +54,8 @@ class _PendingPop(NamedTuple):
     client: str
 
 
-@slotted(frozen=False, eq=False)
-class PopRow(Row):
+@make_slotted(frozen=False, eq=False)
+class PopRow(OpenRow):
     """A row of the report: one message of one pop.
 
     lies_in: the topic where it lies. time: the pop time, in ms by the broker's clock. acked_at: when it was acked.
@@ -87,7 +87,7 @@ class PopRow(Row):
     handed_back: int = column("number", "changes by which its time is over sooner", 0)
     ack_ns: int | None = column(
         *("duration", "from the answer with it to its acknowledgement"),
-        of=lambda pop: elapsed(pop.first, pop.acked_at),
+        of=lambda pop: measure_elapsed(pop.first, pop.acked_at),
     )
     handle: str | None = column("text", "the last receipt handle that was seen of it")
     error: str | None = column("text", "the first error that an acknowledgement or change was answered with")

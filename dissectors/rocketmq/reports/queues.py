@@ -29,7 +29,7 @@ from dissectors.rocketmq.reports.fields import (
     read_header,
     subscribe_to,
 )
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.values import number, text
 from dissectors.wire.amounts import count_text
 
@@ -49,7 +49,7 @@ _Key = tuple[str, str, str, int]
 """Broker, group, topic, queue."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class QueueRow(OngoingRow):
     """Offsets are None where nobody told them. client: who pulled last. rest: messages that a broker has left."""
 

@@ -20,7 +20,7 @@ from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.message import Role
 from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, add_name, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, number, struct, structs, text
 from dissectors.wire.amounts import count_text
 
@@ -61,7 +61,7 @@ _PARTS: Mapping[str, str] = {
 """What an address is that answers so."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class RoleRow(OngoingRow):
     """parts: what is known of its part, each with the operation by which."""
 

@@ -17,7 +17,7 @@ from dissectors.correlator import BoundedTable, MessageEvent, for_request
 from dissectors.report import MOST_NAMES, REPORTED, Report, ReportRow, column
 from dissectors.rocketmq.labels import format_permission
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, OngoingRow, read_header, subscribe_to
-from dissectors.slotted import field, slotted
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, struct, structs, text
 from dissectors.wire.amounts import count_text
 
@@ -46,7 +46,7 @@ _Route = Mapping[str, _Broker]
 """By the brokers' names."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class TopicRouteRow(OngoingRow):
     """route: the latest, None before the first. who: the clients that asked."""
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from dissectors.correlator import MessageEvent, for_request
 from dissectors.message import Role
-from dissectors.report import REPORTED, Report, ReportRow, Row, column
+from dissectors.report import REPORTED, OpenRow, Report, ReportRow, column
 from dissectors.rocketmq.reports.fields import ANSWERS, ASKS, ROCKETMQ, read_header, subscribe_to
 from dissectors.rocketmq.reports.ids import read_properties
 from dissectors.rocketmq.reports.messages import (
@@ -27,8 +27,8 @@ from dissectors.rocketmq.reports.messages import (
     is_half_message,
     read_send,
 )
-from dissectors.slotted import slotted
-from dissectors.values import elapsed, number, struct, structs, text
+from dissectors.slotted import make_slotted
+from dissectors.values import measure_elapsed, number, struct, structs, text
 from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
@@ -38,8 +38,8 @@ _OUTCOMES = {COMMITTED: "committed", ROLLBACK: "rolled back"}
 _END, _CHECK = "END_TRANSACTION", "CHECK_TRANSACTION_STATE"
 
 
-@slotted(frozen=False, eq=False)
-class TransactionRow(Row):
+@make_slotted(frozen=False, eq=False)
+class TransactionRow(OpenRow):
     """A row of the report: one transaction.
 
     stored: when its half message was stored. ended: when it was committed or rolled back. checked, read: when it was
@@ -62,18 +62,21 @@ class TransactionRow(Row):
         "text", "where the half message lies: the broker's address and the commit log's offset"
     )
     table_offset: int | None = column("number", "where it lies in the queue of half messages")
-    half_ns: int | None = column("duration", "from SEND to its answer", of=lambda row: elapsed(row.sent, row.stored))
+    half_ns: int | None = column(
+        "duration", "from SEND to its answer", of=lambda row: measure_elapsed(row.sent, row.stored)
+    )
     took_ns: int | None = column(
-        *("duration", "from SEND to the END_TRANSACTION that ended it"), of=lambda row: elapsed(row.sent, row.ended)
+        *("duration", "from SEND to the END_TRANSACTION that ended it"),
+        of=lambda row: measure_elapsed(row.sent, row.ended),
     )
     checks: int = column("number", "how often the broker asked", 0)
     check_ns: int | None = column(
-        "duration", "from SEND to the first time", of=lambda row: elapsed(row.sent, row.checked)
+        "duration", "from SEND to the first time", of=lambda row: measure_elapsed(row.sent, row.checked)
     )
     unknowns: int = column("number", "how often END_TRANSACTION said that nobody knows yet", 0)
     delivered: int = column("number", "how often it was pulled or popped", 0)
     delivery_ns: int | None = column(
-        *("duration", "from END_TRANSACTION to the first time"), of=lambda row: elapsed(row.ended, row.read)
+        *("duration", "from END_TRANSACTION to the first time"), of=lambda row: measure_elapsed(row.ended, row.read)
     )
     send: int | None = column("message", "the half message's SEND")
     end: int | None = column("message", "the END_TRANSACTION that ended it, or else the last")

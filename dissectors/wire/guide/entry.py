@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 
 
-@slotted
-class Entry:
+@make_slotted
+class LayoutEntry:
     """One field. `versions` and `nullable` are ranges as text, within those of the layout; None in a single version.
 
     type: in a single version what stands on the wire, else the name in the schema. array: the type of the array that
@@ -27,10 +27,10 @@ class Entry:
     key: bool = False
     secret: bool = False
     about: str | None = None
-    fields: tuple[Entry, ...] | None = None
+    fields: tuple[LayoutEntry, ...] | None = None
 
 
-def entry_data(entry: Entry) -> dict[str, Any]:
+def entry_data(entry: LayoutEntry) -> dict[str, Any]:
     """What is so is there, what is not so is left out."""
     found: dict[str, Any] = {"name": entry.name, "type": entry.type}
     for name in ("versions", "array", "tag", "enum", "entity", "default", "about"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from dissectors.guide import Guide, Page
-from dissectors.wire.guide.text import columns, meant
+from dissectors.wire.guide.text import columns, suggest_names
 
 Pages = Mapping[str, Callable[[], Page]]
 
@@ -39,14 +39,16 @@ class Shelf(Guide):
         wanted = numbers.get(name, name)
         alike = [each for each in self._pages() if self._spelt(each) == self._spelt(wanted)]
         if not alike:
-            raise KeyError(f"{self._title} has no page called {name!r}{meant(self._spelt(wanted), self.names())}")
+            raise KeyError(
+                f"{self._title} has no page called {name!r}{suggest_names(self._spelt(wanted), self.names())}"
+            )
         found = wanted if wanted in alike else alike[0]
         if version is not None:
             raise KeyError(f"{found} has no versions")
         return self._pages()[found]()
 
 
-def listed(head: Sequence[str], rows: Sequence[Sequence[str]], key: str) -> Page:
+def list_page(head: Sequence[str], rows: Sequence[Sequence[str]], key: str) -> Page:
     """A page that is a table; as JSON a list of objects under a key, without what is empty."""
     data = [{name: cell for name, cell in zip(head, row, strict=True) if cell} for row in rows]
     return Page(columns([head, *rows], ""), {key: data})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeAlias
 
-from dissectors.wire.guide.entry import Entry
+from dissectors.wire.guide.entry import LayoutEntry
 
 INDENT = "  "
 _FEW = 6
@@ -35,23 +35,23 @@ def columns(rows: Iterable[Sequence[str]], indent: str = INDENT) -> list[str]:
     return lines
 
 
-def overview(entries: Sequence[Entry], enum: EnumText, versions: bool = True) -> list[str]:
+def overview(entries: Sequence[LayoutEntry], enum: EnumText, versions: bool = True) -> list[str]:
     """Fields below each other: name, type, versions where there are any, notes."""
     middle = ("versions",) if versions else ()
     rows: list[tuple[str, ...]] = [("field", "type", *middle, "")]
-    for depth, entry in _every(entries, 0):
+    for depth, entry in _walk_entries(entries, 0):
         since = (entry.versions or "",) if versions else ()
         rows.append((INDENT * depth + entry.name, entry.type, *since, notes(entry, enum)))
     return columns(rows) if len(rows) > 1 else [INDENT + "nothing"]
 
 
-def _every(entries: Sequence[Entry], depth: int) -> Iterator[tuple[int, Entry]]:
+def _walk_entries(entries: Sequence[LayoutEntry], depth: int) -> Iterator[tuple[int, LayoutEntry]]:
     for entry in entries:
         yield depth, entry
-        yield from _every(entry.fields or (), depth + 1)
+        yield from _walk_entries(entry.fields or (), depth + 1)
 
 
-def notes(entry: Entry, enum: EnumText) -> str:
+def notes(entry: LayoutEntry, enum: EnumText) -> str:
     """All else that is known, in one order."""
     found = [entry.array.replace("_", " ")] if entry.array is not None else []
     if entry.nullable is not None and not (entry.array or "").count("nullable"):
@@ -82,7 +82,7 @@ def enum_text(name: str, said: Mapping[str, str], values: Mapping[str, str], few
     return ", ".join(f"{number} {label}" for number, label in values.items())
 
 
-def meant(name: str, names: Sequence[str]) -> str:
+def suggest_names(name: str, names: Sequence[str]) -> str:
     """The names that are nearly this one, or have it in them, as the end of a sentence."""
     lower = {each.lower(): each for each in names}
     close = [lower[each] for each in get_close_matches(name, lower, _MEANT, _CLOSE)]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from dissectors.field import FieldSpec
-from dissectors.wire.parts import Part, shown, text_of
+from dissectors.wire.parts import ValuePart, show_part, text_of
 from dissectors.wire.sasl.token import Token, user_words
 from dissectors.wire.secret import Secret
 
@@ -79,17 +79,17 @@ def _attributes(data: bytes) -> list[_Attribute] | None:
     return found
 
 
-def _part(each: _Attribute) -> Part:
+def _part(each: _Attribute) -> ValuePart:
     head = each.content - each.start
     if each.name not in _SHOWN:
         secret = Secret(text_of(each.value))
-        return Part(FieldSpec(each.name, "text", secret=True), secret, each.start, each.stop, head)
+        return ValuePart(FieldSpec(each.name, "text", secret=True), secret, each.start, each.stop, head)
     if each.name == "maxbuf" and each.value.isdigit() and len(each.value) < 11:
-        return shown(each.name, int(each.value), each.start, each.stop, head, "number")
-    return shown(each.name, text_of(each.value), each.start, each.stop, head)
+        return show_part(each.name, int(each.value), each.start, each.stop, head, "number")
+    return show_part(each.name, text_of(each.value), each.start, each.stop, head)
 
 
-def _words(parts: tuple[Part, ...]) -> Iterator[str]:
+def _words(parts: tuple[ValuePart, ...]) -> Iterator[str]:
     """Who asks, for whom if that is somebody else, and where."""
     said = {part.spec.name: part.value for part in parts}
     user = said.get("username")

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from struct import Struct
 
 from dissectors.field import FieldSpec
-from dissectors.wire.parts import Part, hidden, labelled, shown, struct, text_of
+from dissectors.wire.parts import ValuePart, hide_part, label_part, show_part, struct, text_of
 from dissectors.wire.sasl.kerberos import length_at, message_parts, message_words
 from dissectors.wire.sasl.token import Token, user_words
 
@@ -48,13 +48,13 @@ _LAYERS = {0: "no layer", 1: "none", 2: "integrity", 4: "confidentiality"}
 def gssapi_token(data: bytes, from_client: bool | None) -> Token | None:
     """A framed token, or one of Kerberos' later form; None for anything else."""
     if data[:1] == bytes([FRAMED]):
-        return _framed(data)
+        return _read_framed(data)
     if int.from_bytes(data[:2]) == _WRAP and len(data) >= _WRAP_HEADER.size:
-        return _wrapped(data, from_client)
+        return _read_wrapped(data, from_client)
     return None
 
 
-def _framed(data: bytes) -> Token | None:
+def _read_framed(data: bytes) -> Token | None:
     found = length_at(data, 1)
     if found is None or found[0] != len(data) - found[1]:
         return None
@@ -63,12 +63,12 @@ def _framed(data: bytes) -> Token | None:
     if data[at : at + 1] != bytes([_OID_TAG]) or oid is None or oid[0] > min(len(data) - oid[1], 64):
         return None
     stop = oid[1] + oid[0]
-    number = _dotted(data[oid[1] : stop])
+    number = _format_dotted(data[oid[1] : stop])
     name = _NAMES.get(number, number)
     parts = [
-        shown("applicationTag", FRAMED, 0, 1, kind="der_tag"),
-        shown("length", found[0], 1, at, kind="der_length"),
-        labelled("mechanism", number, at, stop, "oid", _NAMES.get, oid[1] - at),
+        show_part("applicationTag", FRAMED, 0, 1, kind="der_tag"),
+        show_part("length", found[0], 1, at, kind="der_length"),
+        label_part("mechanism", number, at, stop, "oid", _NAMES.get, oid[1] - at),
     ]
     words: tuple[str, ...] = (name,)
     if number in _KERBEROS and len(data) - stop >= 2:
@@ -82,57 +82,57 @@ def _framed(data: bytes) -> Token | None:
             parts.append(struct("message", message))
             stop = len(data)
     if stop < len(data):
-        parts.append(hidden("token", data, stop, len(data), kind="bytes"))
+        parts.append(hide_part("token", data, stop, len(data), kind="bytes"))
     return Token(GSSAPI, words, tuple(parts))
 
 
-def _wrapped(data: bytes, from_client: bool | None) -> Token:
+def _read_wrapped(data: bytes, from_client: bool | None) -> Token:
     kind, flags, _, extra, rotation, number = _WRAP_HEADER.unpack_from(data)
     names = [name for bit, name in _FLAGS if flags & bit]
     at = _WRAP_HEADER.size
     parts = [
         _kind(kind, 0),
-        Part(FieldSpec("flags", "byte", lambda _: ", ".join(names) or None), flags, 2, 3),
-        shown("filler", data[3], 3, 4, kind="byte"),
-        shown("extraCount", extra, 4, 6, kind="uint16"),
-        shown("rightRotation", rotation, 6, 8, kind="uint16"),
-        shown("sequenceNumber", number, 8, at, kind="uint64"),
+        ValuePart(FieldSpec("flags", "byte", lambda _: ", ".join(names) or None), flags, 2, 3),
+        show_part("filler", data[3], 3, 4, kind="byte"),
+        show_part("extraCount", extra, 4, 6, kind="uint16"),
+        show_part("rightRotation", rotation, 6, 8, kind="uint16"),
+        show_part("sequenceNumber", number, 8, at, kind="uint64"),
     ]
     # The checksum, `extra` bytes, stands behind the message; rotated by its own length it stands before it.
     begin = at if rotation == 0 else at + extra
     stop = begin + len(data) - at - extra
     if flags & _SEALED or rotation not in (0, extra) or stop - begin < 4:
-        parts.append(hidden("message", data, at, len(data), kind="bytes"))
+        parts.append(hide_part("message", data, at, len(data), kind="bytes"))
         return Token(GSSAPI, ("wrap",), tuple(parts))
     if begin > at:
-        parts.append(hidden("checksum", data, at, begin, kind="bytes"))
+        parts.append(hide_part("checksum", data, at, begin, kind="bytes"))
     layer, words = _layer(data, begin, stop, from_client)
     parts.append(layer)
     if stop < len(data):
-        parts.append(hidden("checksum", data, stop, len(data), kind="bytes"))
+        parts.append(hide_part("checksum", data, stop, len(data), kind="bytes"))
     return Token(GSSAPI, words, tuple(parts))
 
 
-def _layer(data: bytes, start: int, stop: int, from_client: bool | None) -> tuple[Part, tuple[str, ...]]:
+def _layer(data: bytes, start: int, stop: int, from_client: bool | None) -> tuple[ValuePart, tuple[str, ...]]:
     """The security layers that a server offers, or the one that a client chooses, and for whom."""
     mask, most = data[start], int.from_bytes(data[start + 1 : start + 4])
     names = " or ".join(name for bit, name in _LAYERS.items() if bit & mask) or _LAYERS[0]
     inside = [
-        Part(FieldSpec("securityLayers", "byte", lambda _: names), mask, start, start + 1),
-        shown("largestMessage", most, start + 1, start + 4, kind="uint24"),
+        ValuePart(FieldSpec("securityLayers", "byte", lambda _: names), mask, start, start + 1),
+        show_part("largestMessage", most, start + 1, start + 4, kind="uint24"),
     ]
     identity = text_of(data[start + 4 : stop])
     if identity:
-        inside.append(shown("authzid", identity, start + 4, stop))
+        inside.append(show_part("authzid", identity, start + 4, stop))
     what = {True: "security layer chosen", False: "security layers offered", None: "security layers"}[from_client]
     return struct("message", tuple(inside)), (f"{what}: {names}", *user_words("for", identity))
 
 
-def _kind(kind: int, start: int) -> Part:
-    return labelled("tokenId", kind, start, start + 2, "uint16", _TOKENS.get)
+def _kind(kind: int, start: int) -> ValuePart:
+    return label_part("tokenId", kind, start, start + 2, "uint16", _TOKENS.get)
 
 
-def _dotted(data: bytes) -> str:
+def _format_dotted(data: bytes) -> str:
     """An object identifier's numbers (X.690, section 8.19)."""
     numbers: list[int] = []
     value = 0

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias, Union
 
 from dissectors.field import FieldSpec
-from dissectors.wire.parts import Part, hidden, shown, struct, text_of
-from dissectors.wire.specs import Layout, Many
+from dissectors.wire.parts import ValuePart, hide_part, show_part, struct, text_of
+from dissectors.wire.specs import LayoutSpec, Many
 
 _INTEGER, _SEQUENCE, _TEXT, _TIME = 0x02, 0x30, 0x1B, 0x18
-_TAGS = Layout("tags", "der_tags")
+_TAGS = LayoutSpec("tags", "der_tags")
 _ELEMENTS = 32
 """Members of one sequence; the longest has thirteen, and a principal's name two or three parts."""
 
@@ -85,10 +85,10 @@ class _Element(NamedTuple):
     stop: int
 
 
-def message_parts(data: bytes, start: int) -> tuple[Part, ...] | None:
+def message_parts(data: bytes, start: int) -> tuple[ValuePart, ...] | None:
     """The message that takes all bytes from `start` on; None where it is in another form."""
     try:
-        whole = _only(data, start, len(data))
+        whole = _read_only_element(data, start, len(data))
         members = _MESSAGES.get(whole.tag)
         if members is None:
             return None
@@ -97,11 +97,11 @@ def message_parts(data: bytes, start: int) -> tuple[Part, ...] | None:
         return None
 
 
-def message_words(parts: tuple[Part, ...]) -> Iterator[str]:
+def message_words(parts: tuple[ValuePart, ...]) -> Iterator[str]:
     """The service, as people write a principal, and the error."""
-    found = {part.spec.name: part for part in _every(parts)}
+    found = {part.spec.name: part for part in _walk_parts(parts)}
     service = found.get("service")
-    names = [part.value for part in _every(service.inside) if part.spec.name.startswith("[")] if service else []
+    names = [part.value for part in _walk_parts(service.inside) if part.spec.name.startswith("[")] if service else []
     realm = found["realm"].value if "realm" in found else None
     if names and all(isinstance(name, str) for name in names):
         yield f"service {'/'.join(map(str, names))}" + (f"@{realm}" if isinstance(realm, str) else "")
@@ -130,7 +130,7 @@ def _element(data: bytes, at: int, end: int, tag: int | None = None) -> _Element
     return _Element(data[at], at, found[1], found[1] + found[0])
 
 
-def _only(data: bytes, at: int, end: int, tag: int | None = None) -> _Element:
+def _read_only_element(data: bytes, at: int, end: int, tag: int | None = None) -> _Element:
     """The element that takes all bytes up to `end`."""
     found = _element(data, at, end, tag)
     if found.stop != end:
@@ -148,44 +148,44 @@ def _elements(data: bytes, at: int, end: int) -> Iterator[_Element]:
     raise _Unfit
 
 
-def _sequence(data: bytes, start: int, at: int, end: int, members: Members) -> Iterator[Part]:
+def _sequence(data: bytes, start: int, at: int, end: int, members: Members) -> Iterator[ValuePart]:
     """The members of the sequence at `at`, behind a mark from `start` on for the tags around it."""
-    around = _only(data, at, end, _SEQUENCE)
-    yield Part(_TAGS, data[start : around.content], start, around.content)
+    around = _read_only_element(data, at, end, _SEQUENCE)
+    yield ValuePart(_TAGS, data[start : around.content], start, around.content)
     for each in _elements(data, around.content, end):
         name, kind = members.get(each.tag - 0xA0, (f"[{each.tag:#04x}]", None))
         if kind is None:
-            yield hidden(name, data, each.start, each.stop, each.content - each.start, "bytes")
+            yield hide_part(name, data, each.start, each.stop, each.content - each.start, "bytes")
         elif kind == "names":
-            yield Part(Many(name, "struct"), None, each.start, each.stop, inside=tuple(_names(data, each)))
+            yield ValuePart(Many(name, "struct"), None, each.start, each.stop, inside=tuple(_names(data, each)))
         elif isinstance(kind, str):
-            yield _plain(data, name, each.start, _only(data, each.content, each.stop))
+            yield _plain(data, name, each.start, _read_only_element(data, each.content, each.stop))
         else:
-            inner = _only(data, each.content, each.stop)
+            inner = _read_only_element(data, each.content, each.stop)
             at = each.content if inner.tag == _SEQUENCE else inner.content
             yield struct(name, tuple(_sequence(data, each.start, at, each.stop, kind)))
 
 
-def _names(data: bytes, holder: _Element) -> Iterator[Part]:
-    around = _only(data, holder.content, holder.stop, _SEQUENCE)
-    yield Part(_TAGS, data[holder.start : around.content], holder.start, around.content)
+def _names(data: bytes, holder: _Element) -> Iterator[ValuePart]:
+    around = _read_only_element(data, holder.content, holder.stop, _SEQUENCE)
+    yield ValuePart(_TAGS, data[holder.start : around.content], holder.start, around.content)
     for index, each in enumerate(_elements(data, around.content, around.stop)):
         yield _plain(data, f"[{index}]", each.start, each)
 
 
-def _plain(data: bytes, name: str, start: int, inner: _Element) -> Part:
+def _plain(data: bytes, name: str, start: int, inner: _Element) -> ValuePart:
     """A number, a word or a time, with all tags from `start` on in front of it."""
     content, head = data[inner.content : inner.stop], inner.content - start
     if inner.tag == _INTEGER and 0 < len(content) <= 8:
         label = ERRORS.get if name == "errorCode" else None
         spec = FieldSpec(name, "der_integer", label)
-        return Part(spec, int.from_bytes(content, signed=True), start, inner.stop, head)
+        return ValuePart(spec, int.from_bytes(content, signed=True), start, inner.stop, head)
     if inner.tag in (_TEXT, _TIME):
-        return shown(name, text_of(content), start, inner.stop, head, "der_text")
+        return show_part(name, text_of(content), start, inner.stop, head, "der_text")
     raise _Unfit
 
 
-def _every(parts: tuple[Part, ...]) -> Iterator[Part]:
+def _walk_parts(parts: tuple[ValuePart, ...]) -> Iterator[ValuePart]:
     for part in parts:
         yield part
-        yield from _every(part.inside)
+        yield from _walk_parts(part.inside)

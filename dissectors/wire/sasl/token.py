@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dissectors.slotted import slotted
-from dissectors.wire.parts import Part
+from dissectors.slotted import make_slotted
+from dissectors.wire.parts import ValuePart
 
 
-@slotted
+@make_slotted
 class Token:
     """A token that was understood. `words` are what a line about it says: its step first, then who it is for."""
 
     mechanism: str
     words: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[ValuePart, ...]
 
 
 def user_words(word: str, value: object) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
-from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member, merged
+from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member, merge_members
 from dissectors.wire.field_aliases import aliases_of, load_field_aliases
 from dissectors.zookeeper.catalog.contents import ANSWER, add_configuration_members
 from dissectors.zookeeper.catalog.records import ERR, REST, ZXID, body_members, record_members
@@ -62,7 +62,9 @@ def members_of(code: int, role: Role) -> list[Member]:
         return [ZXID, *body_members(operation.response), REST]
     if role is Role.RESPONSE:
         members = body_members(operation.response)
-        return merged((ZXID, ERR), map(add_configuration_members, members) if code == RECONFIG else members, (REST,))
+        return merge_members(
+            (ZXID, ERR), map(add_configuration_members, members) if code == RECONFIG else members, (REST,)
+        )
     return [*body_members(operation.request), REST]
 
 

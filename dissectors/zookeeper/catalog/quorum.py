@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 
 from dissectors.api import Role
-from dissectors.catalog import Catalog, FieldAlias, Layout, Member, holding, merged
+from dissectors.catalog import Catalog, FieldAlias, Layout, Member, holding, merge_members
 from dissectors.wire.field_aliases import load_field_aliases
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.catalog.records import REST, body_members, record_members
@@ -41,7 +41,7 @@ class ElectionCatalog(Catalog):
 
     def layouts(self) -> Sequence[Layout]:
         """All three."""
-        initial = Layout(INITIAL, None, lambda: merged(*map(record_members, (INITIAL, LEGACY_INITIAL)), (REST,)))
+        initial = Layout(INITIAL, None, lambda: merge_members(*map(record_members, (INITIAL, LEGACY_INITIAL)), (REST,)))
         return initial, Layout(NOTIFICATION, None, lambda: (*record_members(NOTIFICATION), REST)), _AUTH
 
     def errors(self) -> Collection[str]:
@@ -71,13 +71,13 @@ def _of_packet(member: Member, held: Callable[[], Sequence[Member]] | None) -> M
 
 
 def _of_parts(parts: tuple[str, ...]) -> list[Member]:
-    return merged(*(_PARTS[part]() if part in _PARTS else record_members(part) for part in parts), (REST,))
+    return merge_members(*(_PARTS[part]() if part in _PARTS else record_members(part) for part in parts), (REST,))
 
 
 def _txn() -> list[Member]:
     return [
         Member("header", "struct", members=partial(record_members, "TxnHeader")),
-        Member("txn", "struct", members=lambda: merged(_of_txns(), map(_in_multi, record_members(_MULTI)))),
+        Member("txn", "struct", members=lambda: merge_members(_of_txns(), map(_in_multi, record_members(_MULTI)))),
         Member("digest", "struct", members=partial(record_members, "TxnDigest")),
     ]
 
@@ -85,7 +85,7 @@ def _txn() -> list[Member]:
 def _of_txns() -> list[Member]:
     """The members of all transactions but a multi, which holds the others."""
     names = dict.fromkeys(name for each in operations().values() for name in each.txn)
-    return merged(*(record_members(name) for name in names if name is not None and name != _MULTI))
+    return merge_members(*(record_members(name) for name in names if name is not None and name != _MULTI))
 
 
 def _in_multi(member: Member) -> Member:
@@ -97,7 +97,7 @@ def _in_multi(member: Member) -> Member:
 
 
 def _request() -> list[Member]:
-    return merged(*(body_members(each.request) for each in operations().values()))
+    return merge_members(*(body_members(each.request) for each in operations().values()))
 
 
 _PARTS: Mapping[str, Callable[[], Sequence[Member]]] = {

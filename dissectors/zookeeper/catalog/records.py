@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from dissectors.catalog import Member, merged
+from dissectors.catalog import Member, merge_members
 from dissectors.message import Path
 from dissectors.wire.members import of_schema
 from dissectors.zookeeper.catalog.contents import add_nested_members
@@ -40,4 +40,4 @@ def body_members(name: str | None) -> tuple[Member, ...]:
         return record_members(name)
     rows = table("operations")[MULTIS[name]].values()
     items = [record_members(each) for each in dict.fromkeys(rows) if each is not None]
-    return (Member("operations", "struct", True, members=lambda: merged((_TYPE, ERR), *items)),)
+    return (Member("operations", "struct", True, members=lambda: merge_members((_TYPE, ERR), *items)),)

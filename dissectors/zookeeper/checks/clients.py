@@ -11,7 +11,7 @@ from __future__ import annotations
 from dissectors.check import Check
 from dissectors.correlator import BoundedTable, ConnectionEnd, MessageEvent, Moment, for_request, subscribe
 from dissectors.message import Role
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import load_names, load_numbers
 from dissectors.zookeeper.labels import session as session_name
@@ -24,7 +24,7 @@ _MS = 1_000_000
 _CLOSE, _PING = (load_numbers("operation")[name] for name in ("closeSession", "ping"))
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class _Connection:
     """heard: when its client last said something. timeout (ns) and session: as negotiated; closing: it says goodbye."""
 
@@ -47,7 +47,9 @@ class ClientCheck(Check):
         known = self.connections.get(event.stream)
         if known is None:
             known = self.connections[event.stream] = _Connection(event.moment)
-        silent = known.heard.until(event)  # what the client said meanwhile may be among the bytes that are missing
+        silent = known.heard.elapsed_until(
+            event
+        )  # what the client said meanwhile may be among the bytes that are missing
         if silent is not None and known.timeout and 3 * silent > 2 * known.timeout:
             expires = f"its session expires after {lasting(known.timeout)}"
             self.warn("late-ping", f"the client was silent for {lasting(silent)}, and {expires}")

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from dissectors.api import Body, Context
 from dissectors.field import Tree
 from dissectors.wire.fields import read_members
-from dissectors.wire.message import Recipe, framed, values_by
+from dissectors.wire.message import Recipe, read_framed, values_by
 from dissectors.wire.plan import Plan
 from dissectors.zookeeper import bare, sasl
 from dissectors.zookeeper.election.header import NOTIFICATION, kind
@@ -35,7 +35,7 @@ def decode_tree(message: bytes, context: Context) -> Tree:
         return sasl.decode_tree(message)
     if name != NOTIFICATION:
         return bare.decode_tree(plan_of(name), message)
-    return open_tree(framed(message, INT, partial(read_members, steps=_notification(message).steps)))
+    return open_tree(read_framed(message, INT, partial(read_members, steps=_notification(message).steps)))
 
 
 def _notification(message: bytes) -> Plan:

@@ -31,7 +31,7 @@ class ElectionFramer(Framer):
 
     def length(self, message: Window, ended: bool) -> int | None:
         """A length is told only when enough of the message is there: an initial message comes once."""
-        head = message.read(0, LEGACY)
+        head = message.read_bytes(0, LEGACY)
         if not self.initial and not sasl.magic().startswith(head):
             return _measure_versioned(message) if is_versioned(head) else _notification(message)
         if len(head) < LEGACY:
@@ -42,22 +42,22 @@ class ElectionFramer(Framer):
         self.initial = size <= 0
         return size
 
-    def across(self, message: Window, lost: range, ended: bool) -> int:
+    def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
         """A frame is as long as it says."""
-        size = int.from_bytes(message.read(0, 4))
+        size = int.from_bytes(message.read_bytes(0, 4))
         return 4 + size if lost.start >= 4 and not self.initial and LEAST <= size <= MAXIMUM else 0
 
 
 def _legacy(message: Window, head: bytes) -> int:
     """The same of an initial message of before 3.5: what is there behind it must be the next message."""
-    behind = message.read(LEGACY, CONFIG_AT)
+    behind = message.read_bytes(LEGACY, CONFIG_AT)
     follows = len(behind) < 4 or notification_evidence(behind) or sasl.magic().startswith(behind[:LEGACY])
     return LEGACY if is_sid(head) and follows else 0
 
 
 def _measure_versioned(message: Window) -> int:
     """The same of an initial message of 3.5 or later."""
-    whole = message.read(0, INITIAL_HEAD.size)
+    whole = message.read_bytes(0, INITIAL_HEAD.size)
     if len(whole) < INITIAL_HEAD.size:
         return -INITIAL_HEAD.size
     address: int = INITIAL_HEAD.unpack(whole)[2]
@@ -69,7 +69,7 @@ def _measure_versioned(message: Window) -> int:
 
 def _notification(message: Window) -> int:
     """The same of a frame."""
-    prefix = message.read(0, CONFIG_AT)
+    prefix = message.read_bytes(0, CONFIG_AT)
     if len(prefix) < 4:
         return -4
     size = 4 + int.from_bytes(prefix[:4])

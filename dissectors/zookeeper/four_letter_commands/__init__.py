@@ -14,7 +14,7 @@ from functools import cache
 from dissectors.api import HEADLESS, Body, Framer, MessageHeader, Role, State, Window
 from dissectors.field import FieldSpec, Tree
 from dissectors.wire.fields import read_members
-from dissectors.wire.message import folded, unframed
+from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.part_nodes import add_parts
 from dissectors.wire.plan import leaves
 from dissectors.wire.reader import Reader
@@ -88,7 +88,7 @@ class ClientOpening(Framer):
         """
         if self._worded:
             return len(message) if ended else -1
-        prefix = message.read(0, WORD)
+        prefix = message.read_bytes(0, WORD)
         word = word_of(prefix)
         if word is None:
             return None if len(prefix) == WORD or ended else -WORD
@@ -96,7 +96,7 @@ class ClientOpening(Framer):
         if len(message) < size:
             return -size
         self._worded = True
-        rest = message.read(size, size + _LONGEST + 1)
+        rest = message.read_bytes(size, size + _LONGEST + 1)
         return size + len(rest) if rest in _ENDINGS else size
 
     def across(self, message: Window, lost: range, ended: bool) -> int:
@@ -111,7 +111,7 @@ class ServerOpening(Framer):
 
     def length(self, message: Window, ended: bool) -> int | None:
         """Its first byte tells."""
-        prefix = message.read(0, 1)
+        prefix = message.read_bytes(0, 1)
         if prefix and not is_text(prefix):
             return None
         return len(message) if ended else -1
@@ -123,12 +123,12 @@ class ServerOpening(Framer):
 
 def decode_values(message: bytes) -> Body:
     """The values of a word or of its answer."""
-    return folded(decode_tree(message))
+    return fold_tree(decode_tree(message))
 
 
 def decode_tree(message: bytes) -> Tree:
     """A word with its mask and line break, or a text."""
-    return unframed(message, _read_command)
+    return read_unframed(message, _read_command)
 
 
 def _read_command(reader: Reader) -> None:

@@ -14,8 +14,8 @@ from math import isfinite
 from typing import NamedTuple
 
 from dissectors.field import FieldSpec
-from dissectors.wire.parts import Part, text_of
-from dissectors.wire.specs import Layout, Many, Repeated, element
+from dissectors.wire.parts import ValuePart, text_of
+from dissectors.wire.specs import LayoutSpec, Many, RepeatedSpec, element
 from dissectors.zookeeper.labels import labels
 from dissectors.zookeeper.tables import table
 
@@ -27,7 +27,7 @@ _LINE = re.compile(r"([^\r\n]*)[\r\n]*")
 _INTEGER = re.compile(r"-?\d{1,19}", re.ASCII)
 _DECIMAL = re.compile(r"-?\d{1,32}\.\d{1,32}(?:E-?\d{1,3})?", re.ASCII)
 _ATTRIBUTE = re.compile(r",?(?:([^,=]+)=)?([^,]*)")
-_PLAIN = Layout("line", "text")
+_PLAIN = LayoutSpec("line", "text")
 
 
 class AnswerForm(NamedTuple):
@@ -53,7 +53,7 @@ class Section(NamedTuple):
     """Parts that follow each other: elements of the list of that name, or (None) values and text."""
 
     into: str | None
-    parts: list[Part]
+    parts: list[ValuePart]
 
 
 @cache
@@ -72,30 +72,30 @@ def forms() -> tuple[AnswerForm, ...]:
     )
 
 
-def answer_parts(data: bytes) -> tuple[Part, ...]:
+def answer_parts(data: bytes) -> tuple[ValuePart, ...]:
     """One part that tiles an answer, with the values in it; none where it has no lines of a known form."""
     sections: list[Section] = []
     known = False
     for part, name in _lines(data):
-        known = known or not isinstance(part.spec, Layout)
+        known = known or not isinstance(part.spec, LayoutSpec)
         if not sections or sections[-1].into != name:
             sections.append(Section(name, []))
         sections[-1].parts.append(part)
     if not known:
         return ()
     inside = tuple(part for section in sections for part in _join_section(section))
-    return (Part(FieldSpec("values", "struct"), None, 0, len(data), inside=inside),)
+    return (ValuePart(FieldSpec("values", "struct"), None, 0, len(data), inside=inside),)
 
 
-def _join_section(section: Section) -> list[Part]:
+def _join_section(section: Section) -> list[ValuePart]:
     """The parts of a section, elements in a list of their own."""
     parts = section.parts
     if section.into is None:
         return parts
-    return [Part(Repeated(section.into, "array"), None, parts[0].start, parts[-1].stop, inside=tuple(parts))]
+    return [ValuePart(RepeatedSpec(section.into, "array"), None, parts[0].start, parts[-1].stop, inside=tuple(parts))]
 
 
-def _lines(data: bytes) -> Iterator[tuple[Part, str | None]]:
+def _lines(data: bytes) -> Iterator[tuple[ValuePart, str | None]]:
     """The parts in order, each with the list whose element it is."""
     text = data.decode("latin-1")
     section: str | None = None
@@ -119,9 +119,9 @@ def _lines(data: bytes) -> Iterator[tuple[Part, str | None]]:
             left -= len(items)
             if items:
                 at = items[-1].stop
-                parts.append(Part(Many(form.items or "items", "array"), None, line.stop, at, inside=tuple(items)))
+                parts.append(ValuePart(Many(form.items or "items", "array"), None, line.stop, at, inside=tuple(items)))
         index = counts[form.into] = counts.get(form.into, -1) + 1
-        yield Part(element(index, "struct"), None, line.start, at, inside=tuple(parts)), form.into
+        yield ValuePart(element(index, "struct"), None, line.start, at, inside=tuple(parts)), form.into
     if at < len(data):
         yield _plain(data, at, len(data), len(data)), None
 
@@ -143,7 +143,7 @@ def _form_of(text: str, line: AnswerLine, section: str | None) -> tuple[AnswerFo
     return None, None
 
 
-def _items(data: bytes, text: str, at: int, form: re.Pattern[str], most: int) -> Iterator[Part]:
+def _items(data: bytes, text: str, at: int, form: re.Pattern[str], most: int) -> Iterator[ValuePart]:
     """The indented lines from an offset on: each a value, or a struct of several."""
     for index in range(most):
         if at == len(text):
@@ -155,13 +155,13 @@ def _items(data: bytes, text: str, at: int, form: re.Pattern[str], most: int) ->
         parts = tuple(_groups(data, found, line.start, line.stop))
         if len(parts) == 1:
             (one,) = parts
-            yield Part(element(index, one.spec.type), one.value, one.start, one.stop, one.head)
+            yield ValuePart(element(index, one.spec.type), one.value, one.start, one.stop, one.head)
         else:
-            yield Part(element(index, "struct"), None, line.start, line.stop, inside=parts)
+            yield ValuePart(element(index, "struct"), None, line.start, line.stop, inside=parts)
         at = line.stop
 
 
-def _groups(data: bytes, found: re.Match[str], start: int, stop: int) -> Iterator[Part]:
+def _groups(data: bytes, found: re.Match[str], start: int, stop: int) -> Iterator[ValuePart]:
     """What a line's groups say; the parts tile it."""
     names = found.groupdict()
     if "key" in names:
@@ -191,7 +191,7 @@ def _find_named_spans(name: str, found: re.Match[str]) -> Iterator[tuple[str, tu
         at = match.end()
 
 
-def _make_value_list(data: bytes, found: re.Match[str], start: int, stop: int) -> Part:
+def _make_value_list(data: bytes, found: re.Match[str], start: int, stop: int) -> ValuePart:
     """`Latency min/avg/max: 0/0.5/12`: several values, as there are names for them; else it is one text."""
     names, (at, end) = found["names"].split("/"), found.span("values")
     values = found["values"].split("/")
@@ -203,17 +203,19 @@ def _make_value_list(data: bytes, found: re.Match[str], start: int, stop: int) -
         close = stop if index == len(names) - 1 else until
         inside.append(_value(f"{found['what']} {name}", data, (at, until), start, close))
         start, at = close, until + 1
-    return Part(Layout(f"{found['what']} {found['names']}", "text"), None, inside[0].start, stop, inside=tuple(inside))
+    return ValuePart(
+        LayoutSpec(f"{found['what']} {found['names']}", "text"), None, inside[0].start, stop, inside=tuple(inside)
+    )
 
 
-def _value(name: str, data: bytes, span: tuple[int, int], start: int, stop: int) -> Part:
+def _value(name: str, data: bytes, span: tuple[int, int], start: int, stop: int) -> ValuePart:
     value = (
         None if name in table("four_letter_commands")["texts"] else _number(data[span[0] : span[1]].decode("latin-1"))
     )
     kind = "text" if value is None else "number"
     enum = table("four_letter_commands")["labels"].get(name) if isinstance(value, int) else None
     spec = FieldSpec(name, kind, None if enum is None else labels(enum))
-    return Part(spec, text_of(data[span[0] : span[1]]) if value is None else value, start, stop, span[0] - start)
+    return ValuePart(spec, text_of(data[span[0] : span[1]]) if value is None else value, start, stop, span[0] - start)
 
 
 def _number(text: str) -> int | float | None:
@@ -225,8 +227,8 @@ def _number(text: str) -> int | float | None:
     return None
 
 
-def _plain(data: bytes, start: int, stop: int, end: int) -> Part:
-    return Part(_PLAIN, text_of(data[start:end]), start, stop)
+def _plain(data: bytes, start: int, stop: int, end: int) -> ValuePart:
+    return ValuePart(_PLAIN, text_of(data[start:end]), start, stop)
 
 
 def _text(data: bytes, start: int, stop: int) -> str:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from dissectors.api import Context, Role
 from dissectors.finding import Finding, Severity
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import holds_secret
 from dissectors.wire.emit import FAILURES
@@ -43,7 +43,7 @@ _TOKEN = "SetSASLResponse"
 _LENGTH = 4
 
 
-@slotted
+@make_slotted
 class ZooKeeperGuessFinding(Finding):
     """The finding that a reply was read by a guess: as the reply to one of these operations."""
 

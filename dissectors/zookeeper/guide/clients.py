@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 from dissectors.guide import Page
-from dissectors.wire.guide.shelf import Pages, Shelf, listed
+from dissectors.wire.guide.shelf import Pages, Shelf, list_page
 from dissectors.wire.guide.text import columns
 from dissectors.zookeeper.guide.layouts import layout_data, layout_lines, record_page
 from dissectors.zookeeper.header import CONNECT
@@ -97,7 +97,7 @@ def _connect() -> Page:
 
 
 def _types() -> Page:
-    return listed(("type", "on the wire"), list(table("guide")["types"].items()), "types")
+    return list_page(("type", "on the wire"), list(table("guide")["types"].items()), "types")
 
 
 def _errors() -> Page:
@@ -108,7 +108,7 @@ def _errors() -> Page:
 
 def _words() -> Page:
     rows = [(word, since, what) for word, (since, what) in table("guide")["words"].items()]
-    return listed(("word", "since", "what"), rows, "words")
+    return list_page(("word", "since", "what"), rows, "words")
 
 
 def _word(word: str) -> Page:
@@ -130,14 +130,14 @@ def _word(word: str) -> Page:
 
 
 def _xids() -> Page:
-    return listed(("xid", "what"), list(table("guide")["xids"].items()), "xids")
+    return list_page(("xid", "what"), list(table("guide")["xids"].items()), "xids")
 
 
 def _events() -> Page:
     about: Mapping[str, str] = table("guide")["events"]
     kinds = [("type", f"{number}", name, about.get(name, "")) for number, name in load_names("watchEventType").items()]
     states = [("state", f"{number}", name, "") for number, name in load_names("keeperState").items()]
-    return listed(("field", "number", "name", "what"), [*kinds, *states], "events")
+    return list_page(("field", "number", "name", "what"), [*kinds, *states], "events")
 
 
 CLIENTS = Shelf("ZooKeeper", _pages, lambda: load_names("operation"))

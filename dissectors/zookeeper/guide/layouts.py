@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Any
 
 from dissectors.guide import Page
-from dissectors.wire.guide.entry import Entry, entry_data
+from dissectors.wire.guide.entry import LayoutEntry, entry_data
 from dissectors.wire.guide.text import columns, enum_text, overview
 from dissectors.wire.plan import Leaf, resolve
-from dissectors.wire.primitive import Fixed
+from dissectors.wire.primitive import FixedWidth
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.labels import load_names
 from dissectors.zookeeper.schemas import record, width
@@ -25,16 +25,16 @@ _SEVERAL = 9
 """Values of an enum that are all named: there are no longer ones but errors and opcodes."""
 
 
-def fields(name: str) -> tuple[Entry, ...]:
+def fields(name: str) -> tuple[LayoutEntry, ...]:
     """The fields of a record; those of records in it stand below them."""
     always = "0+" if record(name).versions.high else None
     return tuple(_entry(always, *row) for row in table("records")["records"][name])
 
 
-def _entry(always: str | None, name: str, kind: str, more: Mapping[str, Any] = MappingProxyType({})) -> Entry:
+def _entry(always: str | None, name: str, kind: str, more: Mapping[str, Any] = MappingProxyType({})) -> LayoutEntry:
     single = kind.removeprefix("[]")
     named = single not in table("guide")["types"] and single not in table("records")["records"]
-    return Entry(
+    return LayoutEntry(
         name,
         kind.replace(single, "int") if named else kind,
         more.get("versions", always),
@@ -79,7 +79,7 @@ def _sizes(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_fixed(step: Leaf) -> bool:
-    return isinstance(step.primitive, Fixed)
+    return isinstance(step.primitive, FixedWidth)
 
 
 def record_page(name: str) -> Page:

@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 from dissectors.guide import Page
-from dissectors.wire.guide.shelf import Pages, Shelf, listed
+from dissectors.wire.guide.shelf import Pages, Shelf, list_page
 from dissectors.wire.guide.text import columns
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.election.header import INITIAL, LEGACY_INITIAL, NOTIFICATION
@@ -38,7 +38,7 @@ def _quorum_pages() -> Pages:
 
 def _packets() -> Page:
     rows = [(f"{code}", each.name, *table("guide")["packets"][each.name]) for code, each in packets().items()]
-    return listed(("code", "name", "from", "what"), rows, "packets")
+    return list_page(("code", "name", "from", "what"), rows, "packets")
 
 
 def _transactions() -> Page:
@@ -47,7 +47,7 @@ def _transactions() -> Page:
         for row in table("operations")["operations"]
         if "txn" in row
     ]
-    return listed(("type", "name", "record"), rows, "transactions")
+    return list_page(("type", "name", "record"), rows, "transactions")
 
 
 def _packet(packet: Packet) -> Page:
@@ -119,7 +119,7 @@ def _election_message(name: str) -> Page:
 
 
 def _states() -> Page:
-    return listed(
+    return list_page(
         ("number", "name"), [(f"{number}", name) for number, name in load_names("peerState").items()], "states"
     )
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 
 from dissectors.field import FieldSpec
-from dissectors.wire.parts import Part, labelled, shown, text_of
-from dissectors.wire.specs import Layout, Many, Repeated, element
+from dissectors.wire.parts import ValuePart, label_part, show_part, text_of
+from dissectors.wire.specs import LayoutSpec, Many, RepeatedSpec, element
 from dissectors.zookeeper.labels import transaction
 
 LARGEST = 1 << 20
@@ -30,12 +30,12 @@ _VERSION = re.compile(rb"\s*version=(?P<version>[0-9A-Fa-f]{1,16})\s*")
 _PAIR = re.compile(rb"\s*(?P<key>[A-Za-z][\w.\-]*)=(?P<value>[^\r\n]*?)\s*")
 
 
-def configuration_parts(data: bytes) -> tuple[Part, ...] | None:
+def configuration_parts(data: bytes) -> tuple[ValuePart, ...] | None:
     """Parts that tile a configuration, or servers with commas between them; None for a text with no server in it."""
     if len(data) > LARGEST:
         return None
-    parts: list[Part] = []
-    servers: list[Part] = []
+    parts: list[ValuePart] = []
+    servers: list[ValuePart] = []
     count = 0
     for start, stop in _entries(data):
         server = _server(data, start, stop, count)
@@ -62,52 +62,52 @@ def _entries(data: bytes) -> Iterator[tuple[int, int]]:
         at = found.end()
 
 
-def _make_server_list(servers: list[Part]) -> Part:
-    return Part(Repeated("servers", "array"), None, servers[0].start, servers[-1].stop, inside=tuple(servers))
+def _make_server_list(servers: list[ValuePart]) -> ValuePart:
+    return ValuePart(RepeatedSpec("servers", "array"), None, servers[0].start, servers[-1].stop, inside=tuple(servers))
 
 
-def _server(data: bytes, start: int, stop: int, index: int) -> Part | None:
+def _server(data: bytes, start: int, stop: int, index: int) -> ValuePart | None:
     found = _SERVER.fullmatch(data, start, _end(data, start, stop))
     if found is None:
         return None
     at = found.end("addresses")
     addresses = _addresses(data, found.start("addresses"), at)
     inside = [
-        shown("sid", int(found["sid"]), start, found.start("addresses"), found.start("sid") - start, "number"),
-        Part(Many("addresses", "array"), None, addresses[0].start, at, inside=addresses),
+        show_part("sid", int(found["sid"]), start, found.start("addresses"), found.start("sid") - start, "number"),
+        ValuePart(Many("addresses", "array"), None, addresses[0].start, at, inside=addresses),
     ]
     names = [name for name in ("role", "client") if found[name] is not None]
     for name in names:
         end = stop if name == names[-1] else found.end(name)
-        inside.append(shown(name, text_of(found[name]), at, end, found.start(name) - at))
+        inside.append(show_part(name, text_of(found[name]), at, end, found.start(name) - at))
         at = end
     if at < stop:
-        inside.append(Part(Layout("end", "text"), text_of(data[at:stop]), at, stop))
-    return Part(element(index, "struct"), None, start, stop, inside=tuple(inside))
+        inside.append(ValuePart(LayoutSpec("end", "text"), text_of(data[at:stop]), at, stop))
+    return ValuePart(element(index, "struct"), None, start, stop, inside=tuple(inside))
 
 
-def _addresses(data: bytes, start: int, stop: int) -> tuple[Part, ...]:
+def _addresses(data: bytes, start: int, stop: int) -> tuple[ValuePart, ...]:
     """Each but the first begins at its bar."""
-    parts: list[Part] = []
+    parts: list[ValuePart] = []
     at = start
     for index, each in enumerate(data[start:stop].split(b"|")):
         head = 1 if index else 0
-        parts.append(Part(element(index, "text"), text_of(each), at, at + head + len(each), head))
+        parts.append(ValuePart(element(index, "text"), text_of(each), at, at + head + len(each), head))
         at = parts[-1].stop
     return tuple(parts)
 
 
-def _make_other_line(data: bytes, start: int, stop: int) -> Part:
+def _make_other_line(data: bytes, start: int, stop: int) -> ValuePart:
     end = _end(data, start, stop)
     version = _VERSION.fullmatch(data, start, end)
     if version is not None:
         number = int.from_bytes(int(version["version"], 16).to_bytes(8), signed=True)
-        return labelled("version", number, start, stop, "number", transaction, version.start("version") - start)
+        return label_part("version", number, start, stop, "number", transaction, version.start("version") - start)
     pair = _PAIR.fullmatch(data, start, end)
     if pair is None:
-        return Part(Layout("line", "text"), text_of(data[start:end]), start, stop)
+        return ValuePart(LayoutSpec("line", "text"), text_of(data[start:end]), start, stop)
     spec = FieldSpec(pair["key"].decode("ascii", "replace"), "text")
-    return Part(spec, text_of(pair["value"]), start, stop, pair.start("value") - start)
+    return ValuePart(spec, text_of(pair["value"]), start, stop, pair.start("value") - start)
 
 
 def _end(data: bytes, start: int, stop: int) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dissectors.wire.parts import Part, hidden, shown, text_of
+from dissectors.wire.parts import ValuePart, hide_part, show_part, text_of
 
 CREDENTIALS = "DigestCredentials"
 _DIGEST_SCHEMES = frozenset({"digest", "super"})
@@ -23,20 +23,20 @@ _HIDDEN: Mapping[object, str] = {**dict.fromkeys(_DIGEST_SCHEMES, "hash"), "auth
 SECRET_SCHEMES = tuple(sorted(map(str, _HIDDEN)))
 
 
-def credential_parts(scheme: object, data: bytes) -> tuple[Part, ...] | None:
+def credential_parts(scheme: object, data: bytes) -> tuple[ValuePart, ...] | None:
     """User and password; None where nobody says what the bytes are."""
     return _split_at_colon(data, "password") if scheme in _DIGEST_SCHEMES else None
 
 
-def identity_parts(scheme: object, data: bytes) -> tuple[Part, ...] | None:
+def identity_parts(scheme: object, data: bytes) -> tuple[ValuePart, ...] | None:
     """User and secret of an entry in an access list; a hash has no colon in it."""
     secret = _HIDDEN.get(scheme)
     return None if secret is None or (secret == "hash" and data.count(b":") != 1) else _split_at_colon(data, secret)
 
 
-def _split_at_colon(data: bytes, secret: str) -> tuple[Part, ...] | None:
+def _split_at_colon(data: bytes, secret: str) -> tuple[ValuePart, ...] | None:
     """At the first colon; without one all may be the secret."""
     at = data.find(b":")
     if at < 0:
         return None
-    return shown("user", text_of(data[:at]), 0, at), hidden(secret, data, at, len(data), 1)
+    return show_part("user", text_of(data[:at]), 0, at), hide_part(secret, data, at, len(data), 1)

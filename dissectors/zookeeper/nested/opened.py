@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dissectors.field import Field, FieldSpec, Tree
-from dissectors.wire.embedded import Holder, embedded
+from dissectors.wire.embedded import Holder, embed
 from dissectors.wire.part_nodes import part_values, take_apart
-from dissectors.wire.parts import Part
+from dissectors.wire.parts import ValuePart
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import LENGTH, Opened, Parted
+from dissectors.wire.specs import LENGTH, OpenedSpec, PartedSpec
 from dissectors.zookeeper.nested.credentials import CREDENTIALS, credential_parts, identity_parts
 
 CONFIGURATION = "QuorumConfig"
@@ -21,7 +21,7 @@ CONFIG_NODE = "/zookeeper/config"
 class NestedContent(NamedTuple):
     """What a field says. `name`: what the content is called, where it is among the values; None: for trees alone."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ValuePart, ...]
     name: str | None = None
 
 
@@ -85,7 +85,7 @@ def open_values(values: dict[str, Any], *, answers_reconfig: bool = False) -> No
         if isinstance(data, bytes):
             content = looks[name](data, values.get)
             if content is not None and content.name is not None:
-                values[name] = embedded(value, part_values(content.parts), content.name)
+                values[name] = embed(value, part_values(content.parts), content.name)
 
 
 def open_tree(tree: Tree, *, answers_reconfig: bool = False) -> Tree:
@@ -114,5 +114,5 @@ def _find_value(nodes: Iterable[Field], name: str) -> object:
 def _spec(node: Field, content: NestedContent) -> FieldSpec:
     spec, secret = node.spec, isinstance(node.value, Secret)
     if content.name is None:
-        return Parted(spec.name, spec.type, spec.label, secret)
-    return (Opened if secret else Holder)(spec.name, spec.type, spec.label, secret, content.name)
+        return PartedSpec(spec.name, spec.type, spec.label, secret)
+    return (OpenedSpec if secret else Holder)(spec.name, spec.type, spec.label, secret, content.name)

@@ -7,7 +7,7 @@ is empty in the former, and a failed step is answered with none.
 
 from __future__ import annotations
 
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.sasl.digest_md5 import digest_token
 from dissectors.wire.sasl.gssapi import gssapi_token
 from dissectors.wire.sasl.token import Token
@@ -21,7 +21,7 @@ def token_of(data: bytes, from_client: bool | None = None) -> Token | None:
 
 def token_words(value: object) -> tuple[str, ...]:
     """What a line says of a token's value, opened or not; nothing of a null one."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         value = value.data
     data = value.reveal() if isinstance(value, Secret) else None
     if not isinstance(data, bytes):

@@ -13,10 +13,10 @@ from dissectors.api import Body, Context, Role, Window
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.budget import Budget
-from dissectors.wire.embedded import embedded
+from dissectors.wire.embedded import embed
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.fields import read_members
-from dissectors.wire.message import folded, unframed
+from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.plan import Plan
 from dissectors.wire.reader import Reader
 from dissectors.wire.varint import Unfit
@@ -43,12 +43,12 @@ def decode_values(message: bytes, context: Context) -> Body:
     try:
         return Body(_values(message, context), None)
     except FAILURES:
-        return folded(decode_tree(message, context))
+        return fold_tree(decode_tree(message, context))
 
 
 def stream_values(message: Window, context: Context) -> Body | None:
     """A snapshot piece by piece; None for the others, which are packets."""
-    is_snapshot = context.code is None and not sasl.is_packet(message.read(0, HEAD.size))
+    is_snapshot = context.code is None and not sasl.is_packet(message.read_bytes(0, HEAD.size))
     return snapshot.stream_values(message) if is_snapshot else None
 
 
@@ -61,7 +61,7 @@ def decode_tree(message: bytes, context: Context) -> Tree:
     doubts = []
     if context.code not in packets():
         doubts.append(Finding(Severity.NOTE, "unknown-operation", f"packet type {context.code} is not in the tables"))
-    tree = unframed(message, partial(_fields, answer=context.role is Role.RESPONSE), doubts)
+    tree = read_unframed(message, partial(_fields, answer=context.role is Role.RESPONSE), doubts)
     if names_scheme(message):
         hide_unframed(tree.fields)
     return open_tree(tree)
@@ -90,7 +90,7 @@ def _unusual_values(message: bytes, context: Context) -> dict[str, Any]:
     rest, stop = values_decoder(_tail())(message, end, Budget())
     if stop != len(message):
         raise Unfit
-    return {"type": packet.name, "zxid": zxid, "data": embedded(data, data_values(parts, data)), **rest}
+    return {"type": packet.name, "zxid": zxid, "data": embed(data, data_values(parts, data)), **rest}
 
 
 @cache

@@ -20,7 +20,7 @@ from enum import Enum, auto
 from struct import unpack_from
 
 from dissectors.api import Conversation, MessageHeader, Outcome, Role, State, with_request
-from dissectors.pairing import Key, Unanswered, Waiting
+from dissectors.pairing import Key, UnansweredRequests, Waiting
 from dissectors.zookeeper.quorum.header import HEAD, SNAPSHOT, header
 from dissectors.zookeeper.quorum.packets import code_of
 from dissectors.zookeeper.quorum.probe import WHOLE, evidence
@@ -36,7 +36,7 @@ class Phase(Enum):
 
 
 @dataclass(slots=True)
-class QuorumConversation(Unanswered, Conversation):
+class QuorumConversation(UnansweredRequests, Conversation):
     """`snapshot`: the leader said that one comes. `gapped`: bytes of the learner are missing since its last PING.
 
     phase: how far the learner is.
@@ -70,7 +70,7 @@ class QuorumConversation(Unanswered, Conversation):
         """Until the learner is up to date."""
         return self.phase in (Phase.ASKING, Phase.JOINING)
 
-    def lost(self, from_client: bool) -> None:
+    def note_loss(self, from_client: bool) -> None:
         """The leader's own bytes take away what waits with them, so only the learner's leave a doubt."""
         self.gapped |= from_client
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.errors import Truncated
+from dissectors.errors import TruncatedField
 from dissectors.field import FieldSpec
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
@@ -69,7 +69,7 @@ def data_fields(reader: Reader, parts: tuple[str, ...], name: str | None) -> Non
     reader.leaf(LENGTH["int"], size, at)
     if size > available:
         _parts(reader, parts)
-        raise Truncated(reader.path(), at, size, available)
+        raise TruncatedField(reader.path(), at, size, available)
     reader.guard(lambda inside: _whole_parts(inside, parts), at + size)
     reader.leave()
 

@@ -19,8 +19,8 @@ from dissectors.wire.fast_path import (
     Column,
     FastPath,
     HeaderColumns,
-    Look,
-    Named,
+    HeaderView,
+    NameColumn,
     Rules,
     Wire,
     be,
@@ -71,29 +71,29 @@ class QuorumFastPath(FastPath):
         return HeaderColumns(
             role=role,
             state=np.full(len(code), State.COMPLETE, np.int8),
-            operation=Named(np.where(unsure, NULL, place), _names()),
+            operation=NameColumn(np.where(unsure, NULL, place), _names()),
             code=code,
             version=nothing,
             correlation=np.full(len(code), NULL64, np.int64),
-            client=Named(nothing),
+            client=NameColumn(nothing),
             unsure=unsure,
             # A number that stands for none cannot be a key.
             stepped=(key == NULL64) | np.isin(code, _turns()),
             key=key,
-            kind=Named(np.searchsorted(known, asked), [str(each) for each in known.tolist()]),
+            kind=NameColumn(np.searchsorted(known, asked), [str(each) for each in known.tolist()]),
         )
 
-    def look(self, prefix: bytes, from_client: bool) -> Look:
+    def look(self, prefix: bytes, from_client: bool) -> HeaderView:
         """See FastPath.look."""
         found = answering(header(prefix, from_client), from_client)
         stepped = found.operation in (*ASKS, *JOINS) or sasl.is_packet(prefix)
         if found.role not in (Role.REQUEST, Role.RESPONSE):
-            return Look(found, stepped=stepped)
+            return HeaderView(found, stepped=stepped)
         key = make_key(found, prefix, from_client)
         if key is None:
-            return Look(found, stepped=True)
+            return HeaderView(found, stepped=True)
         _, kind, number = key
-        return Look(found, number, kind, stepped or number == 1 << 63)
+        return HeaderView(found, number, kind, stepped or number == 1 << 63)
 
     def steady(self, conversation: Conversation) -> bool:
         """The learner is up to date, and it is sure which PING is answered next."""

@@ -54,7 +54,7 @@ class Packets(Framer):
             return size
         return self._packet(message)
 
-    def across(self, message: Window, lost: range, ended: bool) -> int:
+    def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
         """The end of a snapshot is searched for; a packet's follows from its head."""
         if self.snapshot is not None:
             self.search = self.search or SnapshotSearch(lost.start)
@@ -64,7 +64,7 @@ class Packets(Framer):
             return size
         if lost.start < HEAD.size:
             return 0
-        head, size = message.read(0, HEAD.size), abs(self._packet(message))
+        head, size = message.read_bytes(0, HEAD.size), abs(self._packet(message))
         code, _, data = HEAD.unpack(head)
         behind = HEAD.size + max(data, 0)
         if lost.stop <= behind or sasl.is_packet(head) or not _is_packet(code, data):
@@ -72,7 +72,7 @@ class Packets(Framer):
         return max(size, lost.stop) if code == code_of("REQUEST") else behind + 4
 
     def _packet(self, message: Window) -> int:
-        head = message.read(0, HEAD.size)
+        head = message.read_bytes(0, HEAD.size)
         if sasl.is_packet(head):
             return sasl.length(message)
         if len(head) >= 4 and not 0 < int.from_bytes(head[:4]) < MOST_TYPES and not sasl.magic().startswith(head):
@@ -102,7 +102,7 @@ def _confirm_packet(message: Window, code: int, size: int, from_client: bool) ->
     waits = code not in packets()
     if not 0 < size <= len(message):
         return size if waits and abs(size) <= MOST_UNKNOWN else 0
-    behind = message.read(size, HEAD.size)
+    behind = message.read_bytes(size, HEAD.size)
     if sasl.magic().startswith(behind[: len(sasl.magic())]):
         return size
     if len(behind) < 4:

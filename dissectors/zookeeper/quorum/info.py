@@ -7,7 +7,7 @@ servers, sessions and epochs.
 from __future__ import annotations
 
 from dissectors.api import Body, Context
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.zookeeper.summaries import say
 
 
@@ -19,7 +19,7 @@ def info_line(body: Body, context: Context) -> str:
     if "token" in values:
         return ", ".join(say("authentication", values))
     data = values.get("data")
-    if not isinstance(data, Embedded) or not isinstance(data.value, dict):
+    if not isinstance(data, EmbeddedValue) or not isinstance(data.value, dict):
         return ", ".join(say("packet", values))
     inside = data.value
     record = inside.get("txn", inside.get("request")) or {}

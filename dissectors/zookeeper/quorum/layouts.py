@@ -15,7 +15,7 @@ from dissectors.field import FieldSpec
 from dissectors.wire.dialect import Rest
 from dissectors.wire.embedded import Holder
 from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, When
-from dissectors.wire.primitive import Fixed
+from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.schema import MORE
 from dissectors.wire.specs import Many
 from dissectors.wire.template import MessageLayout, template
@@ -30,7 +30,7 @@ MULTI = "MultiTxn"
 _OPCODE_AT = {"txn": 28, "request": -4}
 """Where in a part, or before it, the opcode stands that tells its record."""
 
-_OPCODE = Fixed("int", "i", int)
+_OPCODE = FixedWidth("int", "i", int)
 _CONFIG = Leaf(FieldSpec("config", "string"), Rest("string", bytes.decode))
 
 

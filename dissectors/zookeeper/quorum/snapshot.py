@@ -19,9 +19,9 @@ from typing import Any
 from dissectors.api import Body, Window
 from dissectors.field import Tree
 from dissectors.wire.budget import Budget
-from dissectors.wire.cut import Cut
+from dissectors.wire.cut import CutList
 from dissectors.wire.emit import FAILURES, Decode, values_decoder
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.wire.varint import Unfit
 from dissectors.zookeeper.quorum.snapshot_fields import make_tree
 from dissectors.zookeeper.quorum.snapshot_framer import SESSION
@@ -45,7 +45,7 @@ def stream_values(message: Window) -> Body:
     try:
         return Body(_values(shown), None)
     except FAILURES:
-        return folded(make_tree(shown))
+        return fold_tree(make_tree(shown))
 
 
 def decode_tree(message: bytes) -> Tree:
@@ -60,7 +60,7 @@ def _decoder(record: str) -> Decode:
 
 def _values(shown: SnapshotExcerpt) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    at, read = 0, shown.message.read
+    at, read = 0, shown.message.read_bytes
     for name, record, hides in _HEAD:
         (count,) = _COUNT.unpack(read(at, _COUNT.size))
         at += _COUNT.size
@@ -103,4 +103,4 @@ def _items(
     passed = shown.skip_items(part, at, len(items), count)
     if passed.error is not None:
         raise passed.error
-    return Cut(items, len(items) + passed.items, hides=hides), passed.stop
+    return CutList(items, len(items) + passed.items, hides=hides), passed.stop

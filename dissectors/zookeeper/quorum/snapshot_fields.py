@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from dissectors.errors import Malformed
+from dissectors.errors import MalformedField
 from dissectors.field import Tree
 from dissectors.wire.budget import Budget
 from dissectors.wire.fields import read_members
 from dissectors.wire.plan import Array, Leaf, Step, Struct
 from dissectors.wire.reader import Reader, trailing
-from dissectors.wire.specs import COUNT, MORE, MORE_SECRET, REST, Layout, Many, element
+from dissectors.wire.specs import COUNT, MORE, MORE_SECRET, REST, LayoutSpec, Many, element
 from dissectors.zookeeper.jute import LENGTH
 from dissectors.zookeeper.quorum.snapshot_shown import ROOT, SnapshotExcerpt
 from dissectors.zookeeper.schemas import plan_of
 
 _NODES = Many("nodes", "array")
-_END = Layout("end", "ustring")
+_END = LayoutSpec("end", "ustring")
 _SECRET = frozenset({"acls"})
 """Lists whose items may hold a secret: a digest in an ACL."""
 
@@ -40,7 +40,7 @@ def _read_fields(reader: Reader, shown: SnapshotExcerpt) -> None:
     if reader.at < reader.end:
         left = reader.end - reader.at
         reader.tree.findings.append(trailing(left, "behind the snapshot", 0, reader.at))
-        reader.leaf(REST, shown.message.read(reader.at, left), reader.end)
+        reader.leaf(REST, shown.message.read_bytes(reader.at, left), reader.end)
 
 
 def _read_counted_list(reader: Reader, shown: SnapshotExcerpt, step: Array) -> None:
@@ -80,7 +80,7 @@ def _read_signature(reader: Reader, shown: SnapshotExcerpt) -> None:
     assert isinstance(step, Leaf)
     size, at = _read_number(reader, shown, step.spec.name)
     reader.need(max(size, 0), at, step.spec.name)
-    content = shown.message.read(at, max(size, 0))
+    content = shown.message.read_bytes(at, max(size, 0))
     try:
         text: str | bytes | None = None if size < 0 else content.decode()
     except UnicodeDecodeError:
@@ -92,7 +92,7 @@ def _read_number(reader: Reader, shown: SnapshotExcerpt, name: str) -> tuple[int
     """A count or length at the cursor, wherever that is: the number, and the offset behind it."""
     width = LENGTH.layout.size
     reader.need(width, reader.at, name)
-    number = int.from_bytes(shown.message.read(reader.at, width), signed=True)
+    number = int.from_bytes(shown.message.read_bytes(reader.at, width), signed=True)
     if number < -1:
-        raise Malformed(reader.path(name), reader.at, f"has length {number}")
+        raise MalformedField(reader.path(name), reader.at, f"has length {number}")
     return number, reader.at + width

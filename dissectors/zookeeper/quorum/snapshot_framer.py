@@ -38,7 +38,7 @@ class Ints:
         """The int at an offset."""
         place = offset - self.begin
         if not 0 <= place <= len(self.data) - 4:
-            self.data, self.begin, place = self.window.read(offset, self.chunk), offset, 0
+            self.data, self.begin, place = self.window.read_bytes(offset, self.chunk), offset, 0
             if len(self.data) < 4:
                 return None
         value: int = _INT.unpack_from(self.data, place)[0]
@@ -138,7 +138,7 @@ class SnapshotFramer:
     def _signature(self, message: Window) -> int:
         expected = table("packets")["signature"].encode()
         stop = self.at + 4 + len(expected)
-        found = message.read(self.at, stop - self.at)
+        found = message.read_bytes(self.at, stop - self.at)
         if len(found) < stop - self.at:
             return -stop
         return stop if found == len(expected).to_bytes(4) + expected else 0

@@ -38,12 +38,12 @@ class SnapshotSearch:
         end = _end()
         here, stop = max(self.begin, self.at - len(end) + 1), len(message)
         while here < stop:
-            found = message.read(here, CHUNK)
+            found = message.read_bytes(here, CHUNK)
             place = found.find(end)
             if place >= 0:
                 return here + place + len(end)
             here += max(len(found) - len(end) + 1, 1)
-        if self.at and _is_packet(message.read(self.at, PREFIX)):
+        if self.at and _is_packet(message.read_bytes(self.at, PREFIX)):
             return self.at
         if stop - self.begin > MOST:
             return 0

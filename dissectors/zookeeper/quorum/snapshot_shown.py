@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dissectors.api import Window
-from dissectors.errors import DecodeError, Malformed, Truncated
-from dissectors.slotted import slotted
-from dissectors.wire.budget import USUAL, allowed
+from dissectors.errors import DecodeError, MalformedField, TruncatedField
+from dissectors.slotted import make_slotted
+from dissectors.wire.budget import USUAL, get_allowance
 from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SESSION, Ints, SnapshotFramer, behind_node
 
 ROOT = b"\0\0\0\1/"
@@ -23,7 +23,7 @@ _BYTES_AN_ITEM, _SHARE = 4096, 8
 """A node of a hundred bytes takes a thousand as values, and its fields three thousand."""
 
 
-@slotted
+@make_slotted
 class BytesWindow:
     """A Window on bytes that are all there."""
 
@@ -32,14 +32,14 @@ class BytesWindow:
     def __len__(self) -> int:
         return len(self.data)
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         """See Window."""
         return self.data[offset : offset + length]
 
 
 def compute_bounds() -> tuple[int, int]:
     """The most items that are shown of a list, and the bytes in which they lie."""
-    size = max(allowed(), USUAL)
+    size = max(get_allowance(), USUAL)
     return size // _BYTES_AN_ITEM, size // _SHARE
 
 
@@ -61,12 +61,12 @@ class SnapshotExcerpt:
         self.message, self.end = message, len(message)
         self.most, limit = compute_bounds()
         self.limit = min(self.end, limit)
-        self.data = message.read(0, self.limit) if data is None else data
+        self.data = message.read_bytes(0, self.limit) if data is None else data
         self._ints = Ints(BytesWindow(self.data), CHUNK)
 
     def goes_on(self, at: int, done: int, count: int | None) -> bool:
         """Whether a list has another item at an offset; count: None for the nodes, that nobody has counted."""
-        return done < count if count is not None else self.message.read(at, len(ROOT)) != ROOT
+        return done < count if count is not None else self.message.read_bytes(at, len(ROOT)) != ROOT
 
     def has(self, part: str, at: int) -> bool:
         """Whether the item there is shown."""
@@ -96,6 +96,6 @@ class SnapshotExcerpt:
             begin = framer.at
         path = f"{part}[{done + found}]"
         if not stop:
-            return SkippedItems(found, begin, Malformed(path, begin, "has a length that cannot be"))
+            return SkippedItems(found, begin, MalformedField(path, begin, "has a length that cannot be"))
         needed = max(framer.at, abs(stop) if framer.at <= self.end else 0) - begin
-        return SkippedItems(found, begin, Truncated(path, begin, needed, self.end - begin))
+        return SkippedItems(found, begin, TruncatedField(path, begin, needed, self.end - begin))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from dissectors.field import FieldSpec
 from dissectors.wire.budget import Budget
-from dissectors.wire.embedded import Holder, embedded
+from dissectors.wire.embedded import Holder, embed
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.fields import read_members
 from dissectors.wire.reader import Reader
@@ -83,7 +83,7 @@ def _content(found: TxnFit) -> dict[str, Any] | None:
         for each in found.values["txns"] or ():
             inner = fit_in_multi(each["data"], each["type"])
             if inner is not None:
-                each["data"] = embedded(each["data"], inner.values, inner.record)
+                each["data"] = embed(each["data"], inner.values, inner.record)
     return found.values
 
 

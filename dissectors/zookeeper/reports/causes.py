@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 
 from dissectors.correlator import BoundedTable
-from dissectors.slotted import slotted
+from dissectors.slotted import make_slotted
 from dissectors.zookeeper.reports.fields import Write
 
 _LAST = 16
@@ -21,7 +21,7 @@ _CHILDREN = "NodeChildrenChanged"
 _FORMATTERS = {"NodeCreated": "created", "NodeDeleted": "deleted", "NodeDataChanged": "set"}
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class Cause:
     """A write. zxid: its transaction, as far as it is known; failed: it was refused."""
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from dissectors.correlator import BoundedTable, MessageEvent, subscribe
 from dissectors.message import Role
-from dissectors.report import Report, ReportRow, Row, column
-from dissectors.slotted import field, slotted
+from dissectors.report import OpenRow, Report, ReportRow, column
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number, structs
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import error_name, load_names, load_numbers
@@ -45,7 +45,7 @@ _Call = tuple[str, int]
 """Session and xid."""
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class Request:
     """What a client, or a follower for it, asked: rows and times; `reply` once it was answered.
 
@@ -60,8 +60,8 @@ class Request:
     forwarded: tuple[int, int] | None = None
 
 
-@slotted(frozen=False, eq=False)
-class Transaction(Row):
+@make_slotted(frozen=False, eq=False)
+class Transaction(OpenRow):
     """number: its zxid. header: of its record; error: as far as a packet told. proposed: by connection when; took: by
     connection how long an acknowledgement took. committed: when it was.
     """

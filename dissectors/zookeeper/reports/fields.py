@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
 from dissectors.message import Role
 from dissectors.values import structs
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.quorum.packets import code_of
 
@@ -107,5 +107,5 @@ def read_packet_data(event: MessageEvent) -> Mapping[str, Any]:
 
 def inside(data: object) -> Mapping[str, Any]:
     """What bytes hold that are a record."""
-    held = data.value if isinstance(data, Embedded) else data
+    held = data.value if isinstance(data, EmbeddedValue) else data
     return held if isinstance(held, dict) else {}

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from dissectors.report import Row, column
-from dissectors.slotted import field, slotted
+from dissectors.report import OpenRow, column
+from dissectors.slotted import field, make_slotted
 from dissectors.zookeeper.reports.members import EnsembleMembers
 
 QUIET, PATIENCE = 3_000_000_000, 90_000_000_000
@@ -62,7 +62,7 @@ class Event(NamedTuple):
     what: Vote | Learner | Leads | DroppedConnection
 
 
-@slotted(frozen=False, eq=False)
+@make_slotted(frozen=False, eq=False)
 class Looker:
     """A server that looks for a leader: its votes in order. done: when it had found one."""
 
@@ -70,8 +70,8 @@ class Looker:
     done: int | None = None
 
 
-@slotted(frozen=False, eq=False)
-class Poll(Row):
+@make_slotted(frozen=False, eq=False)
+class Poll(OpenRow):
     """An election, or servers that join. looked: the last time that somebody voted. agreed: when a majority had one
     vote; settled: when it was told that there is a leader. led_by: the leader's number.
     """

@@ -15,8 +15,8 @@ from typing import Any
 
 from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
 from dissectors.message import Role
-from dissectors.report import Report, ReportRow, Row, add_name, column
-from dissectors.slotted import field, slotted
+from dissectors.report import OpenRow, Report, ReportRow, add_name, column
+from dissectors.slotted import field, make_slotted
 from dissectors.values import number
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import load_names, load_numbers
@@ -54,8 +54,8 @@ _CODES = tuple(load_names("operation"))
 _CLOSE_TYPE = load_numbers("operation")[CLOSE]
 
 
-@slotted(frozen=False, eq=False)
-class SessionRow(Row):
+@make_slotted(frozen=False, eq=False)
+class SessionRow(OpenRow):
     """stream: the latest connection, heard: when its client last said something there. refused: it asked for a session,
     or to be known, and has not got it. nodes: its ephemeral nodes.
     """

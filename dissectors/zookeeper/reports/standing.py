@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dissectors.report import Row, column
-from dissectors.slotted import slotted
+from dissectors.report import OpenRow, column
+from dissectors.slotted import make_slotted
 from dissectors.values import number
 
 MOST = 200_000
@@ -58,8 +58,8 @@ _MODES = {0: PERSISTENT, 1: RECURSIVE}
 FIRED, STANDS, REMOVED, CLOSED, LOST = "fired", "stands", "removed", "session closed", "lost"
 
 
-@slotted(frozen=False, eq=False)
-class WatchRow(Row):
+@make_slotted(frozen=False, eq=False)
+class WatchRow(OpenRow):
     """One watch. since: when the request that set it was answered; None where nobody saw it. at: when it fired last.
 
     broken: its connection ended, and it was not set again.

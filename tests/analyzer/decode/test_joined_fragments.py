@@ -19,7 +19,7 @@ from dissectors.field import Tree
 from dissectors.pulsar import Pulsar
 from dissectors.slotted import replace
 from dissectors.wire import budget
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, data_segments, opening, segments
 from tests.dissectors.pulsar.frames import CONNECT, CONNECTED, METADATA, field, frame, payload_part
 from tests.dissectors.trees import assert_tiles, node
@@ -57,7 +57,7 @@ def opened(folder: Path, writes: Writes) -> Session:
 def tree_of(session: Session, row: int) -> Tree:
     tree, alone = fragments.tree(session, row), decode_tree(session, row)
     assert_tiles(tree)
-    assert folded(tree).values == folded(alone).values
+    assert fold_tree(tree).values == fold_tree(alone).values
     return tree
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from analyzer.decode import json_table
 from analyzer.decode.jsonable import JsonWriter, Limits
-from dissectors.wire.flat import Columns, Nested, Numbers, Slices, Table
+from dissectors.wire.flat import FlatColumns, IntegerColumn, NestedColumn, RowTable, Slices
 
 Item = tuple[str | None, bytes | None]
 Row = tuple[int, bytes | None, str | None, list[Item]]
@@ -48,25 +48,25 @@ def encoded(items: list[str | None]) -> list[bytes | None]:
     return [None if item is None else item.encode() for item in items]
 
 
-def table(rows: list[Row], nested: bool = True) -> Table:
+def table(rows: list[Row], nested: bool = True) -> RowTable:
     pool = Pool()
     items = [item for row in rows for item in row[3]]
     columns: list[Any] = [
-        Numbers("number", np.array([row[0] for row in rows], np.int64)),
+        IntegerColumn("number", np.array([row[0] for row in rows], np.int64)),
         pool.slices("value", [row[1] for row in rows]),
         pool.slices("text", encoded([row[2] for row in rows]), text=True),
     ]
     inner = pool.slices("key", encoded([item[0] for item in items]), text=True), pool.slices("v", [i[1] for i in items])
     if nested:
         ends = np.array(list(accumulate((len(row[3]) for row in rows), initial=0)), np.int64)
-        columns.append(Nested("items", ends, Columns(pool.data, inner, len(items))))
+        columns.append(NestedColumn("items", ends, FlatColumns(pool.data, inner, len(items))))
     longest = max((len(row[3]) for row in rows), default=0) if nested else 0
-    return Table(Columns(pool.data, tuple(columns), len(rows), longest), 0, len(rows))
+    return RowTable(FlatColumns(pool.data, tuple(columns), len(rows), longest), 0, len(rows))
 
 
-def same(found: Table, limits: Limits) -> None:
+def same(found: RowTable, limits: Limits) -> None:
     cut = len(found) // 2
-    parts = [found, Table(found.columns, 0, cut), Table(found.columns, cut, len(found))]
+    parts = [found, RowTable(found.columns, 0, cut), RowTable(found.columns, cut, len(found))]
     expected = JsonWriter(limits).line({"parts": [part.rows() for part in parts]})
     assert JsonWriter(limits).line({"parts": parts}) == expected
 
@@ -99,7 +99,7 @@ def test_shapes(rows: list[Row], limits: Limits) -> None:
 
 
 def test_most_are_written_by_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(Table, "rows")
+    monkeypatch.delattr(RowTable, "rows")
     assert JsonWriter().line(table([PLAIN] * 30)).count(b'"other"') == 30
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.decode.jsonable import JsonWriter, Limits
-from dissectors.wire.cut import Cut
+from dissectors.wire.cut import CutList
 from dissectors.wire.flat import FlatRows
 from dissectors.wire.nonfinite import float_value
 from dissectors.wire.secret import Secret
@@ -30,8 +30,12 @@ CASES: list[tuple[str, Any, Any]] = [
     ("lone surrogate", {"a": "\ud800é"}, {"a": "\ud800é"}),
     ("secret bytes", Secret(b"hunter2"), {"redacted": True, "length": 7}),
     ("secret text", {"password": Secret("hunter2")}, {"password": {"redacted": True, "length": 7}}),
-    ("a list that its reader has cut", {"a": Cut([{"b": 1}], 9)}, {"a": [{"b": 1}, {"truncated": True, "length": 9}]}),
-    ("nothing of a list", [Cut([], 9), 2**70], [[{"truncated": True, "length": 9}], 2**70]),
+    (
+        "a list that its reader has cut",
+        {"a": CutList([{"b": 1}], 9)},
+        {"a": [{"b": 1}, {"truncated": True, "length": 9}]},
+    ),
+    ("nothing of a list", [CutList([], 9), 2**70], [[{"truncated": True, "length": 9}], 2**70]),
     ("secret beside a huge number", [Secret("hunter2"), 2**70], [{"redacted": True, "length": 7}, 2**70]),
 ]
 
@@ -109,7 +113,7 @@ def test_what_has_no_json_form_is_a_defect() -> None:
 
 def test_a_list_that_its_reader_has_cut_says_its_own_length_where_it_is_cut_again() -> None:
     expected = [1, 2, {"truncated": True, "length": 7}]
-    for value in (Cut([1, 2, 3, 4], 7), Cut([1, 2], 7)):
+    for value in (CutList([1, 2, 3, 4], 7), CutList([1, 2], 7)):
         assert json.loads(JsonWriter(Limits(max_items=2)).line(value)) == expected
-    assert json.loads(JsonWriter(Limits(max_items=2)).line([Cut([1, 2, 3], 7), 2**70])) == [expected, 2**70]
-    assert json.loads(JsonWriter(Limits(max_items=None)).line(Cut([1, 2, 3], 7)))[-1] == expected[-1]
+    assert json.loads(JsonWriter(Limits(max_items=2)).line([CutList([1, 2, 3], 7), 2**70])) == [expected, 2**70]
+    assert json.loads(JsonWriter(Limits(max_items=None)).line(CutList([1, 2, 3], 7)))[-1] == expected[-1]

@@ -10,7 +10,7 @@ from analyzer.decode.bodies import decode_body, decode_tree
 from analyzer.session import Session
 from dissectors import registry
 from dissectors.field import Field, FieldSpec, Source, Tree
-from dissectors.raw import Run
+from dissectors.raw import RawRun
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, rows_of, segments
 from tests.dissectors.trees import assert_tiles
 
@@ -22,13 +22,13 @@ class Knows:
     """A reader that remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.runs: set[Run] = set()
+        self.runs: set[RawRun] = set()
 
-    def line(self, run: Run) -> str | None:
+    def line(self, run: RawRun) -> str | None:
         self.runs.add(run)
         return "a question" if run.from_client else None
 
-    def tree(self, run: Run) -> Tree | None:
+    def tree(self, run: RawRun) -> Tree | None:
         leaf = Field(FieldSpec("said", "bytes"), run.data, 0, len(run.data))
         return Tree([leaf], [Source(0, "message", run.data)], []) if run.from_client else None
 
@@ -36,10 +36,10 @@ class Knows:
 class Fails:
     """A reader with a defect."""
 
-    def line(self, run: Run) -> str | None:
+    def line(self, run: RawRun) -> str | None:
         raise ValueError
 
-    def tree(self, run: Run) -> Tree | None:
+    def tree(self, run: RawRun) -> Tree | None:
         raise ValueError
 
 
@@ -79,4 +79,4 @@ def test_who_knows_is_asked_and_rows_stay(readers: list[str], path: Path, monkey
     assert [tree.fields[0].spec.name for tree in trees] == ["said", "data"]
     for tree in trees:
         assert_tiles(tree)
-    assert KNOWS.runs == {Run(ASKED, (40_000, 9092), True), Run(ANSWERED, (9092, 40_000), False)}
+    assert KNOWS.runs == {RawRun(ASKED, (40_000, 9092), True), RawRun(ANSWERED, (9092, 40_000), False)}

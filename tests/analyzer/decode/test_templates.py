@@ -12,7 +12,7 @@ from analyzer.columns.cells import flatten_cells, join_cells
 from analyzer.decode.template_decoder import _cut, _read_nested
 from analyzer.decode.templates import LONGEST_TEXT, Joined, Laid, Template
 from dissectors import symbolic_text
-from dissectors.symbolic import FLOWING, UVARINT, ZIGZAG, Extent, Hex, Shape, Term, derived, length, made
+from dissectors.symbolic import FLOWING, UVARINT, ZIGZAG, Extent, Hex, TemplateBuilder, Term, derive, length, make_text
 
 
 def message(number: int, text: bytes, data: bytes, end: bytes = b"!") -> bytes:
@@ -24,7 +24,7 @@ class Case:
 
     def __init__(self, limit: int | None = None) -> None:
         self.data = message(5, b"abc", b"\1\2")
-        self.shape = Shape(self.data)
+        self.shape = TemplateBuilder(self.data)
         self.number = self.shape.integer(Term(0, 8, "q"), 5)
         self.text: Any = self.shape.text(Extent(Term(8, 2, "h"), 0, 10, 13))
         self.bytes: Any = self.shape.bytes(Extent(Term(13, 2, "h"), 0, 15, 17))
@@ -121,14 +121,14 @@ def test_a_pinned_text_is_the_same() -> None:
 
 def test_a_text_that_is_made_of_a_number() -> None:
     case = Case()
-    said = made(lambda number: f"{number} item{'' if number == 1 else 's'}", case.bytes.size)
+    said = make_text(lambda number: f"{number} item{'' if number == 1 else 's'}", case.bytes.size)
     _, texts = case.laid([message(1, b"a", b"1"), message(1, b"a", b"12"), message(1, b"a", b"3")], said)
     assert texts == ["1 item", "2 items", "1 item"]
 
 
 def test_varints_take_as_many_bytes() -> None:
     data = b"\x96\1" + b"\3"
-    shape = Shape(data)
+    shape = TemplateBuilder(data)
     unsigned, signed = shape.integer(Term(0, 2, UVARINT), 150), shape.integer(Term(2, 1, ZIGZAG), -2)
     case = Case()
     case.shape = shape
@@ -141,15 +141,15 @@ def test_varints_take_as_many_bytes() -> None:
 def test_a_nested_value_is_read_for_each() -> None:
     """What a function makes of it decides too, also in a sum with what may be any number."""
     data = pack(">ih", 4, 2) + b"ab"
-    shape = Shape(data)
+    shape = TemplateBuilder(data)
     number = shape.integer(Term(0, 4, "i"), 4)
 
     def read(contents: Any, asked: Any) -> list[Any]:
         assert all(type(each) is tuple for each in asked)
         return [None if content.startswith(b"?") else list(content) for content in contents]
 
-    nested = shape.nested(Extent(Term(4, 2, "h"), 0, 6, 8), read, list(b"ab"), (number,))
-    count = derived(len, nested)
+    nested = shape.add_nested(Extent(Term(4, 2, "h"), 0, 6, 8), read, list(b"ab"), (number,))
+    count = derive(len, nested)
     assert count < 4
     total: Any = count + number
     assert total > 5
@@ -164,10 +164,10 @@ def test_a_nested_value_is_read_for_each() -> None:
 
 def test_a_pinned_nested_value_beside_a_free_number_still_decides() -> None:
     data = pack(">ih", 4, 2) + b"ab"
-    shape = Shape(data)
+    shape = TemplateBuilder(data)
     number = shape.integer(Term(0, 4, "i"), 4)
-    nested = shape.nested(Extent(Term(4, 2, "h"), 0, 6, 8), lambda contents, asked: [[] for _ in contents], [1, 2])
-    total: Any = derived(len, nested) + number
+    nested = shape.add_nested(Extent(Term(4, 2, "h"), 0, 6, 8), lambda contents, asked: [[] for _ in contents], [1, 2])
+    total: Any = derive(len, nested) + number
     assert total == 6
     assert len(nested) == 2
     case = Case()
@@ -177,7 +177,7 @@ def test_a_pinned_nested_value_beside_a_free_number_still_decides() -> None:
 
 def test_unsigned_numbers_of_64_bits() -> None:
     data = pack(">Qq", 5, 5)
-    shape = Shape(data)
+    shape = TemplateBuilder(data)
     unsigned, signed = shape.integer(Term(0, 8, "Q"), 5), shape.integer(Term(8, 8, "q"), 5)
     assert unsigned != 6
     case = Case()
@@ -192,7 +192,7 @@ def test_unsigned_numbers_of_64_bits() -> None:
 
 def test_a_size_that_encloses_others_fits() -> None:
     data = pack(">hh", 5, 3) + b"abc"
-    shape = Shape(data)
+    shape = TemplateBuilder(data)
     shape.encloses(Term(0, 2, "h"), 0, 2, 7)
     text = shape.text(Extent(Term(2, 2, "h"), 0, 4, 7))
     case = Case()
@@ -209,13 +209,13 @@ class Flowing(Case):
 
     def __init__(self) -> None:
         self.data = self.flowed(b"\x05", b"ab", b"rest", b"\x01")
-        self.shape = Shape(self.data)
+        self.shape = TemplateBuilder(self.data)
         total, size = Term(0, 4, "I"), Term(4, 2, "H")
         self.shape.encloses(total, 0, 4, 14)
         self.first = self.shape.integer(Term(6, 1, FLOWING), 5)
         self.text = self.shape.text(Extent(size, 0, 7, 9))
         self.last = self.shape.integer(Term(13, 1, FLOWING), 1)
-        self.shape.free(0, 4)
+        self.shape.leave_open(0, 4)
         self.rest = self.shape.bytes(Extent(total, 1 + 1 + 2, 9, 13, (size,)))
 
     def flowed(self, first: bytes, text: bytes, rest: bytes, last: bytes) -> bytes:
@@ -252,7 +252,7 @@ WIDTHS = {
 
 
 def test_a_varint_of_any_width() -> None:
-    shape = Shape(b"\x05!")
+    shape = TemplateBuilder(b"\x05!")
     number = shape.integer(Term(0, 1, FLOWING), 5)
     case = Case()
     case.shape = shape
@@ -263,7 +263,7 @@ def test_a_varint_of_any_width() -> None:
 
 @pytest.mark.parametrize("least", [1, 200])
 def test_conditions_on_a_varint_of_any_width(least: int) -> None:
-    shape = Shape(b"\xc8\x01!")
+    shape = TemplateBuilder(b"\xc8\x01!")
     number = shape.integer(Term(0, 2, FLOWING), 200)
     assert number >= least
     case = Case()
@@ -273,7 +273,7 @@ def test_conditions_on_a_varint_of_any_width(least: int) -> None:
 
 
 def test_a_pinned_varint_keeps_its_width() -> None:
-    shape = Shape(b"\x05!")
+    shape = TemplateBuilder(b"\x05!")
     number = shape.integer(Term(0, 1, FLOWING), 5)
     case = Case()
     case.shape = shape
@@ -298,7 +298,7 @@ NOT_ENDING = (
 
 def test_what_ends_by_itself() -> None:
     """Runs and decimals take as many bytes as their content says; what is written otherwise has another shape."""
-    shape = Shape(SELF_ENDING)
+    shape = TemplateBuilder(SELF_ENDING)
     text, number = symbolic_text.run(shape, 6, 9), symbolic_text.number(shape, 15, 17)
     template = Template(shape, {"": _cut(f"{text}|{number}", shape)})
     messages = [each for pair in zip(NOT_ENDING, [*ENDING] * 4, strict=False) for each in pair]
@@ -313,7 +313,7 @@ def test_a_number_in_a_text_that_is_asked_for() -> None:
     """Its bytes are compared then, and those of others with the same text behind a size."""
     data = pack(">h", 2) + b"42" + b"!"
     for asks, expected in ((False, [0, 1]), (True, [0])):
-        shape = Shape(data)
+        shape = TemplateBuilder(data)
         shape.text(Extent(Term(0, 2, "h"), 0, 2, 4))
         number: Any = symbolic_text.number_within(shape, 2, 4)
         said = f"{int(number)}" if asks else f"{number}"
@@ -326,10 +326,10 @@ def test_a_number_in_a_text_that_is_asked_for() -> None:
 def test_bytes_that_are_read_in_two_ways_are_one_stretch() -> None:
     for asks in (False, True):
         data = pack(">h", 3) + b"abc!"
-        shape = Shape(data)
+        shape = TemplateBuilder(data)
         extent = Extent(Term(0, 2, "h"), 0, 2, 5)
         first: Any = shape.bytes(extent)
-        shape.nested(extent, lambda contents, _: [each.upper() for each in contents], b"ABC")
+        shape.add_nested(extent, lambda contents, _: [each.upper() for each in contents], b"ABC")
         if asks:
             assert first == b"abc"
         template = Template(shape, {"": _cut("said", shape)})

@@ -17,7 +17,7 @@ from analyzer.errors import UserError
 from analyzer.export import objects, raw
 from analyzer.export.folder import filled
 from analyzer.session import Session
-from dissectors.wire.inner import content, within
+from dissectors.wire.inner import content, find_within
 from dissectors.zookeeper.quorum import snapshot_shown
 from tests.analyzer.pipeline.house import talk
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
@@ -65,7 +65,7 @@ def test_every_file_is_the_bytes_of_its_field(path: Path, kinds: set[str], tmp_p
         session.load()
         for each in index:
             data = (tmp_path / "out" / each["file"]).read_bytes()
-            assert content(within(decode_body(session, each["number"] - 1).values, steps(each["field"]))) == data
+            assert content(find_within(decode_body(session, each["number"] - 1).values, steps(each["field"]))) == data
             assert len(data) == each["length"]
 
 

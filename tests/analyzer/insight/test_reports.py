@@ -19,8 +19,8 @@ from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
 from dissectors.registry import dissectors
-from dissectors.report import Report, ReportType, Row, column
-from dissectors.slotted import slotted
+from dissectors.report import OpenRow, Report, ReportType, column
+from dissectors.slotted import make_slotted
 from dissectors.zookeeper.reports import reports as zookeeper_reports
 from tests.effort import steps
 
@@ -136,8 +136,8 @@ def test_a_protocol_that_is_not_there_costs_nothing() -> None:
         assert not any(table.entries for table in reading.tables)
 
 
-@slotted(frozen=False, eq=False)
-class Ended(Row):
+@make_slotted(frozen=False, eq=False)
+class Ended(OpenRow):
     """The end of a connection."""
 
     stream: int = column("number", "which", 0)

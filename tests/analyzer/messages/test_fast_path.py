@@ -121,7 +121,7 @@ def test_what_comes_again_stays_on_the_fast_path(tmp_path: Path, seed: int, monk
         slow.append(packet.length)
         return walk(self, connection, packet)
 
-    monkeypatch.setattr(SlowPath, "packet", counted)
+    monkeypatch.setattr(SlowPath, "process_packet", counted)
     for block in (3, 50, 4000):
         slow.clear()
         assert told(path, block=block) == plain
@@ -160,7 +160,7 @@ def test_captures_of_one_direction(
         walked.append(packet.number)
         return walk(self, connection, packet)
 
-    monkeypatch.setattr(SlowPath, "packet", counted)
+    monkeypatch.setattr(SlowPath, "process_packet", counted)
     for block in (3, 50, 4000):
         walked.clear()
         assert told(path, block=block) == plain

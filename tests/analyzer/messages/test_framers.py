@@ -25,9 +25,9 @@ class Lines(Framer):
         if self.seen == self.greetings:
             return None
         self.asked += 1
-        data = message.read(0, len(message))
+        data = message.read_bytes(0, len(message))
         assert data
-        assert len(message.read(len(message), 1)) == 0
+        assert len(message.read_bytes(len(message), 1)) == 0
         if data[0]:
             return 0
         end = data.find(b"\n") + 1

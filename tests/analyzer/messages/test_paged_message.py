@@ -34,7 +34,7 @@ def test_any_part_of_any_pieces(parts: list[bytes], offset: int, length: int) ->
         window = PagedMessage(store, at, np.array(list(map(len, parts)), np.int32))
         whole = b"".join(parts)
         assert len(window) == len(whole)
-        assert window.read(offset, length) == whole[offset : offset + length]
+        assert window.read_bytes(offset, length) == whole[offset : offset + length]
     finally:
         store.close()
 
@@ -42,7 +42,7 @@ def test_any_part_of_any_pieces(parts: list[bytes], offset: int, length: int) ->
 def test_nothing_is_there() -> None:
     nothing = PagedMessage(Store(), np.zeros(0, np.int64), np.zeros(0, np.int32))
     assert len(nothing) == 0
-    assert nothing.read(0, 9) == b""
+    assert nothing.read_bytes(0, 9) == b""
 
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
@@ -55,7 +55,7 @@ def test_rows_say_the_same(capture: Path, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(reading, "LONG", 0)
         windows = read_contents(session, rows)
         assert any(not isinstance(each, bytes) for each in windows)
-        assert [each if isinstance(each, bytes) else each.read(0, len(each)) for each in windows] == whole
+        assert [each if isinstance(each, bytes) else each.read_bytes(0, len(each)) for each in windows] == whole
         assert list(Rows(session).objects(keys, rows)) == expected
 
 

@@ -88,7 +88,7 @@ def left(session: Session) -> int:
     assert fast_path is not None
     found = find_record_fields(session, fast_path, rows, lambda key: key)
     both = found.left.copy()
-    for logged in fast_path.logged(read_record_fields(session, rows, found, 0, len(rows))):
+    for logged in fast_path.read_log_records(read_record_fields(session, rows, found, 0, len(rows))):
         both[logged.first : logged.stop] |= logged.left
     laid_out = [fast_path.logs(read_context(session, row)) is not None for row in rows.tolist()]
     return int(np.count_nonzero(both & np.array(laid_out)))

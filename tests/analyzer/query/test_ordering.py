@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.errors import UserError
 from analyzer.query.ordering import SortKey, _of_values, sort_keys
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
@@ -25,7 +25,7 @@ from dissectors.wire.secret import Secret
         ([1.5, 1, 2], [1, 0, 2]),
         ([float("nan"), 1, NonFinite("nan"), NonFinite("inf")], [None, 0, None, 1]),
         ([Secret("a"), Secret(b"b"), "c"], [None, None, 0]),
-        ([Embedded(b"b", None), b"a", Embedded(Secret(b"c"), None)], [1, 0, None]),
+        ([EmbeddedValue(b"b", None), b"a", EmbeddedValue(Secret(b"c"), None)], [1, 0, None]),
         ([{"a": 1}, [1], "x"], [None, None, 0]),
         (["\ud800", "a"], [1, 0]),
     ],

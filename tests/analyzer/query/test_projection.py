@@ -15,11 +15,11 @@ from analyzer.query.projection import walked
 from dissectors.field import Field
 from dissectors.wire import resolve
 from dissectors.wire.budget import Budget
-from dissectors.wire.fast_path import Layout
+from dissectors.wire.fast_path import HeaderLayout
 from dissectors.wire.fields import read_members
 from dissectors.wire.plan import Leaf, Plan
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout as LayoutSpec
+from dissectors.wire.specs import LayoutSpec
 from tests.dissectors.wire.oracle import encode, schemas, values
 
 Place = tuple[str, int]
@@ -75,7 +75,7 @@ def test_each_value_is_found_where_it_is(data: st.DataObject) -> None:
     messages = [encode(schema.fields, each, flexible) for each in drawn]
     sizes = np.array([len(each) for each in messages], np.int64)
     begins, plan, eye = np.cumsum(sizes) - sizes, resolve(schema, 0), Places(len(messages))
-    good = walked(Layout(None, 0, (), plan.steps), Bytes(b"".join(messages)), begins, sizes, eye)
+    good = walked(HeaderLayout(None, 0, (), plan.steps), Bytes(b"".join(messages)), begins, sizes, eye)
     for row, (begin, message) in enumerate(zip(begins.tolist(), messages, strict=True)):
         if good[row]:
             expected = {place for place in places(tree_of(plan, message)) if not place[0].startswith("_tag")}
@@ -90,4 +90,6 @@ def test_what_is_cut_is_left_to_the_decoder(data: st.DataObject) -> None:
     if message:
         end = data.draw(st.integers(0, len(message) - 1))
         at, size = np.zeros(1, np.int64), np.array([end], np.int64)
-        assert not walked(Layout(None, 0, (), resolve(schema, 0).steps), Bytes(message[:end]), at, size, Places(1))[0]
+        assert not walked(
+            HeaderLayout(None, 0, (), resolve(schema, 0).steps), Bytes(message[:end]), at, size, Places(1)
+        )[0]

@@ -12,7 +12,7 @@ from analyzer.decode.limits import Limits
 from analyzer.decode.rows import ROW_KEYS
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.render.ndjson import NdjsonForm
-from dissectors.symbolic import BEGIN, END, Bytes, Extent, Hex, Integer, Shape, Term, Text, Written
+from dissectors.symbolic import BEGIN, END, Bytes, Extent, Hex, Integer, TemplateBuilder, Term, Text, WrittenValue
 from tests.analyzer.roads import FIELDS, Taken, list_offsets, offsets_listed, one_by_one, opened, taken, together
 
 __all__ = ["taken"]
@@ -62,19 +62,19 @@ def mark(number: int) -> str:
 
 def test_how_holes_are_written() -> None:
     """Digits and texts are marks, bytes as ever; a value within bytes is one mark."""
-    shape = Shape(bytes.fromhex("00000007 0003 616263 0002 ff00 0001 41"))
+    shape = TemplateBuilder(bytes.fromhex("00000007 0003 616263 0002 ff00 0001 41"))
     number, text = shape.integer(Term(0, 4, "i"), 7), shape.text(Extent(Term(4, 2, "h"), 0, 6, 9))
     data = shape.bytes(Extent(Term(9, 2, "h"), 0, 11, 13))
-    nested = shape.nested(Extent(Term(13, 2, "h"), 0, 15, 16), lambda contents, asked: [], [{"a": b"\1"}])
+    nested = shape.add_nested(Extent(Term(13, 2, "h"), 0, 15, 16), lambda contents, asked: [], [{"a": b"\1"}])
     writer = MarkingWriter(Limits(1))
     found = writer.dumps({"n": number, "t": [text], "b": data, "v": nested, "c": "\x7f", "x": b"\1\2"}).decode()
     hexed = f'{{"hex":"{mark(2)}","length":{mark(3)}}}'
     rest = '"c":"\x7f","x":{"hex":"01","length":2}'
     assert found == f'{{"n":{mark(0)},"t":["{mark(1)}"],"b":{hexed},"v":{mark(4)},{rest}}}'
-    assert list(map(type, shape.marks)) == [Integer, Text, Hex, Integer, Written]
+    assert list(map(type, shape.marks)) == [Integer, Text, Hex, Integer, WrittenValue]
     assert type(data) is Bytes
     written = shape.marks[4]
-    assert isinstance(written, Written)
+    assert isinstance(written, WrittenValue)
     assert written.write([[{"a": b"\1\2"}], [], ["\u202e"]]) == [
         b'[{"a":{"hex":"01","length":2}}]',
         b"[]",

@@ -11,7 +11,7 @@ from analyzer.decode.limits import Limits
 from analyzer.query.fields import FieldPath, Kind
 from analyzer.query.fields.path import Key
 from analyzer.render.shapes import Joined, Listed
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
@@ -38,8 +38,8 @@ NAMED = FieldPath("named", Kind.NUMBER, Key("named"), label={1: "ONE"}.get)
         ([{"a": 1}], '{"a":1}'),
         (["1", "2", "3", "4", "5"], "1,2,3,..."),
         ([Secret("pw")], '{"redacted":true,"length":2}'),
-        ([Embedded(b"\x01", {"a": 1}, "A")], "01"),
-        ([Embedded(Secret(b"\x01"), {"a": Secret("x")}, "A")], '{"redacted":true,"length":1}'),
+        ([EmbeddedValue(b"\x01", {"a": 1}, "A")], "01"),
+        ([EmbeddedValue(Secret(b"\x01"), {"a": Secret("x")}, "A")], '{"redacted":true,"length":1}'),
     ],
 )
 def test_texts(values: Sequence[Any], cell: str | None) -> None:
@@ -48,7 +48,7 @@ def test_texts(values: Sequence[Any], cell: str | None) -> None:
 
 def test_secrets_are_shown_when_asked() -> None:
     shown = Joined(Limits(show_secrets=True))
-    assert shown(MANY, [Secret("pw"), Secret(b"\x01"), Embedded(Secret(b"\x02"), None)]) == "pw,01,02"
+    assert shown(MANY, [Secret("pw"), Secret(b"\x01"), EmbeddedValue(Secret(b"\x02"), None)]) == "pw,01,02"
 
 
 def test_labels_are_for_people() -> None:

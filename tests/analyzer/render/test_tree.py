@@ -19,7 +19,7 @@ from dissectors.api import MessageHeader, Role
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import MORE, MORE_SECRET, Many, Parted
+from dissectors.wire.specs import MORE, MORE_SECRET, Many, PartedSpec
 
 DATA = b"\x00\x05\x00\x07hunter2a\x1b[31m"
 SECRET = b"hunter2"
@@ -152,8 +152,8 @@ def parted() -> Tree:
     inner = [leaf("sub", "string", "tom", 0, 3), leaf("pin", "string", Secret("hunter2"), 3, 8, head=1, secret=True)]
     for node in inner:
         node.source = 1
-    claims = Field(Parted("claims", "base64", secret=True), Secret("HUNTER"), 4, 7, head=1, children=inner)
-    token = Field(Parted("token", "bytes", secret=True), Secret(b"bobx"), 0, 11)
+    claims = Field(PartedSpec("claims", "base64", secret=True), Secret("HUNTER"), 4, 7, head=1, children=inner)
+    token = Field(PartedSpec("token", "bytes", secret=True), Secret(b"bobx"), 0, 11)
     token.children = [leaf("user", "string", "bobx", 0, 4), claims]
     return Tree([token], [Source(0, "message", b"bobx=HUNTER"), Source(1, "claims", b"tom=hunter2", (0, 1))], [])
 

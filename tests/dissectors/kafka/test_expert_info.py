@@ -13,7 +13,7 @@ from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.expert_info import find_expert_info
 from dissectors.kafka.labels import error_name
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from tests.analyzer.roads import (
     FORMS,
     Taken,
@@ -137,7 +137,7 @@ BATCHES: list[tuple[str, bytes, str | None]] = [
 def test_of_batches(records: bytes, text: str | None) -> None:
     context = Context(Role.REQUEST, 0, 3)
     body = KAFKA.values(produce(b"t", records), context)
-    assert folded(KAFKA.tree(produce(b"t", records), context), error_name) == body
+    assert fold_tree(KAFKA.tree(produce(b"t", records), context), error_name) == body
     found = [(finding.code, finding.text) for finding in body.findings]
     if text is None:
         assert found == []

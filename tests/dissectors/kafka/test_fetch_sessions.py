@@ -10,7 +10,7 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.kafka import fetch_sessions
 from dissectors.kafka.dissector import Kafka
-from dissectors.name_binding import Exchange, Standing
+from dissectors.name_binding import Exchange, SessionContents
 
 Asked = tuple[dict[str, Any] | None, dict[str, Any] | None]
 
@@ -30,7 +30,7 @@ def opening(session: int, parts: str) -> Asked:
     return asked(0, 0, parts, answer={"errorCode": 0, "sessionId": session})
 
 
-def stand(exchanges: Sequence[Asked]) -> Standing | None:
+def stand(exchanges: Sequence[Asked]) -> SessionContents | None:
     """Of the last of these."""
     numbered = [
         Exchange(number, lambda values=request: values, lambda values=answer: values)  # type: ignore[misc]

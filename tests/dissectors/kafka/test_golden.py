@@ -9,7 +9,7 @@ import pytest
 from dissectors.api import Role, State
 from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from tests.dissectors.kafka.truth import GOLDEN, SHARED, Frame, difference, faults, frames, printed
 from tests.dissectors.trees import assert_tiles
 
@@ -46,7 +46,7 @@ def test_trees(truth: list[Frame]) -> None:
     for frame in truth:
         tree = KAFKA.tree(frame.data, frame.context)
         assert_tiles(tree)
-        assert folded(tree, error_name) == KAFKA.values(frame.data, frame.context), frame.name
+        assert fold_tree(tree, error_name) == KAFKA.values(frame.data, frame.context), frame.name
 
 
 def test_headers(truth: list[Frame]) -> None:

@@ -15,7 +15,7 @@ from dissectors.kafka.summaries import SUMMARIES
 from dissectors.kafka.tables import table
 from dissectors.wire import Secret
 from dissectors.wire.amounts import duration_text, size_text
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 
 LINES = table("info")["lines"]
 EMBEDDED = frozenset(
@@ -92,7 +92,7 @@ CASES: list[tuple[str, Mapping[str, Any], str]] = [
     ("{a.b}", {"a": None}, ""),
     ("{a.0.b}", {"a": [{"b": 3}]}, "3"),
     ("{a.0.b}", {"a": []}, ""),
-    ("{a.b}", {"a": Embedded(b"", {"b": 3})}, "3"),
+    ("{a.b}", {"a": EmbeddedValue(b"", {"b": 3})}, "3"),
     ("{a}( of {b})", {"a": 1}, "1"),
     ("{a}( of {b})", {"a": 1, "b": 2}, "1 of 2"),
     ("{a} of {b}", {"a": 1}, ""),

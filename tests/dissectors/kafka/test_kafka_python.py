@@ -18,7 +18,7 @@ from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.types import uuid_text
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from tests.dissectors.kafka.truth import difference, faults, printed
 from tests.dissectors.trees import assert_tiles
 
@@ -133,7 +133,7 @@ def test_what_kafka_python_writes_is_read(seed: int) -> None:
         assert difference(ours, printed(body.values)) is None, name
         assert faults(body.findings) == [], name
         assert_tiles(tree)
-        assert folded(tree, error_name) == body, name
+        assert fold_tree(tree, error_name) == body, name
 
 
 def test_how_far_it_reaches() -> None:

@@ -13,7 +13,7 @@ from dissectors.kafka.dissector import Kafka
 from dissectors.kafka.name_bindings import list_references
 from dissectors.kafka.schemas import apis, body_schema, record_schema
 from dissectors.name_binding import BoundName, NameBinding, Reference
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.schema import FieldSchema
 from dissectors.wire.secret import Secret
 
@@ -35,7 +35,7 @@ def taught(api: str, role: Role, values: Mapping[str, Any], **known: Any) -> lis
 
 
 def records(name: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    batch = {"records": [{"key": None, "value": Embedded(b"\1\2\0", value, name)}, {"key": None, "value": b"x"}]}
+    batch = {"records": [{"key": None, "value": EmbeddedValue(b"\1\2\0", value, name)}, {"key": None, "value": b"x"}]}
     return {"responses": [{"topicId": TOPIC, "partitions": [{"records": [batch]}, {"records": None}]}]}
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dissectors.api import Context, Role
 from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from tests.dissectors.kafka.nested.structured import (
     FETCH,
     METADATA_ID,
@@ -51,7 +51,7 @@ def test_a_cut_gives_one_finding(frame: Frame, data: st.DataObject) -> None:
     tree = KAFKA.tree(cut, frame.context)
     assert_tiles(tree)
     assert [finding.code for finding in tree.findings] == ["malformed-body"]
-    assert folded(tree, error_name) == KAFKA.values(cut, frame.context)
+    assert fold_tree(tree, error_name) == KAFKA.values(cut, frame.context)
 
 
 @given(st.sampled_from(FRAMES), st.data())
@@ -68,7 +68,7 @@ def test_a_mutation_never_raises_and_is_read_alike_both_ways(frame: Frame, data:
         KAFKA.info(body, frame.context)
         KAFKA.header(broken[:512], frame.context.role is Role.REQUEST)
     assert_tiles(tree)
-    assert folded(tree, error_name) == body or "nan" in repr(body), "NaN is not even equal to itself"
+    assert fold_tree(tree, error_name) == body or "nan" in repr(body), "NaN is not even equal to itself"
 
 
 @given(st.data())

@@ -12,7 +12,7 @@ from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.kafka.dissector import Kafka
 from dissectors.kafka.template import template
-from dissectors.symbolic import Bytes, Integer, Nested, Text
+from dissectors.symbolic import Bytes, Integer, NestedValue, Text
 from tests.analyzer.roads import (
     batch,
     fetched,
@@ -38,7 +38,7 @@ def filled(value: Any) -> Any:
         return {key: filled(item) for key, item in value.items()}
     if type(value) is list:
         return [filled(item) for item in value]
-    return value.pinned() if type(value) in (Integer, Text, Bytes, Nested) else value
+    return value.specialise() if type(value) in (Integer, Text, Bytes, NestedValue) else value
 
 
 def find_symbolic_values(value: Any) -> int:
@@ -46,7 +46,7 @@ def find_symbolic_values(value: Any) -> int:
         return sum(map(find_symbolic_values, value.values()))
     if type(value) is list:
         return sum(map(find_symbolic_values, value))
-    return type(value) in (Integer, Text, Bytes, Nested)
+    return type(value) in (Integer, Text, Bytes, NestedValue)
 
 
 @pytest.mark.parametrize("name", ["k28_sweep", "k4_java_share", "k010_py_old", "k4_java_internal", "zk39_ibp_2.4"])

@@ -14,7 +14,7 @@ from dissectors.field import Tree
 from dissectors.fragment import Fragment, Other
 from dissectors.pulsar import Pulsar
 from dissectors.wire import budget
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from tests.dissectors.pulsar.frames import METADATA, field, frame, payload_part, sized
 from tests.dissectors.pulsar.test_frame import BATCH_OF_TWO, TEXT, TWO, lz4_block
 from tests.dissectors.trees import assert_tiles, at_path, node
@@ -52,7 +52,7 @@ def joined(message: bytes, around: Sequence[Other]) -> Tree:
         tree, alone = PULSAR.fragments.tree(message, CONTEXT, around), PULSAR.tree(message, CONTEXT)
         whole = PULSAR.fragments.values(message, CONTEXT, around)
     assert_tiles(tree)
-    assert folded(tree).values == folded(alone).values
+    assert fold_tree(tree).values == fold_tree(alone).values
     assert tree.findings[: len(alone.findings)] == alone.findings
     if whole is not None:
         assert "chunk" not in whole.values

@@ -229,7 +229,7 @@ def test_what_is_lost_shifts_nothing(case: str, moved: int) -> None:
             conversation.renumber(new)
             names = {new[handle]: name for handle, name in names.items() if handle in new}
         if isinstance(step, bool):
-            conversation.lost(step)
+            conversation.note_loss(step)
             continue
         handle = max(names, default=-1) + 1 + len(partners)
         names[handle] = len(partners)
@@ -242,7 +242,7 @@ def test_a_doubt_does_not_last() -> None:
     conversation = PulsarConversation()
     for handle, (side, message) in enumerate([*asked(PING, lookup(1), send()), *answered(CLOSED)]):
         conversation.step(handle, message, side)
-    conversation.lost(BROKER)
+    conversation.note_loss(BROKER)
     assert not FAST_PATH.steady(conversation)
     for handle in range(4, 4 + LASTING + 2):
         conversation.step(handle, ack(1, None), CLIENT)

@@ -22,7 +22,7 @@ from dissectors.api import MessageHeader, Outcome, Role, State
 from dissectors.pulsar import Pulsar
 from dissectors.pulsar.conversation import PulsarConversation
 from dissectors.pulsar.fast_path import FAST_PATH
-from dissectors.wire.fast_path import NULL, NULL64, Column, HeaderColumns, Look, Named, Wire
+from dissectors.wire.fast_path import NULL, NULL64, Column, HeaderColumns, HeaderView, NameColumn, Wire
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, in_parts, rows, segments
 from tests.dissectors.pulsar import frames as said
 from tests.dissectors.pulsar.frames import (
@@ -74,13 +74,13 @@ def headers(messages: Sequence[Message], available: Sequence[int] | None = None)
     return FAST_PATH.headers(Wire(gather_rows(data, at, FAST_PATH.WIDTH), known, side, gather))
 
 
-def named(column: Named | None, row: int) -> str | None:
+def named(column: NameColumn | None, row: int) -> str | None:
     assert column is not None
     number = int(column.number[row])
     return None if number == NULL else column.names[number]
 
 
-def look(found: HeaderColumns, row: int) -> Look:
+def look(found: HeaderColumns, row: int) -> HeaderView:
     """A row as look() would give it."""
     assert found.key is not None
     scope, key = named(found.scope, row), int(found.key[row])
@@ -95,7 +95,7 @@ def look(found: HeaderColumns, row: int) -> Look:
         scope,
     )
     takes_part = key != NULL64
-    return Look(header, key % (1 << 64) if takes_part else None, named(found.kind, row) if takes_part else None)
+    return HeaderView(header, key % (1 << 64) if takes_part else None, named(found.kind, row) if takes_part else None)
 
 
 def sure(messages: Sequence[Message], available: Sequence[int] | None = None) -> int:

@@ -18,8 +18,8 @@ from dissectors.api import Context, Role
 from dissectors.pulsar import Pulsar
 from dissectors.pulsar.frame import decode_frame
 from dissectors.wire import budget
-from dissectors.wire.embedded import Embedded
-from dissectors.wire.message import folded
+from dissectors.wire.embedded import EmbeddedValue
+from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
 from dissectors.wire.sections import PlainSections
 from dissectors.wire.varint import Unfit
@@ -48,7 +48,7 @@ def read(message: bytes) -> dict[str, Any]:
     """The values of a frame, by both ways."""
     body, tree = PULSAR.values(message, CONTEXT), PULSAR.tree(message, CONTEXT)
     assert_tiles(tree)
-    assert (folded(tree).values, folded(tree).findings) == (body.values, body.findings)
+    assert (fold_tree(tree).values, fold_tree(tree).findings) == (body.values, body.findings)
     return body.values
 
 
@@ -234,14 +234,14 @@ CASES = [
     Case("a message in a batch without size", part(sized(field(2, "k")), field(11, 1)),
          {"payload": {"messages": [{"metadata": {"partition_key": "k"}}]}}, ("malformed-body",) * 2),
     Case("a marker", part(MARKER, field(20, 10)),
-         {"payload": Embedded(MARKER, {"snapshot_id": "snapshot", "source_cluster": "cluster"},
+         {"payload": EmbeddedValue(MARKER, {"snapshot_id": "snapshot", "source_cluster": "cluster"},
                               "ReplicatedSubscriptionsSnapshotRequest")}),
     Case("a marker of a transaction", part(b"", field(20, 21)), {"payload": b""}),
     Case("a compressed marker", part(lz4_block(MARKER), field(20, 10) + field(8, 1) + field(9, len(MARKER))),
-         {"payload": Embedded(MARKER, {"snapshot_id": "snapshot", "source_cluster": "cluster"},
+         {"payload": EmbeddedValue(MARKER, {"snapshot_id": "snapshot", "source_cluster": "cluster"},
                               "ReplicatedSubscriptionsSnapshotRequest")}),
     Case("a marker that is none", part(b"\xff", field(20, 10)),
-         {"payload": Embedded(b"\xff", {}, "ReplicatedSubscriptionsSnapshotRequest")}, ("malformed-body",)),
+         {"payload": EmbeddedValue(b"\xff", {}, "ReplicatedSubscriptionsSnapshotRequest")}, ("malformed-body",)),
     Case("no LZ4", part(b"payload 5", field(8, 1) + field(9, 999)), {"payload": b"payload 5"}, ("malformed-body",)),
     Case("more than it says", part(zlib.compress(TEXT), field(8, 2) + field(9, 5)),
          {"payload": zlib.compress(TEXT)}, ("malformed-body",)),

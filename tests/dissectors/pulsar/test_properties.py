@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
 from dissectors.pulsar import Pulsar
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from tests.dissectors.pulsar.frames import METADATA, ack, field, frame, payload_part, sized
 from tests.dissectors.pulsar.test_frame import BATCH_OF_TWO, MARKER, TEXT, lz4_block
 from tests.dissectors.pulsar.truth import frames
@@ -46,7 +46,7 @@ def read(message: bytes) -> Tree:
             PULSAR.probe(message[:512], side)
             PULSAR.conversation().step(0, message[:512], side)
     assert_tiles(tree)
-    found = Body(folded(tree).values, body.error, folded(tree).findings)
+    found = Body(fold_tree(tree).values, body.error, fold_tree(tree).findings)
     assert found == body or "nan" in repr(body).lower(), "NaN is not even equal to itself"
     return tree
 

@@ -17,8 +17,8 @@ import dissectors.wire.sections
 from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.pulsar import Pulsar
-from dissectors.symbolic import Bytes, Integer, Nested, Text
-from dissectors.wire.embedded import Embedded
+from dissectors.symbolic import Bytes, Integer, NestedValue, Text
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.secret import Secret
 from tests.analyzer.roads import Taken, hold_equal, taken
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, segments
@@ -60,7 +60,7 @@ def find_symbolic_values(value: Any) -> int:
         return sum(map(find_symbolic_values, value.values()))
     if type(value) is list:
         return sum(map(find_symbolic_values, value))
-    return type(value) in (Integer, Text, Bytes, Nested)
+    return type(value) in (Integer, Text, Bytes, NestedValue)
 
 
 def is_same(message: bytes, role: Role = Role.REQUEST) -> bool:
@@ -87,7 +87,7 @@ def is_plain(value: Any) -> bool:
         return all(map(is_plain, value.values()))
     if isinstance(value, list):
         return all(map(is_plain, value))
-    return value.isascii() if isinstance(value, str) else not isinstance(value, Embedded | Secret)
+    return value.isascii() if isinstance(value, str) else not isinstance(value, EmbeddedValue | Secret)
 
 
 def batch(*contents: bytes) -> bytes:

@@ -18,9 +18,9 @@ from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.template import make_template
-from dissectors.symbolic import Bytes, Integer, Nested, SymbolicValue, Text, plain
-from dissectors.symbolic_text import Pieced
-from dissectors.wire.secret import Secret, Veiled
+from dissectors.symbolic import Bytes, Integer, NestedValue, SymbolicValue, Text, plain
+from dissectors.symbolic_text import PiecewiseText
+from dissectors.wire.secret import Secret, VeiledSecret
 from tests.analyzer.roads import Taken, hold_equal, taken
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, in_parts, segments, whole
 from tests.dissectors.rocketmq.making import binary, command, frame, item, pair, stored
@@ -169,7 +169,7 @@ def test_what_is_left_open(case: str) -> None:
     header, wire = body.values["header"], body.values["extFields"]
     assert [type(header[name]) for name in ("topic", "queueId", "bornTimestamp")] == [Text, Integer, Integer]
     assert [type(wire[name]) for name in ("b", "e", "g")] == [Text] * 3
-    assert (type(header["sysFlag"]), header["batch"], type(header["properties"])) == (int, False, Pieced)
+    assert (type(header["sysFlag"]), header["batch"], type(header["properties"])) == (int, False, PiecewiseText)
     assert type(body.values["body"]) is Bytes
     assert (body.values["flag"], body.values["language"], body.values["version"]) == (0, "JAVA", 513)
 
@@ -178,7 +178,7 @@ def test_bodies_that_are_left_open() -> None:
     for case in ("messages", "a batch"):
         body = made_of(SHAPES[case])
         assert body is not None
-        assert type(body.values["body"]["messages"]) is Nested
+        assert type(body.values["body"]["messages"]) is NestedValue
     body = made_of(SHAPES["a heartbeat"])
     assert body is not None
     assert find_symbolic_values(body.values["body"]) == 3
@@ -192,7 +192,7 @@ def test_of_a_secret_only_the_length_is_known(case: str) -> None:
     body = made_of(SHAPES[case])
     assert body is not None
     secret = body.values["extFields"]["Signature"]
-    assert (type(secret), len(secret), str(secret)) == (Veiled, 28, "<secret, 28 long>")
+    assert (type(secret), len(secret), str(secret)) == (VeiledSecret, 28, "<secret, 28 long>")
     assert "Signature" not in body.values["header"]
     with pytest.raises(TypeError):
         secret.reveal()

@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from dissectors.wire import Dialect, FieldSchema, Fixed, Length, Schema, Sized, Versions
+from dissectors.wire import Dialect, FieldSchema, FixedWidth, Length, Schema, SizedBytes, Versions
 from dissectors.wire.dialect import Primitive, Rest, Varint
 from dissectors.wire.primitive import LENGTHS
 from dissectors.wire.schema import MORE
@@ -32,16 +32,16 @@ def _hex(raw: bytes) -> str:
 
 def _primitive(name: str, flexible: bool, nullable: bool) -> Primitive:
     if name in FIXED:
-        return Fixed(name, FIXED[name])
+        return FixedWidth(name, FIXED[name])
     if name == "digest":
-        return Fixed(name, "4s", _hex)
+        return FixedWidth(name, "4s", _hex)
     if name == "rest":
         return Rest(name)
     if name == "uvarint":
         return Varint(name)
     if name == "string":
-        return Sized(name, _UVARINT if flexible else _INT16, nullable, bytes.decode)
-    return Sized(name, _UVARINT if flexible else _INT32, nullable)
+        return SizedBytes(name, _UVARINT if flexible else _INT16, nullable, bytes.decode)
+    return SizedBytes(name, _UVARINT if flexible else _INT32, nullable)
 
 
 DIALECT = Dialect(

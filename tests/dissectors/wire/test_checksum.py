@@ -18,5 +18,5 @@ class Nowhere:
 def test_it_is_crc32c(missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if missing:
         monkeypatch.setattr(checksum, "PathFinder", Nowhere)
-    assert checksum._found()(b"123456789") == 0xE3069283  # the check value of the algorithm (RFC 3720, iSCSI)
+    assert checksum._find_checksum()(b"123456789") == 0xE3069283  # the check value of the algorithm (RFC 3720, iSCSI)
     assert checksum.crc32c(memoryview(b"123456789")) == 0xE3069283

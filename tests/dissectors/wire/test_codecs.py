@@ -12,7 +12,7 @@ import lz4.frame
 import pytest
 import zstandard
 
-from dissectors.errors import Malformed, TooLarge
+from dissectors.errors import MalformedField, TooLarge
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 
@@ -65,7 +65,7 @@ def test_cut_at_every_byte(case: tuple[str, bytes]) -> None:
         if codec == "snappy" and data.startswith(b"\x82") and ends_a_block(data, cut):
             assert TEXT.startswith(decompress(codec, data[:cut], Budget(), "records", 7))
         else:
-            with pytest.raises(Malformed) as caught:
+            with pytest.raises(MalformedField) as caught:
                 decompress(codec, data[:cut], Budget(), "records", 7)
             assert caught.value.offset == 7
 
@@ -86,7 +86,7 @@ def test_over_budget(case: tuple[str, bytes], left: int) -> None:
 
 
 def test_garbage(case: tuple[str, bytes]) -> None:
-    with pytest.raises(Malformed, match="records at offset 3 is not "):
+    with pytest.raises(MalformedField, match="records at offset 3 is not "):
         decompress(case[0], b"\xffno such format, whatever it is", Budget(), "records", 3)
 
 
@@ -103,7 +103,7 @@ def test_a_bomb_is_stopped_long_before_it_is_unpacked() -> None:
 
 
 def test_a_snappy_block_is_not_believed_what_it_cannot_hold() -> None:
-    with pytest.raises(Malformed, match="cannot hold"):
+    with pytest.raises(MalformedField, match="cannot hold"):
         decompress("snappy", bytes.fromhex("ffffff1f00"), Budget(), "records", 0)
 
 
@@ -134,7 +134,7 @@ def test_content_of_a_known_size(name: str) -> None:
 @pytest.mark.parametrize("name", OF_KNOWN_SIZE)
 def test_content_of_another_size(name: str, size: int) -> None:
     codec, compress = OF_KNOWN_SIZE[name]
-    with pytest.raises(Malformed, match="payload at offset 3 "):
+    with pytest.raises(MalformedField, match="payload at offset 3 "):
         decompress(codec, compress(TEXT), Budget(), "payload", 3, size)
 
 

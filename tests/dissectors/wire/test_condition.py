@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from dissectors.symbolic import Shape, Term
+from dissectors.symbolic import TemplateBuilder, Term
 from dissectors.wire.condition import condition, first_of
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 
 VALUES: dict[str, Any] = {
     "zero": 0,
@@ -19,7 +19,7 @@ VALUES: dict[str, Any] = {
     "null": None,
     "name": "%RETRY%group",
     "header": {"topic": "t", "items": [{"type": 1}]},
-    "key": Embedded(b"", {"type": 1}, "Key"),
+    "key": EmbeddedValue(b"", {"type": 1}, "Key"),
 }
 
 
@@ -102,7 +102,7 @@ def test_the_first_that_holds() -> None:
 
 @pytest.mark.parametrize(("text", "noted"), [("a > 2", ("gt", 2, False)), ("a < b - 1", ("lt", 0, True))])
 def test_of_symbolic_values_the_outcome_is_noted(text: str, noted: tuple[str, int, bool]) -> None:
-    shape = Shape(b"\1\5")
+    shape = TemplateBuilder(b"\1\5")
     values = {"a": shape.integer(Term(0, 1, "B"), 1), "b": shape.integer(Term(1, 1, "B"), 5)}
     assert condition(text)(values) is noted[2]
     assert [(each.name, each.other, each.outcome) for each in shape.conditions] == [noted]

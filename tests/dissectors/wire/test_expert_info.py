@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dissectors.finding import Finding, Severity
-from dissectors.symbolic import BEGIN, END, NotTemplatable, Shape, Term
+from dissectors.symbolic import BEGIN, END, NotTemplatable, TemplateBuilder, Term
 from dissectors.wire.expert_info import ExpertInfo, ExpertInfoTable, compile_expert_info, compile_first
 from dissectors.wire.summary import Summaries
 
@@ -41,7 +41,7 @@ def test_a_sentence_that_says_nothing_is_no_finding() -> None:
 
 
 def test_a_sentence_stands_for_many_messages_and_a_function_for_one() -> None:
-    shape = Shape(b"\1\2")
+    shape = TemplateBuilder(b"\1\2")
     time, epoch = (shape.integer(Term(at, 1, "B"), shape.data[at]) for at in (0, 1))
     (found,) = EXPERT_INFO.symbolic({"time": time, "epoch": epoch})
     assert found.text == f"waits {BEGIN}0{END} ms (KIP-124)"

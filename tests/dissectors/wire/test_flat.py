@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dissectors.wire.flat import Columns, FlatRows, Nested, Numbers, Slices, Table
+from dissectors.wire.flat import FlatColumns, FlatRows, IntegerColumn, NestedColumn, RowTable, Slices
 
 DATA = "abcé".encode()
-INNER = Columns(DATA, (Slices("k", np.array([3, 0, 0]), np.array([2, 1, -1]), text=True),), 3)
-COLUMNS = Columns(
+INNER = FlatColumns(DATA, (Slices("k", np.array([3, 0, 0]), np.array([2, 1, -1]), text=True),), 3)
+COLUMNS = FlatColumns(
     DATA,
     (
-        Numbers("n", np.array([5, -1, 2**62])),
+        IntegerColumn("n", np.array([5, -1, 2**62])),
         Slices("b", np.array([0, 0, 1]), np.array([3, -1, 0])),
-        Nested("in", np.array([0, 2, 2, 3]), INNER),
+        NestedColumn("in", np.array([0, 2, 2, 3]), INNER),
     ),
     3,
     2,
@@ -31,12 +31,12 @@ ROWS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 3), (1, 3), (2, 2)])
 def test_a_table_is_a_list(start: int, stop: int) -> None:
-    table, rows = Table(COLUMNS, start, stop), ROWS[start:stop]
+    table, rows = RowTable(COLUMNS, start, stop), ROWS[start:stop]
     assert (len(table), list(table), bool(table), repr(table)) == (len(rows), rows, bool(rows), repr(rows))
     assert table == rows
     assert rows == table
     assert {"records": table} == {"records": rows}
-    assert table == Table(COLUMNS, start, stop)
+    assert table == RowTable(COLUMNS, start, stop)
     assert table != [*rows, {}]
     assert table != tuple(rows)
     assert table[1:] == rows[1:]
@@ -49,10 +49,10 @@ def test_a_table_is_a_list(start: int, stop: int) -> None:
 
 
 def test_pickled_it_is_a_plain_list() -> None:
-    copy = pickle.loads(pickle.dumps(Table(COLUMNS, 0, 2)))
+    copy = pickle.loads(pickle.dumps(RowTable(COLUMNS, 0, 2)))
     assert (type(copy), copy) == (FlatRows, ROWS[:2])
 
 
 def test_it_has_no_hash() -> None:
     with pytest.raises(TypeError):
-        hash(Table(COLUMNS, 0, 1))
+        hash(RowTable(COLUMNS, 0, 1))

@@ -7,24 +7,24 @@ from typing import Any
 import pytest
 
 from dissectors.api import Body, Context, Role
-from dissectors.errors import Malformed
+from dissectors.errors import MalformedField
 from dissectors.finding import Finding, Severity
-from dissectors.symbolic import Bytes, Integer, Nested, NotTemplatable, Shape, Text
-from dissectors.symbolic_text import Pieced
+from dissectors.symbolic import Bytes, Integer, NestedValue, NotTemplatable, TemplateBuilder, Text
+from dissectors.symbolic_text import PiecewiseText
 from dissectors.wire.budget import Budget
-from dissectors.wire.frame_template import Frame, build_template
+from dissectors.wire.frame_template import SymbolicFrame, build_template
 
 CONTEXT = Context(Role.REQUEST, 1)
 
 
-def frame(text: bytes) -> Frame:
+def frame(text: bytes) -> SymbolicFrame:
     """Two numbers, the size of a text, the text, and a rest of two bytes."""
     head = (10 + len(text)).to_bytes(4) + (4 + len(text)).to_bytes(4) + len(text).to_bytes(4)
     data = head + text + b"\0y"
-    return Frame(Shape(data), 0, len(data))
+    return SymbolicFrame(TemplateBuilder(data), 0, len(data))
 
 
-def of_text(content: bytes, **asked: Any) -> tuple[Frame, Any]:
+def of_text(content: bytes, **asked: Any) -> tuple[SymbolicFrame, Any]:
     made = frame(content)
     return made, made.text(12, 12 + len(content), "=", **asked)
 
@@ -33,7 +33,7 @@ def test_texts() -> None:
     assert type(of_text(b"orders")[1]) is Text
     assert of_text(b"")[1] == ""
     _, pairs = of_text(b"name\x01value\x02")
-    assert type(pairs) is Pieced
+    assert type(pairs) is PiecewiseText
     with pytest.raises(UnicodeDecodeError):
         of_text(b"\xff")
 
@@ -58,18 +58,18 @@ def test_the_length_of_a_secret_is_the_same() -> None:
 def test_rests_and_contents() -> None:
     made = frame(b"orders")
     assert type(made.rest(18)) is Bytes
-    assert type(made.content(18, lambda content, _: content * 2)) is Nested
+    assert type(made.content(18, lambda content, _: content * 2)) is NestedValue
     with pytest.raises(NotTemplatable):
         made.content(18, broken)
 
 
 def broken(content: bytes, budget: Budget) -> Any:
-    raise Malformed("body", 0, "is none")
+    raise MalformedField("body", 0, "is none")
 
 
 def test_json_that_can_be_left_open() -> None:
     data = b'{"topic":"orders","password":"x"}'
-    made = Frame(Shape(data), 0, len(data))
+    made = SymbolicFrame(TemplateBuilder(data), 0, len(data))
     assert made.json_rest(0, frozenset({"password"})) is None
     assert type(made.json_rest(0, frozenset())["topic"]) is Text
     assert made.json_rest(1, frozenset()) is None

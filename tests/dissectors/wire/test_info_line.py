@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dissectors.symbolic import Made, Shape, Term
-from dissectors.wire.cut import Cut
+from dissectors.symbolic import MadeText, TemplateBuilder, Term
+from dissectors.wire.cut import CutList
 from dissectors.wire.info_line import line, line_by_field
 from dissectors.wire.summary import Summaries
 
@@ -25,7 +25,7 @@ SUMMARIES = Summaries(numbers={"hex": hex}, nulls={"no": ("no", False)})
         ([{"when": "with a", "say": ["{a%no data}", "data"]}], {"a": None}, ["no data"]),
         (["{a%hex}"], {"a": 255}, ["0xff"]),
         (["{a%hex}"], {"a": "x"}, []),
-        (["{a#,node}", "{b#child/children}"], {"a": Cut([], 1200), "b": [1, 2]}, ["1,200 nodes", "2 children"]),
+        (["{a#,node}", "{b#child/children}"], {"a": CutList([], 1200), "b": [1, 2]}, ["1,200 nodes", "2 children"]),
     ],
 )
 def test_rows(rows: list[Any], struct: dict[str, Any], said: list[str]) -> None:
@@ -39,10 +39,10 @@ def test_rows_of_fields_keep_the_order_of_the_table() -> None:
 
 
 def test_a_number_of_many_messages_is_made_a_text_for_each() -> None:
-    shape = Shape(b"\1")
+    shape = TemplateBuilder(b"\1")
     number = shape.integer(Term(0, 1, "b"), 1)
     (text,) = line(SUMMARIES, ["{a%hex}"])({"a": number}, [])
-    assert shape.marks == [Made(number, hex)]
+    assert shape.marks == [MadeText(number, hex)]
     assert text.strip("\ue000\ue001") == "0"
     assert not any(shape.fixed)
 

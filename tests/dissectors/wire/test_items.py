@@ -11,13 +11,13 @@ import pytest
 from dissectors.field import FieldSpec
 from dissectors.wire.budget import Budget
 from dissectors.wire.derived import Crc32, Pairs
-from dissectors.wire.dialect import Sized
+from dissectors.wire.dialect import SizedBytes
 from dissectors.wire.emit import FAILURES, projection
 from dissectors.wire.items import Items
 from dissectors.wire.plan import Leaf, Plan
 from dissectors.wire.primitive import INT32, UINT32, Length
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout, Many, members
+from dissectors.wire.specs import LayoutSpec, Many, members
 from tests.dissectors.trees import assert_tiles
 
 
@@ -27,9 +27,9 @@ def pairs(raw: bytes) -> dict[str, str]:
 
 
 SIZE = Length("int16", "h")
-BODY, TEXT = Sized("bytes", SIZE), Sized("pairs", SIZE, convert=pairs)
+BODY, TEXT = SizedBytes("bytes", SIZE), SizedBytes("pairs", SIZE, convert=pairs)
 STEPS = (
-    Leaf(Layout("size", "int32"), INT32),
+    Leaf(LayoutSpec("size", "int32"), INT32),
     Leaf(FieldSpec("crc", "uint32"), UINT32),
     Leaf(FieldSpec("body", "bytes"), BODY, derived=(Crc32(FieldSpec("valid", "bool"), "crc", "body", 0xFFFF_FFFF),)),
     Leaf(FieldSpec("text", "pairs"), TEXT, derived=(Pairs("pair", b"=", b";"),)),
@@ -60,7 +60,7 @@ CASES = [
 @pytest.mark.parametrize(("data", "wanted", "finding"), CASES)
 def test_both_readers(data: bytes, wanted: list[dict[str, Any]], finding: str) -> None:
     reader = Reader.start(data, Budget())
-    reader.guard(ITEMS.read, len(data))
+    reader.guard(ITEMS.read_items, len(data))
     assert_tiles(reader.tree)
     assert members(reader.tree.fields) == {"items": wanted}
     assert [finding in each.text for each in reader.tree.findings] == ([True] if finding else [])

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.symbolic import NotTemplatable, Shape, SymbolicValue, plain
-from dissectors.symbolic_text import Pieced
+from dissectors.symbolic import NotTemplatable, SymbolicValue, TemplateBuilder, plain
+from dissectors.symbolic_text import PiecewiseText
 from dissectors.wire.json_template import DEPTH, MOST, JsonTemplater
 
 
 def read(data: bytes, **how: Any) -> tuple[Any, int]:
     """Of what has other bytes in front and behind."""
-    return JsonTemplater(Shape(b"[" + data + b'"x"'), 1 + len(data), **how).value(1)
+    return JsonTemplater(TemplateBuilder(b"[" + data + b'"x"'), 1 + len(data), **how).value(1)
 
 
 def filled(value: Any) -> Any:
@@ -84,7 +84,7 @@ def test_secrets() -> None:
 
 def test_names_in_a_text_belong_to_the_shape() -> None:
     text = read(b'"KEYS\\u0001k 1\\u0002TAGS\\u0001a\\u0002"', names_end="\1")[0]
-    assert type(text) is Pieced
+    assert type(text) is PiecewiseText
     assert [type(piece) is str for piece in text.pieces] == [True, False, True, False, True]
     assert plain(text) == "KEYS\1k 1\2TAGS\1a\2"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.symbolic import Bytes, Integer, Nested, NotTemplatable, Shape, Text
+from dissectors.symbolic import Bytes, Integer, NestedValue, NotTemplatable, TemplateBuilder, Text
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.protobuf import Library, MessageType
 from dissectors.wire.protobuf_template import MOST, ProtobufTemplater
@@ -43,11 +43,11 @@ def filled(value: Any) -> Any:
         return {key: filled(item) for key, item in value.items()}
     if type(value) is list:
         return [filled(item) for item in value]
-    return value.pinned() if type(value) in (Integer, Text, Bytes, Nested) else value
+    return value.specialise() if type(value) in (Integer, Text, Bytes, NestedValue) else value
 
 
-def read(data: bytes, message: MessageType = OUTER) -> tuple[Shape, dict[str, Any]]:
-    shape = Shape(data)
+def read(data: bytes, message: MessageType = OUTER) -> tuple[TemplateBuilder, dict[str, Any]]:
+    shape = TemplateBuilder(data)
     return shape, ProtobufTemplater(shape).message(0, len(data), message)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.symbolic import BEGIN, END, Extent, Shape, Term
+from dissectors.symbolic import BEGIN, END, Extent, TemplateBuilder, Term
 from dissectors.wire.info_line import line_by_field
 from dissectors.wire.summary import Summaries, of_plain, pairs_in
 
@@ -58,7 +58,7 @@ def test_what_a_phrase_says(text: str, expected: str | None) -> None:
 
 
 def test_of_symbolic_values_numbers_may_differ_and_what_is_looked_into_may_not() -> None:
-    shape = Shape(b"\1\2ab")
+    shape = TemplateBuilder(b"\1\2ab")
     number = shape.integer(Term(0, 1, "B"), 1)
     text = shape.text(Extent(Term(1, 1, "B"), 0, 2, 4))
     assert SUMMARIES.phrase("{number%hours}( {number%upper})")({"number": number}, []) == f"{BEGIN}0{END}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dissectors.symbolic import Integer, Shape, Term
+from dissectors.symbolic import Integer, TemplateBuilder, Term
 from dissectors.wire.summary import Summaries
 
 SUMMARIES = Summaries(
@@ -53,7 +53,7 @@ def test_what_is_no_phrase(text: str) -> None:
 
 
 def test_a_number_as_a_text_stands_for_any_number() -> None:
-    shape = Shape(b"\0\0\0\7")
+    shape = TemplateBuilder(b"\0\0\0\7")
     number = shape.integer(Term(0, 4, "I"), 7)
     text = SUMMARIES.phrase("{n%twice}")({"n": number}, [])
     assert text is not None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dissectors.kafka.reading import body_plan
-from dissectors.symbolic import Bytes, Integer, NotTemplatable, Shape, Text
+from dissectors.symbolic import Bytes, Integer, NotTemplatable, TemplateBuilder, Text
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES, values_decoder
 from dissectors.wire.plan import Plan
@@ -20,7 +20,7 @@ def filled(value: Any) -> Any:
         return {key: filled(item) for key, item in value.items()}
     if type(value) is list:
         return [filled(item) for item in value]
-    return value.pinned() if type(value) in (Integer, Text, Bytes) else value
+    return value.specialise() if type(value) in (Integer, Text, Bytes) else value
 
 
 def plan_of(key: int, version: int, response: bool = False) -> Plan:
@@ -29,8 +29,8 @@ def plan_of(key: int, version: int, response: bool = False) -> Plan:
     return plan
 
 
-def with_symbolic_values(plan: Plan, data: bytes) -> tuple[Shape, dict[str, Any], int]:
-    shape = Shape(data)
+def with_symbolic_values(plan: Plan, data: bytes) -> tuple[TemplateBuilder, dict[str, Any], int]:
+    shape = TemplateBuilder(data)
     cursor = Cursor(shape, 0, len(data))
     values = template_members(cursor, plan)
     return shape, values, cursor.at

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dissectors.api import Context, Role
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.labels import load_numbers
@@ -99,7 +99,7 @@ CASES = [
          info="token, 3 bytes"),
     Case("auth", request(-4, "auth", bytes(4) + ustring("digest") + buffer(b"me:pw")), REQUEST, "auth",
          {"type": 0, "scheme": "digest",
-          "auth": Embedded(Secret(b"me:pw"), {"user": "me", "password": Secret("pw")}, "DigestCredentials")},
+          "auth": EmbeddedValue(Secret(b"me:pw"), {"user": "me", "password": Secret("pw")}, "DigestCredentials")},
          info="digest, user me"),
     Case("an ACL of a digest", request(1, "setACL", ustring("/") + vector(acl("digest", "me:hash", 3)) + bytes(4)),
          REQUEST, "setACL",

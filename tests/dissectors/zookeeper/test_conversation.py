@@ -112,7 +112,7 @@ def test_a_ping_whose_answer_was_lost(before: Talk, behind: Talk, expected: list
     conversation, found = ZooKeeper().conversation(), []
     for handle, (side, message) in enumerate([*before, *behind]):
         if handle == len(before):
-            conversation.lost(False)
+            conversation.note_loss(False)
         conversation = pickle.loads(pickle.dumps(conversation))
         found.append(conversation.step(handle, message, side).partner)
     assert found == expected

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dissectors.api import Context, Role
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper.election import ZooKeeperElection
 from tests.dissectors.trees import assert_tiles, node
@@ -37,7 +37,7 @@ def test_values_and_tree(case: str) -> None:
     body, tree = ELECTION.values(data, CONTEXT), ELECTION.tree(data, CONTEXT)
     assert_tiles(tree)
     assert (body.values, body.error, body.findings) == (values, None, ())
-    assert folded(tree) == body
+    assert fold_tree(tree) == body
     assert ELECTION.info(body, CONTEXT) == info
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dissectors.api import Context, Role
 from dissectors.finding import Severity
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.expert_info import MAXBUFFER, NEAR
 from dissectors.zookeeper.labels import error_name, load_numbers
@@ -27,7 +27,7 @@ def set_data(size: int) -> tuple[bytes, Context]:
 def said(message: bytes, context: Context) -> list[tuple[Severity, str, str]]:
     body, tree = ZOOKEEPER.values(message, context), ZOOKEEPER.tree(message, context)
     assert_tiles(tree)
-    assert folded(tree, error_name if body.error else None).findings == body.findings
+    assert fold_tree(tree, error_name if body.error else None).findings == body.findings
     return [(each.severity, each.code, each.text) for each in body.findings]
 
 

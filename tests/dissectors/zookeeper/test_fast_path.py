@@ -11,7 +11,7 @@ import pytest
 
 from dissectors.api import MessageHeader, Role, State
 from dissectors.pairing import Waiting
-from dissectors.wire.fast_path import Answered, Look
+from dissectors.wire.fast_path import AnsweredRequests, HeaderView
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.conversation import ZooKeeperConversation
 from dissectors.zookeeper.fast_path import FAST_PATH
@@ -61,12 +61,12 @@ REPLY = MessageHeader(Role.RESPONSE, correlation=7, state=State.GUESSED)
 @pytest.mark.parametrize(
     ("message", "from_client", "expected"),
     [
-        (frame(7, 4), True, Look(MessageHeader(Role.REQUEST, "getData", 4, None, 7), 7)),
-        (frame(7, 11), True, Look(MessageHeader(Role.REQUEST, "ping", 11, None, 7), -2)),
-        (frame(-2, 11), True, Look(MessageHeader(Role.REQUEST, "ping", 11, None, -2), -2)),
-        (frame(7, 0, 1, 0), False, Look(REPLY, 7)),
-        (frame(-2, 0, 1, 0), False, Look(replace(REPLY, correlation=-2), -2)),
-        (frame(-1, 0, 1, 0), False, Look(MessageHeader(Role.PUSH, "notification", 0, None, -1))),
+        (frame(7, 4), True, HeaderView(MessageHeader(Role.REQUEST, "getData", 4, None, 7), 7)),
+        (frame(7, 11), True, HeaderView(MessageHeader(Role.REQUEST, "ping", 11, None, 7), -2)),
+        (frame(-2, 11), True, HeaderView(MessageHeader(Role.REQUEST, "ping", 11, None, -2), -2)),
+        (frame(7, 0, 1, 0), False, HeaderView(REPLY, 7)),
+        (frame(-2, 0, 1, 0), False, HeaderView(replace(REPLY, correlation=-2), -2)),
+        (frame(-1, 0, 1, 0), False, HeaderView(MessageHeader(Role.PUSH, "notification", 0, None, -1))),
         (frame(7, 77), True, None),
         (frame(0, 4), True, None),
         (frame(0, 0, 1, 5), False, None),
@@ -75,7 +75,7 @@ REPLY = MessageHeader(Role.RESPONSE, correlation=7, state=State.GUESSED)
         (frame(), True, None),
     ],
 )
-def test_forms(message: bytes, from_client: bool, expected: Look | None) -> None:
+def test_forms(message: bytes, from_client: bool, expected: HeaderView | None) -> None:
     assert looks(FAST_PATH, [(message, from_client)]) == [expected]
     if expected is not None:
         assert FAST_PATH.look(message, from_client) == expected
@@ -103,7 +103,7 @@ def test_what_is_left_is_what_steps_leave() -> None:
         if handle > 1
     ]
     codes, handles = [columns[0].header.code, columns[1].header.code], [0, 1]
-    FAST_PATH.resume(resumed, left, Answered(np.array(codes), np.array(handles)))
+    FAST_PATH.resume(resumed, left, AnsweredRequests(np.array(codes), np.array(handles)))
     assert resumed == stepped
     assert FAST_PATH.waiting(resumed) == left
     assert FAST_PATH.steady(resumed)

@@ -44,7 +44,7 @@ class Bytes:
     def __len__(self) -> int:
         return len(self.data)
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         found = self.data[offset : offset + length]
         self.asked += len(found)
         return found
@@ -167,7 +167,9 @@ def test_a_packet_that_has_lost_some_bytes(case: str) -> None:
     stream, lost, end, expected = ACROSS[case]
     damaged = stream[: lost.start] + bytes(len(lost)) + stream[lost.stop :]
     assert (
-        QUORUM.make_framer(not stream.startswith(SETTING[:4]), False).across(Bytes(damaged[:end]), lost, False)
+        QUORUM.make_framer(not stream.startswith(SETTING[:4]), False).measure_across_loss(
+            Bytes(damaged[:end]), lost, False
+        )
         == expected
     )
 
@@ -189,7 +191,7 @@ def test_a_snapshot_that_has_lost_some_bytes(size: int, step: int) -> None:
         for end in ends:
             framer = pickle.loads(pickle.dumps(framer))
             assert framer.length(Bytes(damaged[: lost.start]), False) < 0
-            found = framer.across(Bytes(damaged[:end]), lost, False)
+            found = framer.measure_across_loss(Bytes(damaged[:end]), lost, False)
             if found >= 0:
                 break
         assert found == len(TREE)
@@ -202,8 +204,8 @@ def test_a_snapshot_whose_end_is_lost(behind: bytes) -> None:
     assert framer.length(Bytes(packet("SNAP")), False) == 20
     damaged = TREE[:-9] + bytes(9)
     lost = range(len(TREE) - 9, len(TREE))
-    assert framer.across(Bytes(damaged), lost, False) == -len(TREE) - 1
-    assert framer.across(Bytes(damaged + behind), lost, False) == len(TREE)
+    assert framer.measure_across_loss(Bytes(damaged), lost, False) == -len(TREE) - 1
+    assert framer.measure_across_loss(Bytes(damaged + behind), lost, False) == len(TREE)
 
 
 def test_the_search_of_a_snapshots_end_looks_at_bytes_once() -> None:
@@ -212,7 +214,7 @@ def test_the_search_of_a_snapshots_end_looks_at_bytes_once() -> None:
     tree, asked = bytes(1_000_000), 0
     for end in range(2000, len(tree), 1448):
         window = Bytes(tree[:end])
-        assert framer.across(window, range(1000, 2000), False) < 0
+        assert framer.measure_across_loss(window, range(1000, 2000), False) < 0
         asked += window.asked
     assert asked < 2 * len(tree)
 

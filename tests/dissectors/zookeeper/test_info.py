@@ -10,7 +10,7 @@ import pytest
 
 from analyzer.decode.jsonable import JsonWriter
 from dissectors.api import Context, Role
-from dissectors.wire.cut import Cut
+from dissectors.wire.cut import CutList
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.election import ZooKeeperElection
 from dissectors.zookeeper.labels import load_numbers
@@ -235,7 +235,7 @@ def test_a_snapshot_is_counted() -> None:
     context = Context(Role.ONEWAY)
     body = QUORUM.values(snapshot(sessions=5), context)
     assert QUORUM.info(body, context) == "1 node, 5 sessions"
-    many = body._replace(values=body.values | {"nodes": Cut([{}] * 3, 1234)})
+    many = body._replace(values=body.values | {"nodes": CutList([{}] * 3, 1234)})
     assert QUORUM.info(many, context) == "1,234 nodes, 5 sessions"
 
 

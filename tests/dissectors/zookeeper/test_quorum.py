@@ -12,8 +12,8 @@ import pytest
 from analyzer.messages.index import RowMark
 from analyzer.session import Session
 from dissectors.api import Context, Outcome, Role, State
-from dissectors.wire.embedded import Embedded
-from dissectors.wire.message import folded
+from dissectors.wire.embedded import EmbeddedValue
+from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.quorum import ZooKeeperQuorum
@@ -51,7 +51,7 @@ def data_of(message: bytes, role: Role = ONEWAY) -> Any:
     context = Context(role, int.from_bytes(message[:4]))
     body, tree = QUORUM.values(message, context), QUORUM.tree(message, context)
     assert_tiles(tree)
-    assert folded(tree) == body
+    assert fold_tree(tree) == body
     assert body.findings == ()
     QUORUM.info(body, context)
     return body.values["data"]
@@ -75,8 +75,8 @@ TXNS: dict[str, tuple[str, bytes, Any, dict[str, int] | None]] = {
         vector(in_multi("delete", ustring("/a")), in_multi("error", bytes(4)), in_multi("delete", b"??")) + DIGEST,
         {
             "txns": [
-                {"type": 2, "data": Embedded(ustring("/a"), {"path": "/a"}, "DeleteTxn")},
-                {"type": -1, "data": Embedded(bytes(4), {"err": 0}, "ErrorTxn")},
+                {"type": 2, "data": EmbeddedValue(ustring("/a"), {"path": "/a"}, "DeleteTxn")},
+                {"type": -1, "data": EmbeddedValue(bytes(4), {"err": 0}, "ErrorTxn")},
                 {"type": 2, "data": b"??"},
             ]
         },
@@ -167,14 +167,14 @@ def test_what_breaks_is_one_finding_and_the_rest_is_read(case: str) -> None:
     body = QUORUM.values(message, Context(role, int.from_bytes(message[:4])))
     assert [finding.code for finding in body.findings] == [code]
     assert body.values["authinfo"] is None
-    assert isinstance(body.values["data"], Embedded)
+    assert isinstance(body.values["data"], EmbeddedValue)
 
 
 def test_a_snapshot() -> None:
     message = snapshot(node("/a"), node("/b", None))
     body, tree = QUORUM.values(message, Context(ONEWAY)), QUORUM.tree(message, Context(ONEWAY))
     assert_tiles(tree)
-    assert folded(tree) == body
+    assert fold_tree(tree) == body
     assert body.values["sessions"] == [{"id": 1, "timeout": 6000}]
     assert body.values["acls"] == [{"key": 1, "acl": WORLD_VALUES}]
     assert [(each["path"], each["data"]) for each in body.values["nodes"]] == [("", b"x"), ("/a", b"x"), ("/b", None)]
@@ -290,7 +290,7 @@ def test_a_ping_whose_answer_was_lost(
     conversation, found = QUORUM.conversation(), []
     for handle, (side, message) in enumerate([*before, *behind]):
         if handle == len(before):
-            conversation.lost(from_client)
+            conversation.note_loss(from_client)
         conversation = pickle.loads(pickle.dumps(conversation))
         found.append(conversation.step(handle, message, side).partner)
     assert found == expected

@@ -19,7 +19,7 @@ from analyzer.decode.content import find_dissector, read_header, read_message
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from dissectors.api import Role
-from dissectors.wire.fast_path import Column, Look, Wire
+from dissectors.wire.fast_path import Column, HeaderView, Wire
 from dissectors.zookeeper.quorum import ZooKeeperQuorum
 from dissectors.zookeeper.quorum.conversation import Phase, QuorumConversation, answering
 from dissectors.zookeeper.quorum.fast_path import FAST_PATH, FEW_IDS
@@ -183,7 +183,7 @@ def test_recorded_headers() -> None:
     assert sure > 0.95 * len(RECORDED)
 
 
-def replace_kind(look: Look) -> Look:
+def replace_kind(look: HeaderView) -> HeaderView:
     """What has no key has no kind that counts."""
     return look._replace(kind=None) if look.key is None else look
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissectors.api import Body, Context, Role
-from dissectors.wire.cut import Cut, length_of
+from dissectors.wire.cut import CutList, length_of
 from dissectors.wire.embedded import holds_secret
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper.quorum import ZooKeeperQuorum, snapshot_shown
 from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SnapshotFramer
@@ -38,7 +38,7 @@ class Bytes:
     def __len__(self) -> int:
         return len(self.data)
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         found = self.data[offset : offset + length]
         self.asked, self.most = self.asked + len(found), max(self.most, len(found))
         return found
@@ -53,7 +53,7 @@ def checked(message: bytes) -> Body:
     """The three ways to read it agree."""
     body, tree = QUORUM.values(message, CONTEXT), QUORUM.tree(message, CONTEXT)
     assert_tiles(tree)
-    for other in (folded(tree), QUORUM.streaming(Bytes(message), CONTEXT)):
+    for other in (fold_tree(tree), QUORUM.streaming(Bytes(message), CONTEXT)):
         assert other == body
         assert lengths(other) == lengths(body)
     assert "Secret" not in QUORUM.info(body, CONTEXT)
@@ -64,7 +64,7 @@ def lengths(body: Body | None) -> dict[str, tuple[int, bool]]:
     """How long lists are, and whether what is not shown of them may be secret."""
     assert body is not None
     found = ((name, value) for name, value in body.values.items() if isinstance(value, list))
-    return {name: (length_of(value), isinstance(value, Cut) and value.hides) for name, value in found}
+    return {name: (length_of(value), isinstance(value, CutList) and value.hides) for name, value in found}
 
 
 MANY_ACLS = vector(*(acl("digest", f"user{number}:hash") for number in range(40)))

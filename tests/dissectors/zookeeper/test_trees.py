@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dissectors.api import Role
 from dissectors.field import Tree
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from tests.dissectors.trees import assert_tiles
 from tests.dissectors.zookeeper.messages import Message, golden, kinds
 from tests.effort import within
@@ -22,7 +22,7 @@ EVERY_BYTE = 400
 def checked(each: Message, data: bytes) -> Tree:
     tree, values = each.dissector.tree(data, each.context), each.dissector.values(data, each.context)
     assert_tiles(tree)
-    assert folded(tree, each.error_name) == values
+    assert fold_tree(tree, each.error_name) == values
     assert "Secret" not in each.dissector.info(values, each.context)
     for from_client in (True, False):
         each.dissector.header(data[:512], from_client)

@@ -11,12 +11,12 @@ from dissectors.wire.fast_path import (
     Column,
     FastPath,
     HeaderColumns,
-    Layout,
-    Look,
-    Named,
+    HeaderLayout,
+    HeaderView,
+    NameColumn,
     Rules,
     Wire,
-    keyed,
+    view_keyed,
 )
 from dissectors.wire.plan import resolve
 from tests.examples.mqtt.dissector import NUMBERED, ROLES, MqttConversation, packet_header
@@ -53,29 +53,29 @@ class MqttFastPath(FastPath):
         return HeaderColumns(
             role=role,
             state=np.where(role == Role.RESPONSE, State.GUESSED, State.COMPLETE).astype(np.int8),
-            operation=Named(np.where(known, code.astype(np.int32) - 1, NULL), NAMES),
+            operation=NameColumn(np.where(known, code.astype(np.int32) - 1, NULL), NAMES),
             code=np.where(known, code, NULL).astype(np.int32),
             version=np.full(count, 4, np.int32),
             correlation=np.where(scope != NULL, number, NULL64),
-            client=Named(np.full(count, NULL, np.int32)),
+            client=NameColumn(np.full(count, NULL, np.int32)),
             unsure=~known | (wire.available < at + 2 * numbered),
             stepped=code == CONNECT,
-            scope=Named(scope, SCOPES),
+            scope=NameColumn(scope, SCOPES),
         )
 
-    def look(self, prefix: bytes, from_client: bool) -> Look:
+    def look(self, prefix: bytes, from_client: bool) -> HeaderView:
         """The same of one message."""
         header = packet_header(prefix, from_client)
-        return keyed(header)._replace(stepped=header.code in (None, CONNECT))
+        return view_keyed(header)._replace(stepped=header.code in (None, CONNECT))
 
     def steady(self, conversation: Conversation) -> bool:
         """In version 4."""
         return isinstance(conversation, MqttConversation) and conversation.version == 4
 
-    def layout(self, context: Context) -> Layout | None:
+    def layout(self, context: Context) -> HeaderLayout | None:
         """The schema, which begins with the packet."""
         schema = None if context.code is None or context.role is Role.RAW else SCHEMAS.get(context.code)
-        return None if schema is None else Layout(None, 0, (), resolve(schema, context.version or 4).steps)
+        return None if schema is None else HeaderLayout(None, 0, (), resolve(schema, context.version or 4).steps)
 
 
 def _uint16(there: Column) -> Column:

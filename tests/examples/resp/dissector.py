@@ -13,9 +13,9 @@ from dissectors.catalog import Catalog, FieldAlias, Layout, Member
 from dissectors.field import Tree
 from dissectors.pairing import PairInOrder, Waiting
 from dissectors.slotted import replace
-from dissectors.wire.guide.shelf import Shelf, listed
+from dissectors.wire.guide.shelf import Shelf, list_page
 from dissectors.wire.hiding import hide_node, hide_rest, hide_unread
-from dissectors.wire.message import folded, unframed
+from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.secret import Secret
 from tests.examples.resp.reading import COUNT, VALUE, RespFramer, error_name, read_message
 from tests.examples.resp.tables import ERRORS, KEYS, PUSHES, SECRETS, SUBSCRIBES, TYPES, key_places, secret_places
@@ -67,8 +67,8 @@ class _Catalog(Catalog):
 
 
 PAGES = {
-    "types": lambda: listed(("begins with", "type"), list(TYPES.items()), "types"),
-    "commands": lambda: listed(("name", "keys"), [(name, f"{KEYS[name]}") for name in KEYS], "commands"),
+    "types": lambda: list_page(("begins with", "type"), list(TYPES.items()), "types"),
+    "commands": lambda: list_page(("name", "keys"), [(name, f"{KEYS[name]}") for name in KEYS], "commands"),
 }
 
 
@@ -114,7 +114,7 @@ class Resp(Dissector):
 
     def values(self, message: bytes, context: Context) -> Body:
         """The tree, folded; of a request its parts by name. Errors have no numbers: ours are places in a table."""
-        body = folded(self.tree(message, context), error_name)
+        body = fold_tree(self.tree(message, context), error_name)
         values, error, words = body.values, body.error, body.values.get("value")
         if context.role in (Role.REQUEST, Role.ONEWAY) and isinstance(words, list) and words:
             keys = [words[at] for at in key_places(_upper(words))]
@@ -123,7 +123,7 @@ class Resp(Dissector):
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """A request or a value. Passwords are hidden, and what could not be read of a request that may have one."""
-        tree = unframed(message, read_message)
+        tree = read_unframed(message, read_message)
         nodes = [node for each in tree.fields[:1] for node in each.children if node.spec is not COUNT]
         asked = context.role in (Role.REQUEST, Role.ONEWAY)
         for at in secret_places(_upper([node.value for node in nodes])) if asked and nodes else ():

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from string import ascii_letters
 
 from dissectors.api import Framer, Window
-from dissectors.errors import Malformed, TooLarge, Truncated
+from dissectors.errors import MalformedField, TooLarge, TruncatedField
 from dissectors.field import Field, FieldSpec
 from dissectors.wire.reader import Reader
-from dissectors.wire.specs import Layout, Many, Wrapping, element
+from dissectors.wire.specs import LayoutSpec, Many, Wrapping, element
 from tests.examples.resp.tables import ERRORS, TYPES
 
 MOST_LINE, MOST_STRING, MOST_ITEMS, MOST, MOST_DEEP, CHUNK = 1 << 16, 512 << 20, 1 << 24, 1 << 30, 32, 512
@@ -20,10 +20,10 @@ ASKED, ARGUMENT = re.compile(rb"\*(?:-1|\d{1,8})\r\n"), re.compile(rb"\$\d{1,9}\
 INLINE = re.compile(rb"(?:[A-Za-z\"'][^\x00-\x08\x0a-\x1f\x7f]*)?\r?\n")
 WORD = re.compile(rb"\s*(\"[^\"]*\"|'[^']*'|\S+)")
 VALUES, ASKS = b"-+:(_#,$*!=~>%|", b"*\r\n\"'" + ascii_letters.encode()
-COUNT, END = Layout("count", "count"), Layout("end", "end")
+COUNT, END = LayoutSpec("count", "count"), LayoutSpec("end", "end")
 
 
-class _Aside(Layout, Wrapping):
+class _Aside(LayoutSpec, Wrapping):
     __slots__ = ()
 
 
@@ -57,7 +57,7 @@ class RespFramer(Framer):
             stop = self._line(message)
             if stop <= 0:
                 return stop
-            line = message.read(self.at, stop - self.at)
+            line = message.read_bytes(self.at, stop - self.at)
             form = ARGUMENT if self.at else ASKED if line[:1] == b"*" else INLINE
             size, items = announced(line, form if self.from_client else VALUE)
             stop, left = stop + size, self.left + items - 1
@@ -65,16 +65,16 @@ class RespFramer(Framer):
                 return 0
             if len(message) < stop and left:
                 return -stop
-            if size and not b"\r\n".startswith(message.read(stop - 2, 2)):
+            if size and not b"\r\n".startswith(message.read_bytes(stop - 2, 2)):
                 return 0
             self.at, self.looked, self.left = stop, stop, left
         found, self.at, self.looked, self.left = self.at, 0, 0, 1
         return found
 
     def _line(self, message: Window) -> int:
-        if message.read(self.at, 1) not in (VALUES if not self.from_client else b"$" if self.at else ASKS):
+        if message.read_bytes(self.at, 1) not in (VALUES if not self.from_client else b"$" if self.at else ASKS):
             return 0
-        while b"\n" not in (part := message.read(self.looked, CHUNK)):
+        while b"\n" not in (part := message.read_bytes(self.looked, CHUNK)):
             if self.looked + len(part) - self.at > MOST_LINE:
                 return 0
             if len(part) < CHUNK:
@@ -123,12 +123,12 @@ def _line(reader: Reader, name: str, form: re.Pattern[bytes]) -> tuple[bytes, in
     at, most = reader.at, min(reader.end, reader.at + 2 * MOST_LINE)
     stop = reader.data.find(b"\n", at, most) + 1
     if not stop:
-        raise Truncated(reader.path(name), at, most - at + 1, most - at)
+        raise TruncatedField(reader.path(name), at, most - at + 1, most - at)
     line = reader.data[at:stop]
     size, items = announced(line, form)
     reader.need(size, stop, name)
     if size < 0 or (size and reader.data[stop + size - 2 : stop + size] != b"\r\n"):
-        raise Malformed(reader.path(name), at, "is not written as RESP has it")
+        raise MalformedField(reader.path(name), at, "is not written as RESP has it")
     reader.room(1, name)
     return line, stop, stop + size, items
 

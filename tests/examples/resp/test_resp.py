@@ -200,7 +200,7 @@ class Window:
     def __len__(self) -> int:
         return len(self.data)
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         return self.data[offset : offset + length]
 
 

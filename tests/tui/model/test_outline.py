@@ -11,7 +11,7 @@ from analyzer.decode.bodies import decode_tree
 from analyzer.session import Session
 from dissectors.field import Field, FieldSpec
 from dissectors.wire.secret import Secret
-from dissectors.wire.specs import Parted
+from dissectors.wire.specs import PartedSpec
 from tests.effort import within_steps
 from tests.tui.driving import KAFKA
 from tui.model.detail import TreeNote
@@ -120,7 +120,7 @@ def test_a_secret_hides_what_is_below() -> None:
 def test_parts_of_a_secret_that_speak_for_themselves() -> None:
     shown = Field(FieldSpec("user", "string"), "tim", 0, 3)
     secret = Field(FieldSpec("password", "string", secret=True), "x", 3, 1)
-    token = Field(Parted("token", "bytes", secret=True), Secret(b"timx"), 0, 4, children=[shown, secret])
+    token = Field(PartedSpec("token", "bytes", secret=True), Secret(b"timx"), 0, 4, children=[shown, secret])
     outline = Outline((), [token], FoldChoices())
     outline.fold(0, opened=True)
     assert [(entry.node, entry.hidden) for entry in outline.lines] == [(token, False), (shown, False), (secret, False)]

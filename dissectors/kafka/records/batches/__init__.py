@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dissectors.wire.flat import FlatRows, Table
+from dissectors.wire.flat import FlatRows, RowTable
 from dissectors.wire.varint import Unfit, uvarint, uvarlong, zigzag
 
 RECORD_MINIMUM = 7
@@ -165,7 +165,7 @@ class Batch(NamedTuple):
     head: Head
 
 
-def read_batches(batches: Sequence[Batch]) -> Sequence[FlatRows | Table]:
+def read_batches(batches: Sequence[Batch]) -> Sequence[FlatRows | RowTable]:
     """The records of each batch of a message. Raises one of emit.FAILURES where any are broken."""
     if sum(batch.head.total for batch in batches) >= _WORTH_A_ROUND and "numpy" in sys.modules:
         from dissectors.kafka.records.batches.fast_path import read_tables

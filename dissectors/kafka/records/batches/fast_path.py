@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissectors.kafka.records.batches import FAR, RECORD_MINIMUM, Head
-from dissectors.wire.flat import Columns, Nested, Numbers, Slices, Table
+from dissectors.wire.flat import FlatColumns, IntegerColumn, NestedColumn, RowTable, Slices
 from dissectors.wire.varint import Unfit, uvarint
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -120,7 +120,7 @@ class Heads(NamedTuple):
     append_time: Ints
 
 
-def read_tables(bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> list[Table]:
+def read_tables(bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> list[RowTable]:
     """The records of each batch: `bodies` are their bytes, decompressed, `heads` what their headers say.
 
     Raises Unfit or IndexError where plain.py is to read them. FastPath: plain.rows;
@@ -143,10 +143,10 @@ def read_tables(bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> 
             np.array([time or 0 for time in times], np.int64),
         ),
     )
-    return [Table(columns, start, stop) for start, stop in pairwise(accumulate(counts, initial=0))]
+    return [RowTable(columns, start, stop) for start, stop in pairwise(accumulate(counts, initial=0))]
 
 
-def columns_of(data: bytes, begins: Ints, stops: Ints, heads: Heads) -> Columns:
+def columns_of(data: bytes, begins: Ints, stops: Ints, heads: Heads) -> FlatColumns:
     """The records of all batches, which lie in `data` from `begins` to `stops` (int64); behind the last is BEHIND.
 
     Raises Unfit, IndexError or UnicodeDecodeError where plain.py is to read them.
@@ -206,7 +206,7 @@ def _hop_in_step(data: bytes, begins: Ints, stops: Ints, totals: Ints) -> Ints:
     return found
 
 
-def _read_columns(data: bytes, begin: Ints, heads: Heads) -> Columns:
+def _read_columns(data: bytes, begin: Ints, heads: Heads) -> FlatColumns:
     """The columns of records that begin at these places."""
     there = _Bytes(data)
     content, _, stop = there.read_sized(begin, 0)
@@ -223,16 +223,16 @@ def _read_columns(data: bytes, begin: Ints, heads: Heads) -> Columns:
     if np.count_nonzero(heads.settled):
         time = np.where(np.repeat(heads.settled, heads.total), np.repeat(heads.append_time, heads.total), time)
     columns = (
-        Numbers("offset", offset),
-        Numbers("timestamp", time),
+        IntegerColumn("offset", offset),
+        IntegerColumn("timestamp", time),
         Slices("key", key, key_length),
         Slices("value", value, value_length),
         headers,
     )
-    return Columns(data, columns, len(at), int(count.max(initial=0)))
+    return FlatColumns(data, columns, len(at), int(count.max(initial=0)))
 
 
-def _headers(data: bytes, there: _Bytes, at: Ints, count: Ints, stop: Ints) -> tuple[Nested, Ints]:
+def _headers(data: bytes, there: _Bytes, at: Ints, count: Ints, stop: Ints) -> tuple[NestedColumn, Ints]:
     """The headers at each cursor, `count` of them, in rounds: in each one the next header of all that have one."""
     if np.minimum.reduce(count, initial=0) < 0 or np.count_nonzero(stop - at < count * 2):
         raise Unfit
@@ -254,7 +254,7 @@ def _headers(data: bytes, there: _Bytes, at: Ints, count: Ints, stop: Ints) -> t
     key, key_length, value, value_length = columns
     _check_text(there.single, key, key_length)
     inner = (Slices("key", key, key_length, text=True), Slices("value", value, value_length))
-    return Nested("headers", ends, Columns(data, inner, total)), at
+    return NestedColumn("headers", ends, FlatColumns(data, inner, total)), at
 
 
 def _check_text(data: npt.NDArray[np.uint8], at: Ints, length: Ints) -> None:

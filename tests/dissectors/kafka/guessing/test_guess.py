@@ -17,7 +17,7 @@ from dissectors.kafka import Kafka
 from dissectors.kafka.guessing.guess import KafkaGuessFinding, candidates, guess, layout
 from dissectors.kafka.labels import error_name
 from dissectors.wire import Secret
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from tests.dissectors.kafka.nested.structured import both, framed
 from tests.dissectors.kafka.truth import GOLDEN, frames
 from tests.dissectors.trees import assert_tiles
@@ -142,7 +142,7 @@ def test_real_answers_without_their_requests(name: str) -> None:
                 counts[judged(message, header.code, header.version)] += 1
                 body, tree = KAFKA.values(message, ORPHAN), KAFKA.tree(message, ORPHAN)
                 assert_tiles(tree)
-                assert folded(tree, error_name) == body
+                assert fold_tree(tree, error_name) == body
     assert counts["right"] > 0.6 * counts.total() > 20
     assert counts["wrong"] <= 0.03 * counts.total()
     assert counts["nothing fits"] == 0

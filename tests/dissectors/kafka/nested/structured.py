@@ -14,7 +14,7 @@ from dissectors.finding import Finding
 from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.tables import table
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from tests.dissectors.kafka.records.test_values import batch, record
 from tests.dissectors.kafka.truth import STRUCTURES, rows
 from tests.dissectors.trees import assert_tiles
@@ -61,7 +61,7 @@ def both(frame: bytes, context: Context) -> tuple[Body, Tree]:
     """A frame both ways, which must agree; the tree must tile."""
     body, tree = KAFKA.values(frame, context), KAFKA.tree(frame, context)
     assert_tiles(tree)
-    assert folded(tree, error_name) == body
+    assert fold_tree(tree, error_name) == body
     return body, tree
 
 

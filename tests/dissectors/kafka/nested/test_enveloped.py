@@ -13,7 +13,7 @@ from dissectors.api import Context, Role
 from dissectors.kafka.conversation import KafkaConversation
 from dissectors.kafka.nested.envelope import DEEPEST
 from dissectors.wire import Secret
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from tests.dissectors.kafka.nested.structured import CONTROL, batched, both, framed, produce, uvarint
 from tests.dissectors.kafka.nested.test_structures import METADATA_REQUEST, answered, envelope
 from tests.dissectors.kafka.records.test_values import batch, record
@@ -34,7 +34,7 @@ def nested(depth: int) -> bytes:
 
 def inner_of(value: object, field: str, depth: int) -> object:
     for _ in range(depth):
-        assert isinstance(value, Embedded), value
+        assert isinstance(value, EmbeddedValue), value
         value = value.value["fields"][field]
     return value
 
@@ -62,7 +62,7 @@ def test_records_are_decoded(records: bytes, sources: int) -> None:
 def test_one_in_another(depth: int) -> None:
     body, _ = both(nested(depth), ENVELOPE)
     innermost = inner_of(body.values["requestData"], "requestData", depth - 1)
-    assert isinstance(innermost, Embedded)
+    assert isinstance(innermost, EmbeddedValue)
     assert innermost.value["fields"] == {"topics": [{"name": "t"}]}
 
 
@@ -83,7 +83,7 @@ def test_answers_come_back_in_the_same_envelopes() -> None:
     header = outcome.header
     body, _ = both(answer, Context(header.role, header.code, header.version, outcome.extra))
     innermost = inner_of(body.values["responseData"], "responseData", 1)
-    assert isinstance(innermost, Embedded)
+    assert isinstance(innermost, EmbeddedValue)
     said = {"correlation": 5, "fields": {"brokers": [], "topics": []}}
     assert innermost.value == {"code": 3, "version": 0, **said}
 

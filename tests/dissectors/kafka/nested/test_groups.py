@@ -14,7 +14,7 @@ from dissectors.field import Tree
 from dissectors.kafka.nested import structures as groups
 from dissectors.kafka.tables import table
 from dissectors.wire import budget
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from tests.dissectors.kafka.nested.structured import KAFKA, PRODUCE, batched, both, framed, produce, unread, uvarint
 from tests.dissectors.kafka.nested.test_structures import ASSIGNED, SUBSCRIBED, request, sized, text
 from tests.dissectors.trees import assert_tiles, every, node
@@ -36,7 +36,7 @@ CASES = [Case(row["name"], row["version"], bytes.fromhex(row["hex"]), row["value
 
 def plain(value: Any) -> Any:
     """A value without the bytes it came from: of those that hold nothing their digits."""
-    if isinstance(value, Embedded):
+    if isinstance(value, EmbeddedValue):
         return plain(value.value)
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}

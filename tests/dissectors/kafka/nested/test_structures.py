@@ -14,7 +14,7 @@ from analyzer.render.tree_json import node_object
 from dissectors.api import Context, Role
 from dissectors.kafka.tables import table
 from dissectors.wire import Secret
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from tests.dissectors.kafka.nested.structured import (
     CONTROL,
     FETCH,
@@ -55,7 +55,9 @@ def pairs(frame: bytes, context: Context) -> list[tuple[Any, Any]]:
 
 
 def names(found: list[tuple[Any, Any]]) -> list[tuple[str | None, str | None]]:
-    return [(getattr(key, "name", None), value.name if isinstance(value, Embedded) else None) for key, value in found]
+    return [
+        (getattr(key, "name", None), value.name if isinstance(value, EmbeddedValue) else None) for key, value in found
+    ]
 
 
 def test_records_of_internal_topics_are_what_the_vendor_reads() -> None:
@@ -169,11 +171,11 @@ def sized(data: bytes) -> bytes:
 
 
 SUBSCRIBED = struct.pack(">hi", 0, 1) + text("orders") + sized(b"")
-SUBSCRIPTION = Embedded(
+SUBSCRIPTION = EmbeddedValue(
     SUBSCRIBED, {"_version": 0, "topics": ["orders"], "userData": b""}, "ConsumerProtocolSubscription"
 )
 ASSIGNED = struct.pack(">hi", 0, 1) + text("orders") + struct.pack(">ii", 1, 3) + sized(b"u")
-ASSIGNMENT = Embedded(
+ASSIGNMENT = EmbeddedValue(
     ASSIGNED,
     {"_version": 0, "assignedPartitions": [{"topic": "orders", "partitions": [3]}], "userData": b"u"},
     "ConsumerProtocolAssignment",
@@ -277,7 +279,7 @@ PRINCIPAL = struct.pack(">h", 0) + compact(b"User") + compact(b"me") + b"\1\0"
 
 def test_an_envelope() -> None:
     body, tree = both(envelope(METADATA_REQUEST, PRINCIPAL), ENVELOPE)
-    assert body.values["requestData"] == Embedded(
+    assert body.values["requestData"] == EmbeddedValue(
         METADATA_REQUEST,
         {"code": 3, "version": 0, "correlation": 5, "client": "me", "fields": {"topics": [{"name": "t"}]}},
         "MetadataRequest",

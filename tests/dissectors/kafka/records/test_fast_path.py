@@ -57,7 +57,7 @@ def fields(contents: Sequence[bytes], lengths: Sequence[int] | None = None) -> L
 def read(asked: LogFields) -> list[list[Told] | None]:
     """What each message has; None for one that is left."""
     found: list[list[Told] | None] = [[] for _ in asked.length]
-    for logged in FAST_PATH.logged(asked):
+    for logged in FAST_PATH.read_log_records(asked):
         for place in np.flatnonzero(logged.left).tolist():
             found[logged.first + place] = None
         columns = (logged.field, logged.offset, logged.time, logged.key, logged.key_length, logged.value_length)
@@ -189,7 +189,7 @@ def test_much_is_read_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = batch(COMPRESS["gzip"](record(0, 0, b"k", bytes(90))), 1, 1)
     contents = [packed, batch(record(0, 0, b"plain", b"v"), 1), packed * 2, message(1, b"odd"), packed, b""]
     assert held(contents) == [True, True, True, False, True, True]
-    assert [(each.first, each.stop) for each in FAST_PATH.logged(fields(contents))] == [(0, 4), (4, 6)]
+    assert [(each.first, each.stop) for each in FAST_PATH.read_log_records(fields(contents))] == [(0, 4), (4, 6)]
 
 
 @pytest.mark.parametrize("codec", CODECS)

@@ -17,7 +17,7 @@ from dissectors.kafka.records.template import (
     template_records,
 )
 from dissectors.kafka.records.values import record_values
-from dissectors.symbolic import Checksum, Extent, Integer, Nested, NotTemplatable, Shape, Term
+from dissectors.symbolic import Checksum, Extent, Integer, NestedValue, NotTemplatable, TemplateBuilder, Term
 from dissectors.wire.budget import Budget
 from dissectors.wire.emit import FAILURES
 from tests.analyzer.roads import batch, record
@@ -27,8 +27,8 @@ HEAD = 61
 PACKED = batch(gzip.compress(record(b"k", b"v")), attributes=1, count=1)
 
 
-def made(content: bytes) -> tuple[Shape, Any]:
-    shape = Shape(len(content).to_bytes(4) + content)
+def made(content: bytes) -> tuple[TemplateBuilder, Any]:
+    shape = TemplateBuilder(len(content).to_bytes(4) + content)
     return shape, template_records(shape, Extent(Term(0, 4, "i"), 0, 4, 4 + len(content)))
 
 
@@ -37,7 +37,7 @@ def plain(value: Any) -> Any:
         return {key: plain(item) for key, item in value.items()}
     if type(value) is list:
         return [plain(item) for item in value]
-    return value.pinned() if type(value) in (Integer, Nested) else value
+    return value.specialise() if type(value) in (Integer, NestedValue) else value
 
 
 OPEN = {"one": ONE, "two": ONE + TWO, "eight": ONE * MOST_BATCHES, "empty": batch([]), "none at all": b""}
@@ -63,7 +63,7 @@ BROKEN = {
 def test_entries_are_those_of_the_decoder(name: str) -> None:
     content = (OPEN | WHOLE)[name]
     _, entries = made(content)
-    assert (type(entries) is Nested) == (name in WHOLE)
+    assert (type(entries) is NestedValue) == (name in WHOLE)
     assert plain(entries) == record_values(content, Budget())
 
 
@@ -121,10 +121,10 @@ def test_bytes_that_are_open_together_are_bounded() -> None:
 
 
 def test_a_message_of_more_such_fields_than_its_bound() -> None:
-    shape = Shape((len(PACKED).to_bytes(4) + PACKED) * (MOST_FIELDS + 1))
+    shape = TemplateBuilder((len(PACKED).to_bytes(4) + PACKED) * (MOST_FIELDS + 1))
     step = 4 + len(PACKED)
     extents = [Extent(Term(at, 4, "i"), 0, at + 4, at + step) for at in range(0, len(shape.data), step)]
     for extent in extents[:-1]:
-        assert type(template_records(shape, extent)) is Nested
+        assert type(template_records(shape, extent)) is NestedValue
     with pytest.raises(NotTemplatable):
         template_records(shape, extents[-1])

@@ -14,7 +14,7 @@ from dissectors.field import Tree
 from dissectors.kafka import Kafka
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.sasl.exchange import CLIENT, SASL_MECHANISM, SASL_SENDER, SERVER
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
 from tests.dissectors.kafka.sasl.tokens import CASES, OPAQUE, Case
 from tests.dissectors.trees import assert_tiles, node
@@ -59,7 +59,7 @@ def ways(case: Case) -> list[tuple[bytes, Context]]:
 def both(frame: bytes, context: Context) -> tuple[Body, Tree]:
     body, tree = KAFKA.values(frame, context), KAFKA.tree(frame, context)
     assert_tiles(tree)
-    assert folded(tree, error_name) == body
+    assert fold_tree(tree, error_name) == body
     return body, tree
 
 

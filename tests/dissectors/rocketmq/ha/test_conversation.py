@@ -96,7 +96,7 @@ def test_steps(frames: list[tuple[bytes, bool]], expected: list[Told]) -> None:
 def test_behind_lost_bytes_nothing_is_expected() -> None:
     conversation = RocketMQHA().conversation()
     conversation.step(0, transfer(0, b"x" * 9), MASTER)
-    conversation.lost(False)
+    conversation.note_loss(False)
     assert conversation.step(1, transfer(50, b"x"), MASTER).extra is None
 
 

@@ -58,7 +58,7 @@ class Bytes:
     def __len__(self) -> int:
         return len(self.data)
 
-    def read(self, offset: int, length: int) -> bytes:
+    def read_bytes(self, offset: int, length: int) -> bytes:
         return self.data[offset : offset + length]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.raw import Run
+from dissectors.raw import RawRun
 from dissectors.rocketmq.raw import RAW
 from tests.dissectors.rocketmq.ha.making import (
     answer,
@@ -41,7 +41,7 @@ RUNS = {
 
 @pytest.mark.parametrize(("data", "ports", "line"), RUNS.values(), ids=RUNS)
 def test_lines(data: bytes, ports: tuple[int, int], line: str | None) -> None:
-    run = Run(data, ports, ports[1] == 10_912)
+    run = RawRun(data, ports, ports[1] == 10_912)
     found, tree = RAW.line(run), RAW.tree(run)
     assert (found is None) == (tree is None) == (line is None)
     if line is not None and tree is not None:
@@ -51,7 +51,7 @@ def test_lines(data: bytes, ports: tuple[int, int], line: str | None) -> None:
 
 
 def test_a_message_of_many_blocks_is_whole() -> None:
-    tree = RAW.tree(Run(pieces(0, LOG, 100), TO_SLAVE, False))
+    tree = RAW.tree(RawRun(pieces(0, LOG, 100), TO_SLAVE, False))
     assert tree is not None
     assert [len(each.value) for each in every(tree.fields) if each.spec.name == "body"] == [3, 900, 0, 70, 2000]
 
@@ -66,7 +66,7 @@ def test_any_bytes(data: bytes, changes: list[tuple[int, int]], end: int, ports:
     changed = bytearray(data)
     for at, byte in changes:
         changed[at % len(changed)] = byte
-    run = Run(bytes(changed[: end or None]), ports, True)
+    run = RawRun(bytes(changed[: end or None]), ports, True)
     RAW.line(run)
     tree = RAW.tree(run)
     if tree is not None:

@@ -11,7 +11,7 @@ import pytest
 from analyzer.decode.bodies import decode_body, decode_tree
 from analyzer.decode.content import find_dissector, read_header, read_message
 from analyzer.session import Session
-from dissectors.raw import Run
+from dissectors.raw import RawRun
 from dissectors.rocketmq.raw import RAW
 from tests.analyzer.wire import (
     CLIENT,
@@ -164,7 +164,7 @@ def test_a_master_that_goes_on_elsewhere(tmp_path: Path) -> None:
 
 def test_a_huge_run_is_shown_as_far_as_its_bounds() -> None:
     log = placed(0, *[b"x" * 100_000] * 90)
-    run = Run(pieces(0, log, 32_768), (10_912, 40_000), False)
+    run = RawRun(pieces(0, log, 32_768), (10_912, 40_000), False)
     with within(60):
         line, tree = RAW.line(run), RAW.tree(run)
     assert line is not None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.zookeeper import four_letter_commands
 from dissectors.zookeeper.four_letter_commands.answers import LONGEST_LINE, MOST_LINES
 from tests.dissectors.trees import assert_tiles, node
@@ -98,7 +98,7 @@ def test_every_cut(text: str, values: dict[str, Any]) -> None:
     for size in range(5, len(data)):
         tree = four_letter_commands.decode_tree(data[:size])
         assert_tiles(tree)
-        assert folded(tree) == four_letter_commands.decode_values(data[:size])
+        assert fold_tree(tree) == four_letter_commands.decode_values(data[:size])
 
 
 PIECES = st.sampled_from(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dissectors.api import Body, Context, Role
 from dissectors.finding import Finding
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.guessing.guess import ZooKeeperGuessFinding, guess
@@ -29,7 +29,7 @@ CREATED = struct.pack(">qqqqiiiqiiq", 7, 7, 10**12, 10**12, 0, 0, 0, 0, 3, 0, 7)
 def read(message: bytes) -> tuple[Body, Finding | None]:
     body, tree = ZOOKEEPER.values(message, ORPHAN), ZOOKEEPER.tree(message, ORPHAN)
     assert_tiles(tree)
-    assert folded(tree, error_name) == body
+    assert fold_tree(tree, error_name) == body
     return body, next((each for each in body.findings if each.code == "guessed-layout"), None)
 
 

@@ -13,7 +13,7 @@ from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.masking import secret_spans
 from analyzer.render.tree_json import node_object
 from dissectors.api import Context, Dissector, Role
-from dissectors.wire.message import folded
+from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
 from dissectors.zookeeper import ZooKeeper
 from dissectors.zookeeper.election.dissector import ZooKeeperElection
@@ -175,7 +175,7 @@ def test_values_and_tree(case: Case) -> None:
     body, tree = case.dissector.values(case.data, case.context), case.dissector.tree(case.data, case.context)
     assert within(json.loads(MASKED.line(body.values)), case.path) == case.value
     assert_tiles(tree)
-    assert folded(tree, errors_of(case)) == body
+    assert fold_tree(tree, errors_of(case)) == body
     inside = case.path if case.dissector is not CLIENT else ("body", *case.path)
     assert tuple(child.spec.name for child in node(tree, *inside).children) == case.shown
     assert_hidden(case, case.data)
@@ -187,7 +187,7 @@ def test_every_cut(case: Case) -> None:
         data = case.data[:size]
         body, tree = case.dissector.values(data, case.context), case.dissector.tree(data, case.context)
         assert_tiles(tree)
-        assert folded(tree, errors_of(case)) == body
+        assert fold_tree(tree, errors_of(case)) == body
         assert_hidden(case, data)
 
 
@@ -198,7 +198,7 @@ def test_bytes_behind_the_end_are_as_secret(case: Case) -> None:
     if case.dissector is CLIENT:
         data = size.to_bytes(4) + data[4:]
     body, tree = case.dissector.values(data, case.context), case.dissector.tree(data, case.context)
-    assert folded(tree, errors_of(case)) == body
+    assert fold_tree(tree, errors_of(case)) == body
     if case.dissector is CLIENT or case.hidden[0].startswith((b"HASH", b"PROOF", b"NONCE")):
         assert_hidden(case, data)
 
@@ -211,7 +211,7 @@ def test_a_mutation_is_read_alike_both_ways(case: Case, data: st.DataObject) -> 
         content[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
     body, tree = case.dissector.values(bytes(content), case.context), case.dissector.tree(bytes(content), case.context)
     assert_tiles(tree)
-    assert folded(tree, errors_of(case)) == body
+    assert fold_tree(tree, errors_of(case)) == body
 
 
 def test_a_ticket() -> None:

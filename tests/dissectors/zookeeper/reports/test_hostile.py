@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dissectors.api import Context
 from dissectors.correlator import MessageEvent
 from dissectors.report import ReportType
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.zookeeper.labels import load_names
 from dissectors.zookeeper.quorum.packets import packets
 from dissectors.zookeeper.reports import reports, standing
@@ -33,7 +33,7 @@ _VALUES: st.SearchStrategy[Any] = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from(_NAMES), inner, max_size=4)
-        | inner.map(lambda value: Embedded(b"", value))
+        | inner.map(lambda value: EmbeddedValue(b"", value))
     ),
     max_leaves=8,
 )

@@ -8,7 +8,7 @@ from typing import Any
 from dissectors.api import Context, Role
 from dissectors.correlator import Ends
 from dissectors.report import ReportType
-from dissectors.wire.embedded import Embedded
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.zookeeper.labels import load_numbers
 from dissectors.zookeeper.quorum.packets import code_of
 from tests.dissectors.telling import Telling
@@ -78,7 +78,7 @@ class Book(Telling):
 
     def packet(self, name: str, data: Mapping[str, Any] | None = None, *, zxid: int = 0, **more: Any) -> int:
         """A packet of the quorum."""
-        held = None if data is None else Embedded(b"", data)
+        held = None if data is None else EmbeddedValue(b"", data)
         role = more.pop("role", Role.REQUEST if name == "PROPOSAL" else Role.ONEWAY)
         return self.tell(
             {"type": name, "zxid": zxid, "data": held},

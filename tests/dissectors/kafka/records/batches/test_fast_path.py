@@ -16,8 +16,8 @@ from dissectors.kafka.labels import error_name
 from dissectors.kafka.records import batches
 from dissectors.kafka.records.batches import Head, fast_path, plain
 from dissectors.wire.emit import FAILURES
-from dissectors.wire.flat import FlatRows, Table
-from dissectors.wire.message import folded
+from dissectors.wire.flat import FlatRows, RowTable
+from dissectors.wire.message import fold_tree
 from tests.dissectors.kafka.nested.structured import PRODUCE, batched, both, produce
 from tests.dissectors.kafka.records.test_values import CONTEXT, batch, frame, record
 
@@ -59,7 +59,7 @@ def test_what_nobody_writes(records: list, data: st.DataObject) -> None:
     message = frame(batch(bytes(damaged), count) + batch(record(0, 0, None, b"v"), 1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batches, "_WORTH_A_ROUND", 0)
-        assert KAFKA.values(message, CONTEXT) == folded(read_tree(message, CONTEXT), error_name)
+        assert KAFKA.values(message, CONTEXT) == fold_tree(read_tree(message, CONTEXT), error_name)
 
 
 BROKEN = [
@@ -104,7 +104,7 @@ def test_many_records_become_tables_over_all_partitions() -> None:
     records = [record(at, at * 7, chance.randbytes(at % 9), chance.randbytes(at)) for at in range(200)]
     data = batch(b"".join(records), 200) * 2
     (first, second) = KAFKA.values(frame(data), CONTEXT).values["topicData"][0]["partitionData"][0]["records"]
-    assert isinstance(first["records"], Table)
+    assert isinstance(first["records"], RowTable)
     assert first["records"].columns is second["records"].columns
     assert list(first["records"]) == plain.read_rows(
         b"".join(records), 0, len(b"".join(records)), Head(200, 100, 1000, None)
@@ -116,7 +116,7 @@ def test_structures_in_many_records_are_unfolded(topic: bytes, name: str | None)
     data = batched([(b"\0\3\0\1g", b"\0\0\0\0\0\7\0")] * 200)
     body, _ = both(produce(topic, data), PRODUCE)
     (entry,) = body.values["topicData"][0]["partitionData"][0]["records"]
-    assert isinstance(entry["records"], Table) == (name is None)
+    assert isinstance(entry["records"], RowTable) == (name is None)
     assert [getattr(row["key"], "name", None) for row in entry["records"]] == [name] * 200
 
 
