@@ -10,7 +10,7 @@ from analyzer.insight.checkup import checkup
 from analyzer.session import Session
 from tests.analyzer.capture.writers import T0
 from tests.analyzer.wire import CLIENT, SERVER, STEP_NS, Segment, capture, opening
-from tests.dissectors.rocketmq.making import command
+from tests.dissectors.rocketmq.frames import command
 
 PULL, ANSWER, ONEWAY = 0, 1, 2
 SECOND = 10**9

@@ -17,7 +17,7 @@ from analyzer.messages.row_findings import decode_findings
 from analyzer.session import Session
 from analyzer.tcp.streams import ACK, FIN, RST
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
-from tests.dissectors.rocketmq.making import command
+from tests.dissectors.rocketmq.frames import command
 
 REQUEST = bytes.fromhex("00000012 0003 0001 00000007 0004 74657374 ffffffff".replace(" ", ""))
 ANSWER = bytes.fromhex("0000000c 00000007 00000000 00000000".replace(" ", ""))

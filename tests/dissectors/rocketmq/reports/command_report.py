@@ -17,7 +17,7 @@ def ends(stream: int) -> tuple[str, str]:
     return f"10.0.0.{stream % 10}:{50_000 + stream}", BROKER if stream >= 10 else NAME_SERVER
 
 
-class Lines(Telling):
+class CommandReportBuilder(Telling):
     """Makes a report command by command."""
 
     def __init__(self, report: ReportType) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from struct import pack
 
-from tests.dissectors.rocketmq.making import stored
+from tests.dissectors.rocketmq.frames import stored
 
 
 def placed(base: int, *bodies: bytes, topic: bytes = b"orders") -> bytes:

@@ -45,7 +45,7 @@ def stored(key: str | None, at: int, offset: int, *, topic: str = TOPIC, queue: 
     return {**place, "reconsumeTimes": 0, "properties": properties, **more}
 
 
-class Book(Telling):
+class ReportBuilder(Telling):
     """Makes a report command by command."""
 
     def __init__(self, report: ReportType, ends: Ends = ends) -> None:

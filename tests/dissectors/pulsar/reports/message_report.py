@@ -26,7 +26,7 @@ def place(entry: int, ledger: int = 7, **more: Any) -> dict[str, Any]:
     return {"ledgerId": ledger, "entryId": entry, **more}
 
 
-class Book(Telling):
+class ReportBuilder(Telling):
     """Makes a report message by message."""
 
     def __init__(self, report: ReportType, ends: Ends = ends) -> None:

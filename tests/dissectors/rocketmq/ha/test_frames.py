@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissectors.rocketmq.ha.frames import MAXIMUM, HAFrame, HAFramer, HAProtocol, read_head, recognise_protocol
-from tests.dissectors.rocketmq.ha.making import (
+from tests.dissectors.rocketmq.ha.frames import (
     answer,
     controlled_report,
     controlled_transfer,

@@ -15,7 +15,7 @@ def ends(stream: int) -> tuple[str, str]:
     return f"10.0.0.{stream // 10}:{50_000 + stream}", f"10.0.1.{stream % 10}:6650"
 
 
-class Lines(Telling):
+class CommandReportBuilder(Telling):
     """Makes a report command by command."""
 
     def __init__(self, report: ReportType) -> None:
