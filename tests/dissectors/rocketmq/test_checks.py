@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.insight.checkup import checkup
+from analyzer.insight.diagnosis import diagnose
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from dissectors.check import Check
@@ -287,7 +287,7 @@ def test_nothing_is_said_where_nothing_is_wrong(path: Path) -> None:
     """In two of them a message goes to the dead-letter queue at last, which is nothing wrong there, but is said."""
     mine = {code for code, _, _ in table("checks")["sentences"].values()} | {"number-reused", "bug"}
     with Session([path]).load() as session:
-        codes = [found.finding.code for found in checkup(session) if found.finding.code in mine]
+        codes = [found.finding.code for found in diagnose(session) if found.finding.code in mine]
     assert codes == DEAD.get(path.name.split(".")[0], [])
 
 

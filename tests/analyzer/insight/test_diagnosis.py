@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_statistics
 from analyzer.decode.bodies import decode_body
-from analyzer.insight.checkup import Found, checkup
+from analyzer.insight.diagnosis import LocatedFinding, diagnose
 from analyzer.insight.events import losses
 from analyzer.insight.properties import properties
 from analyzer.session import Session
@@ -26,7 +26,7 @@ ANSWER = bytes.fromhex("00000010 00000007 00000000 ffffffff 00000000".replace(" 
 
 def found(path: Path) -> list[tuple[int | None, str]]:
     with Session([path]).load() as session:
-        return [(row, finding.code) for row, finding, _ in checkup(session)]
+        return [(row, finding.code) for row, finding, _ in diagnose(session)]
 
 
 def test_a_producer_that_was_fenced_off() -> None:
@@ -41,7 +41,7 @@ def test_nothing_across_messages_is_wrong_where_all_is_well(name: str) -> None:
 
 def test_that_there_is_nothing_now_is_no_error() -> None:
     with Session([BUNDLED / "rocketmq.pcap.zst"]).load() as session:
-        texts = {each.finding.text for each in checkup(session) if each.finding.code == "error-answer"}
+        texts = {each.finding.text for each in diagnose(session) if each.finding.code == "error-answer"}
         names = {error[1] for row in range(len(session.rows)) if (error := decode_body(session, row).error) is not None}
     assert {"PULL_NOT_FOUND", "POLLING_TIMEOUT"} <= names
     assert "PULL_MESSAGE: NO_PERMISSION" in texts
@@ -68,7 +68,7 @@ def test_what_the_kernel_dropped_is_told_by_interface(tmp_path: Path) -> None:
         encode_header([InterfaceDescription("lo", 1), InterfaceDescription("eth0", 1)]) + b"".join(counted)
     )
     with Session([path]).load() as session:
-        ((row, finding, _),) = checkup(session)
+        ((row, finding, _),) = diagnose(session)
         described = properties(session, 0, 0)["files"][0]["interfaces"]
     assert (row, finding.code) == (None, "packets-not-kept")
     assert "interface eth0: 2 packets were dropped" in finding.text
@@ -83,12 +83,12 @@ CAPTURES = [*sorted(GOLDEN.glob("*.pcap.zst")), PULSAR]
 def test_alike_rows_together_and_each_for_itself(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Session([path]).load() as session:
         monkeypatch.setattr("analyzer.decode.template_decoder.WORTH", 1 << 60)
-        plain = list(checkup(session))
+        plain = list(diagnose(session))
         monkeypatch.setattr("analyzer.decode.template_decoder.WORTH", 2)
-        assert [_comparable(each) for each in checkup(session)] == [_comparable(each) for each in plain]
+        assert [_comparable(each) for each in diagnose(session)] == [_comparable(each) for each in plain]
 
 
-def _comparable(found: Found) -> tuple[object, ...]:
+def _comparable(found: LocatedFinding) -> tuple[object, ...]:
     return found.row, found.finding.severity, found.finding.code, found.finding.text
 
 
@@ -101,7 +101,7 @@ def test_rows_with_nothing_to_say_are_not_decoded(monkeypatch: pytest.MonkeyPatc
             return dissector.values(message, context)
 
         monkeypatch.setattr("analyzer.messages.defects.decode_values", counted)
-        assert sum(1 for _ in checkup(session))
+        assert sum(1 for _ in diagnose(session))
         assert len(decoded) < len(session.rows) // 2
 
 
@@ -145,13 +145,13 @@ def test_one_direction_alone_is_told_once(tmp_path: Path, side: int, direction: 
     assert [each for each in found(path) if each[1] in lone] == [(None, "one-direction")]
     with Session([path]).load() as session:
         text = f"only one direction of 1 connection was captured ({direction}): answers cannot be paired"
-        assert text in [each.finding.text for each in checkup(session)]
+        assert text in [each.finding.text for each in diagnose(session)]
 
 
 def test_a_request_that_is_answered_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dissectors.pulsar.dissector.Pulsar.checks", lambda self: (Answers,))
     with Session([PULSAR]).load() as session:
-        said = [(row, finding.text) for row, finding, _ in checkup(session) if finding.code == "bug"]
+        said = [(row, finding.text) for row, finding, _ in diagnose(session) if finding.code == "bug"]
     assert [(row, text) for row, text in said if row in (895, 897)] == [(895, "waiting False"), (897, "waiting True")]
 
 

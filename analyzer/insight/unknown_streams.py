@@ -28,7 +28,7 @@ LOOKED_AT = 100_000
 _NAMES = {1: "ICMP", 2: "IGMP", 47: "GRE", 50: "ESP", 58: "ICMPv6", 89: "OSPF", 132: "SCTP"}
 
 
-class Spoken(NamedTuple):
+class PortProtocol(NamedTuple):
     """Connections to one port of servers. name: what they speak, by their first bytes; None where nobody knows."""
 
     port: int
@@ -44,7 +44,7 @@ class Other(NamedTuple):
     packets: int
 
 
-def spoken(session: Session) -> list[Spoken]:
+def list_port_protocols(session: Session) -> list[PortProtocol]:
     """The connections of no known protocol, those with most bytes first."""
     stream, length = session.rows.column("stream"), session.rows.column("length")
     unknown = np.ones(len(session.engine.streams), bool)
@@ -55,7 +55,7 @@ def spoken(session: Session) -> list[Spoken]:
     groups: dict[tuple[int, str | None], list[int]] = {}
     for number, port in zip(numbers.tolist(), ports[numbers].tolist(), strict=True):
         groups.setdefault((port, names.get(number)), []).append(int(size[number]))
-    found = [Spoken(port, name, len(sizes), sum(sizes)) for (port, name), sizes in groups.items()]
+    found = [PortProtocol(port, name, len(sizes), sum(sizes)) for (port, name), sizes in groups.items()]
     return sorted(found, key=lambda each: (-each.bytes, -each.connections, each.port))
 
 
@@ -96,7 +96,7 @@ def _names(session: Session, streams: Bools) -> dict[int, str]:
     return found
 
 
-def others(session: Session) -> list[Other]:
+def list_other_ports(session: Session) -> list[Other]:
     """The packets that are not TCP, the most frequent first; of the first LOOKED_AT packets."""
     counts: Counter[str] = Counter()
     looked = 0

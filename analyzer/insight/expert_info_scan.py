@@ -49,16 +49,16 @@ class About(NamedTuple):
     seen: Mapping[str, Any] | None
 
 
-class Saying:
+class ExpertInfoScan:
     """Reads the rows of a loaded session."""
 
     def __init__(self, session: Analysis, watched: Watched) -> None:
         self._session, self._watched = session, watched
         self._writer = MarkingWriter(Limits())
         self._reader = Rows(session, hindsight=True)
-        self._decoder = TemplateDecoder(self._reader, self._said, asks=False)
+        self._decoder = TemplateDecoder(self._reader, self._scan_group, asks=False)
 
-    def about(self, rows: Ints) -> Iterator[About]:
+    def scan_rows(self, rows: Ints) -> Iterator[About]:
         """Those of `rows`, in order, of which there is anything to say."""
         groups = self._decoder.groups(rows)
         left, asked = np.ones(len(rows), bool), np.ones(len(rows), bool)
@@ -82,19 +82,19 @@ class Saying:
         if len(set(said)) == 1:
             if said[0] == _NOTHING and seen[0] == b"null":
                 return
-            said_by_all = _read(said[0])
+            said_by_all = _read_bodies(said[0])
             rest: Iterator[_Told] = repeat(said_by_all)
         else:
-            rest = map(_read, said)
+            rest = map(_read_bodies, said)
         values: list[Mapping[str, Any] | None] = orjson.loads(b"[" + b",".join(seen) + b"]")
         for row, (error, findings), each in zip(every, rest, values, strict=False):
             yield About(row, dissector, context, error, findings, each)
 
-    def _said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+    def _scan_group(self, body: Body, dissector: Dissector, context: Context) -> Said:
         findings = [[int(each.severity), each.code, each.text] for each in body.findings]
         error = None if body.error is None else list(body.error)
         paths = self._watched(dissector, context)
-        seen = _only(body.values, paths) if paths else None
+        seen = _select_fields(body.values, paths) if paths else None
         return {slot: self._writer.dumps(value).decode() for slot, value in ((_SAID, [error, findings]), (_SEEN, seen))}
 
     def _plain(self, rows: Ints) -> Iterator[About]:
@@ -118,7 +118,7 @@ _NOTHING = orjson.dumps([None, []])
 _Told = tuple[tuple[int, str] | None, tuple[Finding, ...]]
 
 
-def _read(text: bytes) -> _Told:
+def _read_bodies(text: bytes) -> _Told:
     error, findings = orjson.loads(text)
     told = tuple(Finding(Severity(severity), code, said) for severity, code, said in findings)
     return None if error is None else (error[0], error[1]), told
@@ -136,15 +136,15 @@ class _Apart(Exception):
     """A field that is wanted has a value of its own in each message, and no text."""
 
 
-def _only(value: Any, paths: Collection[Path]) -> Any:
+def _select_fields(value: Any, paths: Collection[Path]) -> Any:
     """The part of a value that some paths lead to; arrays on the way are implicit. Raises _Apart."""
     if type(value) is NestedValue:
         raise _Apart
     if isinstance(value, list):
-        return [_only(each, paths) for each in value]
+        return [_select_fields(each, paths) for each in value]
     if not isinstance(value, dict):
         return value
     inside: dict[str, list[Path]] = {}
     for first, *rest in filter(None, paths):
         inside.setdefault(first, []).append(tuple(rest))
-    return {name: _only(value[name], rest) for name, rest in inside.items() if name in value}
+    return {name: _select_fields(value[name], rest) for name, rest in inside.items() if name in value}

@@ -17,14 +17,14 @@ from analyzer.decode.rows import chunks
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.insight import one_way, reused
 from analyzer.insight.checks import CheckReading
-from analyzer.insight.said import About, Saying
+from analyzer.insight.expert_info_scan import About, ExpertInfoScan
 from analyzer.session import Analysis, Session
 from dissectors.finding import Finding, Severity
 
 ERROR_ANSWER, NOT_KEPT = "error-answer", "packets-not-kept"
 
 
-class Found(NamedTuple):
+class LocatedFinding(NamedTuple):
     """A finding; `row` is None where it belongs to none: a file, a gap, a stream, which is then `stream`, if any."""
 
     row: int | None
@@ -32,23 +32,25 @@ class Found(NamedTuple):
     stream: int | None = None
 
 
-def checkup(session: Analysis, looked: Callable[[int], None] = lambda rows: None) -> Iterator[Found]:
+def diagnose(session: Analysis, looked: Callable[[int], None] = lambda rows: None) -> Iterator[LocatedFinding]:
     """All findings of a loaded session: those of rows in their order, then those of files and streams.
 
     looked: told from time to time how many rows have been looked at.
     """
-    yield from of_rows(session, len(session.rows), looked)
-    yield from (Found(None, *each) for each in session.located)
+    yield from diagnose_rows(session, len(session.rows), looked)
+    yield from (LocatedFinding(None, *each) for each in session.located)
     if isinstance(session, Session):
-        yield from (Found(None, finding) for info in session.packets.files for finding in _not_kept(info))
+        yield from (
+            LocatedFinding(None, finding) for info in session.packets.files for finding in _report_dropped(info)
+        )
 
 
-def of_rows(
+def diagnose_rows(
     session: Analysis,
     count: int,
     looked: Callable[[int], None] = lambda rows: None,
     portion: tuple[int, int] = (TOGETHER, TOGETHER_BYTES),
-) -> Iterator[Found]:
+) -> Iterator[LocatedFinding]:
     """The findings of rows up to the `count`-th, which may be those that there are so far, in their order.
 
     Behind those of all rows come what the ends of connections tell, each at the last row of its connection.
@@ -56,32 +58,34 @@ def of_rows(
     portion: rows, and bytes of their messages, after which `looked` is told.
     """
     reading = CheckReading(session)
-    saying = Saying(session, reading.paths)
+    saying = ExpertInfoScan(session, reading.paths)
     done, alone = session.rows.first, one_way.one_way(session)
-    numbers = deque(Found(*each) for each in reused.findings(session, max(count, done), reading.losses))
+    numbers = deque(LocatedFinding(*each) for each in reused.findings(session, max(count, done), reading.losses))
     for rows in chunks(session, range(done, max(count, done)), *portion):
-        for about in saying.about(rows):
-            while numbers and _before(numbers[0], about.row):
+        for about in saying.scan_rows(rows):
+            while numbers and _comes_before(numbers[0], about.row):
                 yield numbers.popleft()
             if about.findings or about.error is not None:
-                every = (*about.findings, *_error(session, about))
+                every = (*about.findings, *_report_error(session, about))
                 lone = bool(alone[session.rows.cell("stream", about.row)])
-                yield from (Found(about.row, each) for each in every if not (lone and each.code in one_way.LONE))
-            yield from [Found(about.row, finding) for finding in reading.findings(about)]
+                yield from (
+                    LocatedFinding(about.row, each) for each in every if not (lone and each.code in one_way.LONE)
+                )
+            yield from [LocatedFinding(about.row, finding) for finding in reading.findings(about)]
         done += len(rows)
-        while numbers and _before(numbers[0], done - 1):
+        while numbers and _comes_before(numbers[0], done - 1):
             yield numbers.popleft()
         if session.ended and done == len(session.rows):
-            yield from (Found(row, finding) for row, finding in reading.end_findings())
-            yield from (Found(None, finding) for finding in one_way.findings(session))
+            yield from (LocatedFinding(row, finding) for row, finding in reading.end_findings())
+            yield from (LocatedFinding(None, finding) for finding in one_way.findings(session))
         looked(done)
 
 
-def _before(found: Found, row: int) -> bool:
+def _comes_before(found: LocatedFinding, row: int) -> bool:
     return found.row is None or found.row <= row
 
 
-def _error(session: Analysis, about: About) -> Iterator[Finding]:
+def _report_error(session: Analysis, about: About) -> Iterator[Finding]:
     """The error that a message reports, as a finding: only a checkup counts them among what is wrong.
 
     That there is nothing now is none.
@@ -95,7 +99,7 @@ def _error(session: Analysis, about: About) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, ERROR_ANSWER, text)
 
 
-def _not_kept(info: CaptureInfo) -> Iterator[Finding]:
+def _report_dropped(info: CaptureInfo) -> Iterator[Finding]:
     """What a capture says itself of packets that came too fast for who captured them."""
     for place, said in info.statistics.items():
         if said.dropped:

@@ -30,7 +30,7 @@ PERCENTILES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p999_ns": 999}
 
 
 @make_slotted
-class Figures:
+class Metrics:
     """Of one group; None where nobody knows: rates without a span, errors that were not asked for, latencies of none.
 
     messages = requests + answers + oneway + push + raw. unanswered: requests without an answer. orphans: answers
@@ -62,11 +62,11 @@ class Figures:
     mean_ns: float | None
 
 
-FIGURES = tuple(Figures.__annotations__)
+FIGURES = tuple(Metrics.__annotations__)
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RowMeasures:
     """Columns of the n rows that are looked at. failed, empty: None where errors were not asked for.
 
     latency: ns, of the rows that have one, else 0; timed: the places of those that do, in the order of their latencies.
@@ -88,7 +88,7 @@ class Facts:
         return int(self.time.max()) - int(self.time.min()) if len(self.time) else 0
 
     @classmethod
-    def of(cls, session: Analysis, rows: Ints, reported: Errors | None) -> Facts:
+    def of(cls, session: Analysis, rows: Ints, reported: Errors | None) -> RowMeasures:
         """The facts about these rows."""
         table: MessageTable = session.rows
         role, partner, time = (table.column(name)[rows] for name in ("role", "partner", "time"))
@@ -107,7 +107,7 @@ class Facts:
         return cls(role, alone, length, time, latency, ordered, failed, empty)
 
 
-def measured(facts: Facts, places: Ints | None, keys: Ints, size: int, span: int) -> list[Figures]:
+def measured(facts: RowMeasures, places: Ints | None, keys: Ints, size: int, span: int) -> list[Metrics]:
     """The figures of the groups 0 .. size - 1.
 
     places, keys: n entries, a row and the group that it is in; without places each row is in one. span: ns that rates
@@ -143,7 +143,7 @@ def _figures(
     total: int,
     *,
     span: int,
-) -> Figures:
+) -> Metrics:
     """One group's. counts: up to `bytes`. wrong: errors in answers. ranks: see nearest_ranks. total: of latencies."""
     messages, answers, timed = counts[0], counts[2], ranks[0]
     rate = messages * SECOND / span if span else None
@@ -161,16 +161,16 @@ def _figures(
         "mean_ns": total / timed if timed else None,
         **dict(zip(PERCENTILES, percentiles, strict=True)),
     }
-    return Figures(**values)
+    return Metrics(**values)
 
 
-def latencies(facts: Facts, places: Ints | None, keys: Ints) -> tuple[Ints, Ints]:
+def latencies(facts: RowMeasures, places: Ints | None, keys: Ints) -> tuple[Ints, Ints]:
     """Of the entries that have a latency, in the order of these, the group and the latency (ns)."""
     timed = facts.timed if places is None else _timed(facts, places)
     return keys[timed], facts.latency[timed if places is None else places[timed]]
 
 
-def _timed(facts: Facts, places: Ints) -> Ints:
+def _timed(facts: RowMeasures, places: Ints) -> Ints:
     """Which of the entries have a latency, in the order of these."""
     rank = np.full(len(facts.role), -1, np.int64)
     rank[facts.timed] = np.arange(len(facts.timed))
