@@ -68,7 +68,7 @@ picture: $(READY)
 docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir build/site
 
-# Pages whose text stands in the code already: commands, fields, findings, configuration.
+# Pages whose text stands in the code already: commands, fields, findings, configuration, keys.
 docs-reference: $(READY)
 	$(BIN)/python -m docs.generate
 

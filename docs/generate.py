@@ -1,4 +1,5 @@
-"""Writes the pages of docs/reference whose text stands in the code: commands, fields, findings, configuration.
+"""Writes the pages of docs/reference whose text stands in the code: commands, fields, findings,
+configuration, keys.
 
     python -m docs.generate     (make docs-reference)
 
@@ -18,6 +19,7 @@ import orjson
 
 from analyzer.cli.program import COMMANDS
 from tests import program
+from tui.keys import KEYS
 
 REFERENCE = Path(__file__).parent / "reference"
 NOTE = "<!-- docs/generate.py writes this page from the code: make docs-reference. Do not edit it. -->\n\n"
@@ -117,11 +119,35 @@ def configuration() -> str:
     return text.replace("{note}", NOTE).replace("{default}", default)
 
 
+PLACES = {
+    "screen": "Everywhere",
+    "pane": "In every pane",
+    "list": "In the list",
+    "tree": "In the fields",
+    "hex": "In the bytes",
+    "folding": "On pages whose lines unfold",
+    "views": "In statistics and conversations",
+}
+
+
+def keys() -> str:
+    """The keys of the terminal UI, by the place where they work."""
+    text = (
+        f"{NOTE}# Keys\n\nThese are the keys of the terminal UI. `?` shows them there, and Ctrl+P finds every command "
+    )
+    text += "by a word, also those without a key.\n\n"
+    for place, title in PLACES.items():
+        found = [each for each in KEYS if each.place == place and each.label]
+        text += f"## {title}\n\n{table(('key', 'what it does'), ((each.label, each.help) for each in found))}"
+    return text
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "fields.md": fields,
     "findings.md": findings,
     "configuration.md": configuration,
+    "keys.md": keys,
 }
 
 

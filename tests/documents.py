@@ -91,9 +91,10 @@ def read_commands(path: Path) -> Iterator[str]:
     """Each command line of wireanalyze in the blocks of a document, up to a pipe."""
     for block in re.findall(r"^```(?:console|sh|shell)\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE):
         for line in re.sub(r"\\\n(?:> )?\s*", "", block).splitlines():
-            for found in re.findall(r"(?:^|\s|\()(wireanalyze .*)", line.removeprefix("$ ").partition(" #")[0]):
+            text = line.removeprefix("$ ").partition(" #")[0]
+            for inner, outer in re.findall(r"\$\((wireanalyze [^)]*)\)|(?:^|\s)(wireanalyze .*)", text):
                 if not line.startswith("# "):
-                    yield found
+                    yield inner or outer
 
 
 def read_code_spans(path: Path) -> list[str]:

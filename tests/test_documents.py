@@ -59,7 +59,7 @@ def command_options(name: str) -> set[str]:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_commands_have_the_options_that_are_shown(path: Path) -> None:
     for line in read_commands(path):
-        words = list(takewhile(lambda word: word not in ("|", ">", "2>"), shlex.split(line.rstrip(")"))))[1:]
+        words = list(takewhile(lambda word: word not in ("|", ">", "2>"), shlex.split(line)))[1:]
         if words[0] not in COMMANDS:
             assert words[0].startswith("-") or "." in words[0] or words[0] == "FILE", line
             continue

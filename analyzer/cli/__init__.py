@@ -25,13 +25,13 @@ def main() -> None:
 
         text = plain_text(sys.argv[1:], os.environ, sys.stdout.isatty())
         if text is not None:
-            sys.exit(_printed(text))
+            sys.exit(_print_error(text))
     from analyzer.cli.program import run  # importing this package costs nothing
 
     sys.exit(run(sys.argv[1:]))
 
 
-def _printed(text: str) -> int:
+def _print_error(text: str) -> int:
     """Prints all that there is to print, ending as program.run does."""
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a narrow locale must not end it
     try:

@@ -61,14 +61,14 @@ def _seconds(text: str) -> float | None:
     return None if match is None else float(match[1]) * DURATIONS[match[2] or "s"] / DURATIONS["s"]
 
 
-def _whole(text: str) -> int | None:
+def _parse_whole(text: str) -> int | None:
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
 _LIMITS: Mapping[str, _Limit] = {
     "duration": _Limit("seconds", _seconds, "60s"),
     "size": _Limit("size", size_of, "100M"),
-    "filesize": _Limit("size", lambda text: (_whole(text) or 0) * KILOBYTE, "100000 (kilobytes)"),
-    "packets": _Limit("packets", _whole, "10000"),
-    "files": _Limit("files", _whole, "5"),
+    "filesize": _Limit("size", lambda text: (_parse_whole(text) or 0) * KILOBYTE, "100000 (kilobytes)"),
+    "packets": _Limit("packets", _parse_whole, "10000"),
+    "files": _Limit("files", _parse_whole, "5"),
 }

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import get_completion_class
 
 from analyzer.cli.values import OneOf
-from analyzer.render.bug_report import PROGRAM
 
 
 @click.command("completion")
@@ -19,9 +17,6 @@ def command(shell: str) -> None:
     zsh:   eval "$(wireanalyze completion zsh)"         in ~/.zshrc
     fish:  wireanalyze completion fish | source         in ~/.config/fish/config.fish
     """
-    from analyzer.cli.program import COMPLETE_VARIABLE, program  # it imports the commands by name, so not at the top
+    from analyzer.cli.manual import build_completion  # it imports the commands by name, so not at the top
 
-    found = get_completion_class(shell)
-    if found is None:
-        raise click.UsageError(f"click knows no completion for {shell}")
-    click.echo(found(program, {}, PROGRAM, COMPLETE_VARIABLE).source())
+    click.echo(build_completion(shell))

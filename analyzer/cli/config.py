@@ -28,6 +28,6 @@ def path() -> None:
 @command.command("show")
 def show() -> None:
     """Print the configuration in force as TOML, and where each part of it comes from."""
-    from analyzer.config.writing import written
+    from analyzer.config.writing import format_config
 
-    click.echo(written(settings(), presets()), nl=False)
+    click.echo(format_config(settings(), presets()), nl=False)

@@ -10,7 +10,7 @@ from analyzer.cli.terminal import line_width, print_fitted
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
 from analyzer.decode.jsonable import JsonWriter
-from analyzer.insight.counts import Count, Counts, counts, streams
+from analyzer.insight.counts import Count, MessageCounts, count_messages, count_streams
 from analyzer.render.columns_text import columns
 from analyzer.render.figures_text import LEAST
 from analyzer.render.objects import write_objects
@@ -26,7 +26,7 @@ _LESS = tuple(
 
 def print_counts(session: Session, form: str, rows: Ints | None) -> None:
     """Counts rows (None: all) and prints them in one of formats.ROWS."""
-    found = counts(session, rows)
+    found = count_messages(session, rows)
     if form == "json":
         sys.stdout.buffer.write(JsonWriter().line(_object(session, found, rows)))
     elif form != "table":
@@ -35,7 +35,7 @@ def print_counts(session: Session, form: str, rows: Ints | None) -> None:
         print_fitted(_lines(session, found, rows, line_width()))
 
 
-def _object(session: Session, found: Counts, rows: Ints | None) -> dict[str, object]:
+def _object(session: Session, found: MessageCounts, rows: Ints | None) -> dict[str, object]:
     packets = session.packets.counts
     protocols = [asdict(each) for each in found.protocols]
     for each in protocols:
@@ -44,7 +44,7 @@ def _object(session: Session, found: Counts, rows: Ints | None) -> dict[str, obj
         "packets": packets.packets,
         "tcp_packets": packets.tcp,
         "packet_bytes": packets.bytes,
-        "streams": streams(session, rows),
+        "streams": count_streams(session, rows),
         "messages": len(session.rows) if rows is None else len(rows),
         "message_bytes": sum(each.bytes for each in found.protocols),
         "protocols": protocols,
@@ -52,7 +52,7 @@ def _object(session: Session, found: Counts, rows: Ints | None) -> dict[str, obj
     }
 
 
-def _lines(session: Session, found: Counts, rows: Ints | None, width: int | None) -> Iterator[str]:
+def _lines(session: Session, found: MessageCounts, rows: Ints | None, width: int | None) -> Iterator[str]:
     """Operations beneath their protocol, columns aligned, figures to the right."""
     if found.protocols:
         cells = [("protocol, operation", *COUNTS)]
@@ -66,7 +66,7 @@ def _lines(session: Session, found: Counts, rows: Ints | None, width: int | None
     packets = session.packets.counts
     yield (
         f"{packets.packets:,} packets ({packets.tcp:,} TCP), {packets.bytes:,} bytes; "
-        f"{streams(session, rows):,} streams, {len(session.rows) if rows is None else len(rows):,} messages"
+        f"{count_streams(session, rows):,} streams, {len(session.rows) if rows is None else len(rows):,} messages"
     )
 
 

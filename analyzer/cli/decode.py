@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from analyzer.cli.decoding import decoded, dissector_of, read_input, text_lines
+from analyzer.cli.decoding import decode_messages, dissector_of, read_input, text_lines
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
 from analyzer.cli.options import color_option, limits_options
@@ -104,5 +104,5 @@ def _check_version(dissector: Dissector, code: int | None, version: int | None) 
 
 
 def _print_json(dissector: Dissector, found: Iterator[pasted.Pasted], limits: Limits, form: str, guess: bool) -> None:
-    objects = (tree_object(*decoded(dissector, piece, guess)) for piece in found)
+    objects = (tree_object(*decode_messages(dissector, piece, guess)) for piece in found)
     write_objects(sys.stdout.buffer, form, (), objects, limits)

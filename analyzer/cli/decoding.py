@@ -115,11 +115,11 @@ def text_lines(dissector: Dissector, found: Iterator[pasted.Pasted], limits: Lim
     for number, piece in enumerate(found):
         if number:
             yield EMPTY
-        message, tree = decoded(dissector, piece, guess)
+        message, tree = decode_messages(dissector, piece, guess)
         yield from message_lines(message, tree, limits)
 
 
-def decoded(dissector: Dissector, piece: pasted.Pasted, guess: bool) -> tuple[Message, Tree]:
+def decode_messages(dissector: Dissector, piece: pasted.Pasted, guess: bool) -> tuple[Message, Tree]:
     """A message and its tree; `guess`: nobody is sure of the dissector."""
     body = defects.decode_values(dissector, piece.data, piece.context)
     tree = defects.decode_tree(dissector, piece.data, piece.context)

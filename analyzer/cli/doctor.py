@@ -26,9 +26,9 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import Rows, said_finding
-from analyzer.insight.checkup import ERROR_ANSWER, Found, checkup
-from analyzer.insight.counts import streams
-from analyzer.insight.kinds import Group, Kind, grouped
+from analyzer.insight.counts import count_streams
+from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, diagnose
+from analyzer.insight.kinds import FindingGroup, FindingKind, group_findings
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.amounts import counted
 from analyzer.render.fitting import cells_of, wrapped
@@ -92,7 +92,7 @@ def command(
         if chosen is not None:
             tell_nothing_passes(len(chosen), len(session.rows))
         with patiently() as bar:
-            found = (each for each in _checked(session, chosen, bar) if each.finding.severity >= least)
+            found = (each for each in _run_diagnosis(session, chosen, bar) if each.finding.severity >= least)
             worst = (
                 print_summary(session, chosen, files, found) if form == "table" else _print_each(session, found, form)
             )
@@ -101,10 +101,10 @@ def command(
         raise SystemExit(FAILED)
 
 
-def _checked(session: Session, chosen: Ints | None, bar: Bar) -> Iterator[Found]:
+def _run_diagnosis(session: Session, chosen: Ints | None, bar: Bar) -> Iterator[LocatedFinding]:
     """The checkup, and how far it has got; of chosen rows, what belongs to one of them."""
     total = len(session.rows)
-    found = checkup(session, lambda rows: bar("messages examined", rows, lambda: total))
+    found = diagnose(session, lambda rows: bar("messages examined", rows, lambda: total))
     if chosen is None:
         return found
     mine = np.zeros(total, bool)
@@ -112,7 +112,7 @@ def _checked(session: Session, chosen: Ints | None, bar: Bar) -> Iterator[Found]
     return (each for each in found if each.row is not None and mine[each.row])
 
 
-def _print_each(session: Session, found: Iterable[Found], form: str) -> Severity | None:
+def _print_each(session: Session, found: Iterable[LocatedFinding], form: str) -> Severity | None:
     """An object or a line for each finding; returns the gravest severity."""
     rows, severities = Rows(session), set[Severity]()
 
@@ -129,37 +129,37 @@ def _print_each(session: Session, found: Iterable[Found], form: str) -> Severity
 
 
 def print_summary(
-    session: Session, chosen: Ints | None, files: Sequence[str], found: Iterable[Found]
+    session: Session, chosen: Ints | None, files: Sequence[str], found: Iterable[LocatedFinding]
 ) -> Severity | None:
     """The kinds of findings with examples, the gravest first; returns the gravest severity."""
-    groups = grouped(session, found, SHOWN, None if is_verbose() else EXAMPLES)
-    what = partial(_what, Rows(session), Naming(session))
+    groups = group_findings(session, found, SHOWN, None if is_verbose() else EXAMPLES)
+    what = partial(_describe_kind, Rows(session), Naming(session))
     for kind, group in _fewer(groups):
         print_fitted(_lines(kind, group, what, _places(session, kind, group), line_width()))
     messages = len(session.rows) if chosen is None else len(chosen)
     total = sum(group.count for group in groups.values())
     findings = counted(total, "finding") if total else "nothing to say"
-    print_fitted([f"{findings} in {messages:,} messages of {streams(session, chosen):,} streams"])
+    print_fitted([f"{findings} in {messages:,} messages of {count_streams(session, chosen):,} streams"])
     if any(group.rows for group in groups.values()) and "-" not in files:
         print_fitted(_hint(files, line_width()))
     return max((kind.severity for kind in groups), default=None)
 
 
-def _fewer(groups: Mapping[Kind, Group]) -> Iterator[tuple[Kind, Group]]:
+def _fewer(groups: Mapping[FindingKind, FindingGroup]) -> Iterator[tuple[FindingKind, FindingGroup]]:
     """The same, of errors in answers the most frequent ones; several others as one, unless all are to be told."""
     errors = [kind for kind in groups if kind.error]
     rest = errors[ERRORS:] if len(errors) > ERRORS + 1 and not is_verbose() else []
     yield from (each for each in groups.items() if each[0] not in rest)
     if rest:
-        others = Group(SHOWN, 0)
+        others = FindingGroup(SHOWN, 0)
         others.count = sum(groups[kind].count for kind in rest)
         for row in sorted({row for kind in rest for row in groups[kind].rows}):
             others.add_row(row)
         others.more |= any(groups[kind].more for kind in rest)
-        yield Kind(rest[0].severity, ERROR_ANSWER, f"{len(rest):,} others"), others
+        yield FindingKind(rest[0].severity, ERROR_ANSWER, f"{len(rest):,} others"), others
 
 
-def _what(reader: Rows, naming: Naming, row: int) -> str:
+def _describe_kind(reader: Rows, naming: Naming, row: int) -> str:
     """What a message is, as `list` says it; empty for one of which it says nothing."""
     (said,) = reader.objects(("operation", "info"), np.array([row]), naming.named)
     return f"{said['operation']} {said['info']}" if said["operation"] and said["info"] else ""
@@ -171,25 +171,27 @@ def _hint(files: Sequence[str], width: int | None) -> Iterator[str]:
     yield text if width is None or cells_of(text) <= width else "(wireanalyze show FILE NUMBER shows a message)"
 
 
-def _lines(kind: Kind, group: Group, what: Callable[[int], str], places: str, width: int | None) -> Iterator[str]:
+def _lines(
+    kind: FindingKind, group: FindingGroup, what: Callable[[int], str], places: str, width: int | None
+) -> Iterator[str]:
     """A kind with its examples; sentences are wrapped where lines have a width, what messages are is cut."""
     head = f"{kind.severity.name.lower():<8} {kind.code:<24} {group.count:>7,}  "
-    yield from _wrapped(head, places, width)
+    yield from _wrap_text(head, places, width)
     if kind.error:
-        yield from _wrapped(_INDENT, safe_text(kind.error, LONGEST), width)
+        yield from _wrap_text(_INDENT, safe_text(kind.error, LONGEST), width)
         return
     for row, finding, _ in group.examples:
         place = "" if row is None else f"{row + 1}: "
-        yield from _wrapped(f"{_INDENT}{place}", safe_text(finding.text, LONGEST), width)
+        yield from _wrap_text(f"{_INDENT}{place}", safe_text(finding.text, LONGEST), width)
         if row is not None and (message := what(row)):
             yield f"{_INDENT}{' ' * len(place)}{safe_text(message, LONGEST)}"
 
 
-def _wrapped(begin: str, text: str, width: int | None) -> Iterator[str]:
+def _wrap_text(begin: str, text: str, width: int | None) -> Iterator[str]:
     return iter([f"{begin}{text}".rstrip()]) if width is None else map(str.rstrip, wrapped(text, width, begin))
 
 
-def _places(session: Session, kind: Kind, group: Group) -> str:
+def _places(session: Session, kind: FindingKind, group: FindingGroup) -> str:
     """Where findings of a kind are: the first messages, or how many connections."""
     if group.streams:
         return f"in {streams_to(session, len(group.streams), kind.port)}"

@@ -14,7 +14,7 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.export_forms import check_options, rows_of
 from analyzer.cli.filtering import filter_option
-from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import Count, decode_as_option, limits_options
 from analyzer.cli.printing import time_format_option
@@ -25,7 +25,7 @@ from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.export.folder import MOST_FILES
-from analyzer.export.forms import FORMS, TABLES, Asked, warning
+from analyzer.export.forms import FORMS, TABLES, ExportRequest, warning
 from analyzer.messages.decode_as import DecodeAsRules
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def command(
 
     OUT appears whole or not at all, and what is there stays without --force.
     """
-    what = Asked(
+    what = ExportRequest(
         out=out,
         form=_form(form, {"tables": tables, "handshakes": handshakes, "split": split}, out),
         force=force,
@@ -103,7 +103,7 @@ def command(
     )
     check_options(what, reader, stream)
     gc.freeze()  # see list
-    with loaded(files, decode_as, reader) as session:
+    with load_session(files, decode_as, reader) as session:
         rows = rows_of(session, wanted, stream, only, partners=partners)
         if wanted is not None:
             tell_nothing_passes(len(rows), len(session.rows))

@@ -11,7 +11,7 @@ from analyzer.cli.streams import SIDES, find_stream
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.export.forms import LINES, Asked, check
+from analyzer.export.forms import LINES, ExportRequest, check
 from analyzer.session import Session
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ MEANT_FOR = {
 """Options that some forms alone have."""
 
 
-def check_options(asked: Asked, reader: ReaderName, stream: str | None) -> None:
+def check_options(asked: ExportRequest, reader: ReaderName, stream: str | None) -> None:
     """Raises UserError for what cannot be done, before a capture is read, for that may take minutes."""
     for option, (name, forms) in MEANT_FOR.items():
         if getattr(asked, name) and asked.form not in forms:

@@ -20,12 +20,12 @@ def filter_option(command: _Command) -> Callable[..., Any]:
     @click.option("-Y", "--filter", "text", metavar="FILTER", help="Only messages that fulfil it: 'latency > 50ms'.")
     @wraps(command)
     def with_filter(*args: Any, text: str | None, **rest: Any) -> Any:
-        return command(*args, wanted=None if text is None else compiled_filter(text), **rest)
+        return command(*args, wanted=None if text is None else compile_filter_option(text), **rest)
 
     return with_filter
 
 
-def compiled_filter(text: str) -> Filter:
+def compile_filter_option(text: str) -> Filter:
     """The filter that a user wrote, who may refer to those in the configuration. Raises FilterError."""
     from analyzer.cli.settings import settings
     from analyzer.query.filter import compiled  # who filters nothing does not pay for it

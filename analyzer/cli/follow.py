@@ -13,7 +13,7 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import format_options
-from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.cli.streams import SIDES, find_stream, is_stream, split_last
@@ -70,7 +70,7 @@ def command(
     STREAM is its number, as list prints it, or its id, CLIENT>SERVER.
     """
     names, named = split_last("follow", "STREAM", files, is_stream)
-    with loaded(names, decode_as, reader) as session:
+    with load_session(names, decode_as, reader) as session:
         stream = find_stream(session, named)
         every = np.flatnonzero(session.rows.column("stream") == stream)
         sides = session.rows.column("side")[every]
@@ -91,7 +91,7 @@ def command(
 
 
 def _lines(session: Session, stream: int, numbers: Ints, began: int, view: str, limits: Limits) -> Iterator[Line]:
-    yield (("title", f"stream {stream}: {safe_text(_called(session, stream))}, {len(numbers):,} messages"),)
+    yield (("title", f"stream {stream}: {safe_text(_name_stream(session, stream))}, {len(numbers):,} messages"),)
     reading, naming, times = Rows(session), Naming(session), session.rows.column("time")
     commented = session.comments.has_comments
     for part in chunks(session, numbers):
@@ -104,7 +104,7 @@ def _lines(session: Session, stream: int, numbers: Ints, began: int, view: str, 
                 yield from dump_lines(decode_tree(session, row), limits)
 
 
-def _called(session: Session, stream: int) -> str:
+def _name_stream(session: Session, stream: int) -> str:
     """A stream's id, and what its ends are called, where the capture tells."""
     names = [session.hosts.find_endpoint(name_endpoint(session, stream, side)) for side in (FROM_CLIENT, FROM_SERVER)]
     called = name_stream(session, stream)

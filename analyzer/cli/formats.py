@@ -34,7 +34,7 @@ PARQUET = "Parquet is a folder of tables: wireanalyze export FILE --as parquet -
 _BODIES = "--format ndjson --fields prints decoded bodies, wireanalyze show FILE NUMBER one message as a tree"
 
 
-class Form(OneOf):
+class OutputFormat(OneOf):
     """One of some forms of output by its name."""
 
     def refusal(self, value: str) -> str:
@@ -70,7 +70,9 @@ def format_options(*forms: str, short: str = "ndjson") -> Callable[[_Command], C
     """Adds --format and --json; the command gets `form`, by default the first of `forms`. short: what --json means."""
 
     def add(command: _Command) -> Callable[..., Any]:
-        @click.option("--format", "form", type=Form(forms), default=forms[0], show_default=True, help=_help(forms))
+        @click.option(
+            "--format", "form", type=OutputFormat(forms), default=forms[0], show_default=True, help=_help(forms)
+        )
         @click.option("--json", "as_json", is_flag=True, help=f"Short for --format {short}.")
         @wraps(command)
         def with_form(*args: Any, form: str, as_json: bool, **rest: Any) -> Any:

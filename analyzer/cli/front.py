@@ -51,7 +51,7 @@ def with_command(arguments: Sequence[str], commands: Collection[str]) -> list[st
         return [*before, *rest[1:], "--help"]
     if not rest or rest[0] in commands or rest[0] in ANSWERED or not _is_front(rest[0]):
         return [*before, *rest]
-    return [*before, *_meant(rest), *rest]
+    return [*before, *_guess_command(rest), *rest]
 
 
 def _own(word: str) -> int:
@@ -63,7 +63,7 @@ def _is_front(word: str) -> bool:
     return word.startswith("-") or os.path.exists(word) or os.sep in word or bool(os.path.splitext(word)[1])
 
 
-def _meant(arguments: Sequence[str]) -> tuple[str, ...]:
+def _guess_command(arguments: Sequence[str]) -> tuple[str, ...]:
     """The command, and the option that it needs where there is no terminal."""
     from analyzer.cli.open import check_terminal
 

@@ -8,7 +8,7 @@ import click
 
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.formats import format_options
-from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.options import decode_as_option
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.insight.properties import properties
@@ -22,7 +22,7 @@ from analyzer.render.properties_text import WIDTH, property_lines
 @decode_as_option
 def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName, form: str) -> None:
     """Tell the properties of captures: format, times, packets, interfaces, comments; protocols found."""
-    with loaded(files, decode_as, reader) as session:
+    with load_session(files, decode_as, reader) as session:
         found = properties(session, len(session.rows), len(session.engine.streams))
         if form == "json":
             sys.stdout.buffer.write(JsonWriter().line(found))

@@ -88,7 +88,7 @@ def open_session(
 
 
 @contextmanager
-def loaded(
+def load_session(
     files: Sequence[str], decode_as: Sequence[tuple[DecodeAsTarget, str]], reader: ReaderName
 ) -> Iterator[Session]:
     """A session that has read its inputs to their end; what belongs to no row is said on stderr."""
@@ -147,7 +147,7 @@ def patiently() -> Iterator[Bar]:
 
     def bar(text: str, done: int, total: Callable[[], int | None], in_bytes: bool = False) -> None:
         if not show and time.monotonic() - began > PATIENCE:
-            show.append(_shown(shown, total(), in_bytes))
+            show.append(_show_progress(shown, total(), in_bytes))
         for each in show:
             each(text, done)
 
@@ -155,7 +155,7 @@ def patiently() -> Iterator[Bar]:
         yield bar
 
 
-def _shown(until: ExitStack, total: int | None, in_bytes: bool) -> Callable[[str, int], None]:
+def _show_progress(until: ExitStack, total: int | None, in_bytes: bool) -> Callable[[str, int], None]:
     """Shows a bar until the stack is left; the function moves it."""
     from rich.console import Console  # only what takes long on a terminal pays for it
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn

@@ -8,7 +8,7 @@ import sys
 import click
 
 from analyzer.capture.packets import ReaderName
-from analyzer.cli.inputs import files_options, is_pipe, loaded, open_session, progress
+from analyzer.cli.inputs import files_options, is_pipe, load_session, open_session, progress
 from analyzer.cli.jobs import jobs_option
 from analyzer.cli.memory import memory_option
 from analyzer.cli.notes import tell_findings
@@ -60,7 +60,7 @@ def command(
             _print_growing(session, printer, selection, memory)
             tell_findings(session)
     elif selection.count is None:
-        with loaded(files, decode_as, reader) as session:
+        with load_session(files, decode_as, reader) as session:
             _print_read(session, printer, selection, len(session.rows), jobs)
     else:
         with open_session(files, decode_as, reader) as session:

@@ -44,7 +44,7 @@ def print_live(sniffing: LiveSession, printer: Printer, wanted: Filter | None, s
 
     Raises KeyboardInterrupt where somebody did not want to wait for that, BrokenPipeError where nobody reads any more.
     """
-    with _stopped_by_signals(sniffing), status:
+    with _stop_on_signals(sniffing), status:
         with _printing(status):
             printer.head()
         session = sniffing.session
@@ -63,7 +63,7 @@ def print_live(sniffing: LiveSession, printer: Printer, wanted: Filter | None, s
 
 
 @contextmanager
-def _stopped_by_signals(sniffing: LiveSession) -> Iterator[None]:
+def _stop_on_signals(sniffing: LiveSession) -> Iterator[None]:
     asked: list[float] = []
 
     def stop(_: int, __: FrameType | None) -> None:

@@ -21,7 +21,7 @@ MOST = 10
 def tell_findings(session: Session) -> None:
     """Says the findings of files and connections."""
     sys.stdout.flush()
-    for text in _each(session) if is_verbose() else _fewer(session):
+    for text in _list_notes(session) if is_verbose() else _fewer(session):
         click.echo(sentence(text), err=True)
 
 
@@ -31,8 +31,8 @@ def streams_to(session: Analysis, some: int, port: int) -> str:
     return f"{some:,} of {every:,} stream{'' if every == 1 else 's'} to port {port}"
 
 
-def _each(session: Session) -> Iterator[str]:
-    return (_said(each, each.text) for each in session.findings)
+def _list_notes(session: Session) -> Iterator[str]:
+    return (_format_note(each, each.text) for each in session.findings)
 
 
 def _fewer(session: Session) -> Iterator[str]:
@@ -40,20 +40,22 @@ def _fewer(session: Session) -> Iterator[str]:
     located = session.located
     if not located:
         return
-    from analyzer.insight.checkup import Found  # most captures have nothing to say
-    from analyzer.insight.kinds import grouped
+    from analyzer.insight.diagnosis import LocatedFinding  # most captures have nothing to say
+    from analyzer.insight.kinds import group_findings
 
-    groups = grouped(session, (Found(None, *each) for each in located), 0, 1)
+    groups = group_findings(session, (LocatedFinding(None, *each) for each in located), 0, 1)
     for kind, group in list(groups.items())[:MOST]:
         (first,) = group.examples
         if group.count == 1:
-            yield _said(first.finding, first.finding.text)
+            yield _format_note(first.finding, first.finding.text)
             continue
         where = f" in {streams_to(session, len(group.streams), kind.port)}" if group.streams else ""
-        yield _said(first.finding, f"{group.count:,} times{where}, first: {first.finding.text}", "; -v tells each")
+        yield _format_note(
+            first.finding, f"{group.count:,} times{where}, first: {first.finding.text}", "; -v tells each"
+        )
     if len(groups) > MOST:
         yield f"{len(groups) - MOST:,} more kinds of findings: -v tells each"
 
 
-def _said(finding: Finding, text: str, more: str = "") -> str:
+def _format_note(finding: Finding, text: str, more: str = "") -> str:
     return f"{finding.severity.name.lower()}: {text} ({finding.code}{more})"

@@ -13,7 +13,7 @@ from analyzer.render.amounts import counted
 from dissectors.foreign import advice
 
 if TYPE_CHECKING:
-    from analyzer.insight.unread import Spoken
+    from analyzer.insight.unknown_streams import PortProtocol
     from analyzer.session import Session
 
 SHOWN = 6
@@ -34,11 +34,11 @@ def tell_nothing_passes(passing: int, count: int) -> None:
 
 def tell_unread(session: Session) -> None:
     """Says what a capture holds that nobody reads, and what to try: TLS, strangers on ports of ours, or all of it."""
-    from analyzer.insight.unread import has_known, has_unknown, spoken
+    from analyzer.insight.unknown_streams import has_known, has_unknown, list_port_protocols
 
     if len(session.rows) and not has_unknown(session):
         return
-    connections = spoken(session)
+    connections = list_port_protocols(session)
     strangers = [each for each in connections if _is_stranger(session, each)]
     if not has_known(session):
         for text in _unread(session, [each for each in connections if each not in strangers]):
@@ -47,23 +47,23 @@ def tell_unread(session: Session) -> None:
         click.echo(sentence(_stranger(session, each)), err=True)
 
 
-def _is_stranger(session: Session, each: Spoken) -> bool:
+def _is_stranger(session: Session, each: PortProtocol) -> bool:
     """Whether connections speak what is worth a word of its own: TLS, or what does not belong on a port of ours."""
     if each.name == "tls":
         return each.port != HTTPS
     return each.name is not None and session.engine.known.by_port(each.port) is not None
 
 
-def _stranger(session: Session, each: Spoken) -> str:
+def _stranger(session: Session, each: PortProtocol) -> str:
     assert each.name is not None
     verb = "is" if each.connections == 1 else "are"
     why = KEYS if each.name == "tls" else advice(each.name)
     return f"{streams_to(session, each.connections, each.port)} {verb} {each.name.upper()}: {why}"
 
 
-def _unread(session: Session, connections: Sequence[Spoken]) -> Iterator[str]:
+def _unread(session: Session, connections: Sequence[PortProtocol]) -> Iterator[str]:
     """What a capture without a known protocol has; connections: those that nothing else is said of."""
-    from analyzer.insight.unread import others
+    from analyzer.insight.unknown_streams import list_other_ports
 
     counts = session.packets.counts
     if not counts.packets:
@@ -71,7 +71,7 @@ def _unread(session: Session, connections: Sequence[Spoken]) -> Iterator[str]:
         return
     yield f"no message of a known protocol is in {counted(counts.packets, 'packet')}"
     parts = [_connections(each) for each in connections[:SHOWN]]
-    rest = others(session) if counts.tcp < counts.packets else []
+    rest = list_other_ports(session) if counts.tcp < counts.packets else []
     if rest:
         parts.append(f"packets that are not TCP: {', '.join(f'{each.packets:,} {each.what}' for each in rest[:SHOWN])}")
     more = max(len(connections) - SHOWN, 0) + max(len(rest) - SHOWN, 0)
@@ -82,7 +82,7 @@ def _unread(session: Session, connections: Sequence[Spoken]) -> Iterator[str]:
         yield ADVICE.format(port=unnamed.port)
 
 
-def _connections(each: Spoken) -> str:
+def _connections(each: PortProtocol) -> str:
     from analyzer.render.amounts import size
 
     what = [] if each.name is None else [each.name.upper()]

@@ -77,7 +77,7 @@ def rows_options(command: _Command) -> Callable[..., Any]:
         if not all(each.strip(", ") for each in chosen):
             raise UserError("-e names nothing: give a key or field, such as -e latency")
         if LISTED in sets:
-            click.echo("\n".join(_known_sets()))
+            click.echo("\n".join(_list_column_sets()))
             raise click.exceptions.Exit(0)
         look = partial(Printer, width=line_width(), mark=mark())
         printer = look(chosen, form, with_fields, limits, sets=sets, time=time, config=settings)
@@ -86,7 +86,7 @@ def rows_options(command: _Command) -> Callable[..., Any]:
     return with_printer
 
 
-def _known_sets() -> Iterator[str]:
+def _list_column_sets() -> Iterator[str]:
     """The sets of columns, one a line."""
     known = {**presets(), **settings().columns}
     width = max(map(len, known))

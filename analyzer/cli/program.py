@@ -104,8 +104,15 @@ def _config(ctx: click.Context, parameter: click.Parameter, path: str | None) ->
 @click.group(
     cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )  # fmt: skip
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print it.")
-@click.option("--config", type=click.Path(), expose_value=False, callback=_config, help="The configuration file.")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version and exit.",
+)
+@click.option("--config", type=click.Path(), expose_value=False, callback=_config, help="Read this configuration file.")
 @click.option("--debug", is_flag=True, expose_value=False, callback=_debug, help="Show tracebacks of defects.")
 @click.pass_context
 def program(ctx: click.Context) -> None:

@@ -99,10 +99,10 @@ def _list(topic: str | None) -> tuple[tuple[str, ...], _Rows, Sequence[str]]:
         return ("code", "what"), list(CODES.items()), ()
     operations = _dissector(topic).operations()
     rows = [(code, each.name, _span(each.versions)) for code, each in sorted(operations.items())]
-    return ("code", "name", "versions"), rows, () if rows else (_unnumbered(topic),)
+    return ("code", "name", "versions"), rows, () if rows else (_list_unnumbered(topic),)
 
 
-def _unnumbered(topic: str) -> str:
+def _list_unnumbered(topic: str) -> str:
     """What is said in place of an empty list."""
     guide = _guide(topic)
     pages = "" if guide is None else f"; it has the pages {', '.join(guide.names())}"

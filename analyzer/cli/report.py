@@ -12,11 +12,18 @@ import click
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import ROWS, format_options
-from analyzer.cli.inputs import files_options, loaded, patiently
+from analyzer.cli.inputs import files_options, load_session, patiently
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.errors import UserError
-from analyzer.insight.reports import ReportReading, ReportTable, full_names, meant, offered, reports_by_name
+from analyzer.insight.reports import (
+    ReportReading,
+    ReportTable,
+    choose_report,
+    full_names,
+    list_reports,
+    reports_by_name,
+)
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.columns_text import aligned
 from analyzer.render.objects import write_objects
@@ -49,16 +56,16 @@ def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName
     inputs = [each for each in files if each != asked]
     _check(known, asked, inputs, form)
     gc.freeze()  # what was imported stays
-    with loaded(inputs, decode_as, reader) as session:
+    with load_session(inputs, decode_as, reader) as session:
         if asked is None:
-            filled, others = offered(session)
-            _print_counts(filled, _read(session, list(filled.values())))
+            filled, others = list_reports(session)
+            _print_counts(filled, _read_report(session, list(filled.values())))
             alike = {name.rpartition(".")[2] for name in filled}
             if silent := [name for name in others if name not in alike]:
                 click.echo(sentence(f"no message is of a protocol that tells of {', '.join(silent)}"), err=True)
         else:
-            name = full[asked] if asked in full else meant(session, asked)
-            _print(name, _read(session, [known[name]])[0], form)
+            name = full[asked] if asked in full else choose_report(session, asked)
+            _print(name, _read_report(session, [known[name]])[0], form)
 
 
 def _check(known: Mapping[str, ReportType], name: str | None, inputs: Sequence[str], form: str) -> None:
@@ -72,7 +79,7 @@ def _check(known: Mapping[str, ReportType], name: str | None, inputs: Sequence[s
         raise UserError(f"no capture was named: wireanalyze report {name} FILE")
 
 
-def _read(session: Session, wanted: Sequence[ReportType]) -> list[ReportTable]:
+def _read_report(session: Session, wanted: Sequence[ReportType]) -> list[ReportTable]:
     reading = ReportReading(session, wanted)
     with patiently() as bar:
         tables = reading.run(lambda rows: bar("messages read", rows, lambda: len(session.rows)))

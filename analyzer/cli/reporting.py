@@ -17,13 +17,13 @@ from analyzer.cli.terminal import is_wide, line_width, print_fitted
 from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.rows import Rows
-from analyzer.insight.figures import FIGURES
+from analyzer.insight.metrics import FIGURES
 from analyzer.render.objects import write_objects
 from analyzer.render.sparkline import bars_for
 from analyzer.session import Session
 
 if TYPE_CHECKING:
-    from analyzer.insight.statistics import Group, Statistics
+    from analyzer.insight.statistics import GroupStatistics, Statistics
 
 SHOWN = 20
 """Groups in a table, unless --top says more; other forms have all."""
@@ -35,7 +35,7 @@ UNBOUNDED = 1 << 16
 """More than there is to say."""
 
 
-class Report:
+class PrintedReport:
     """Prints views of a loaded session, or of some of its rows. form: one of formats.ROWS; top: groups to print."""
 
     def __init__(self, session: Session, rows: Ints | None, form: str, top: int | None) -> None:
@@ -78,7 +78,7 @@ class Report:
         with _looking() as looked:
             reader = Rows(self._session)
             found = statistics(reader, by, self._rows, with_errors=with_errors, interval=interval, looked=looked)
-        groups = _sorted(found, by, sort)[: self._top if by == ["time"] else self._most]
+        groups = _sort_rows(found, by, sort)[: self._top if by == ["time"] else self._most]
         if self._form == "json":
             _write_json(statistics_object(found, groups))
         elif self._form != "table":
@@ -135,14 +135,14 @@ def order_of(sort: str, by: Sequence[str]) -> tuple[str, bool] | None:
     return next(((each, True) for each in FIGURES if name in (each, each.removesuffix("_ns"))), None)
 
 
-def _sorted(found: Statistics, by: Sequence[str], sort: str | None) -> Sequence[Group]:
+def _sort_rows(found: Statistics, by: Sequence[str], sort: str | None) -> Sequence[GroupStatistics]:
     """The groups by a figure or a key, those without it last."""
     order = None if sort is None else order_of(sort, by)
     if order is None:
         return found.groups
     name, descending = order
 
-    def value(group: Group) -> Any:
+    def value(group: GroupStatistics) -> Any:
         return group.key[by.index(name)] if name in by else getattr(group.figures, name)
 
     known = [group for group in found.groups if value(group) is not None]

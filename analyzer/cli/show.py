@@ -11,7 +11,7 @@ import numpy as np
 
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.formats import format_options
-from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.options import color_option, decode_as_option, limits_options
 from analyzer.cli.streams import split_last
 from analyzer.decode import fragments
@@ -45,7 +45,7 @@ def command(
 ) -> None:
     """Show message NUMBER of captures, as `list` numbers them: wireanalyze show FILE... NUMBER."""
     names, number = split_last("show", "NUMBER", files, str.isdecimal)
-    with loaded(names, decode_as, reader) as session:
+    with load_session(names, decode_as, reader) as session:
         row = int(number[:18]) - 1  # int() refuses thousands of digits
         if not 0 <= row < len(session.rows):
             raise UserError(f"there is no message {number}: the input has {len(session.rows)}, counted from 1")

@@ -99,14 +99,14 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         memory: int | None,
         **rest: Any,
     ) -> Any:
-        bounds = _joined(until)
+        bounds = _join_filters(until)
         packets = min((each for each in (count or 0, bounds.packets) if each), default=0)
         asked = CaptureRequest(
             interfaces=names,
             filter=expression,
             snaplen=snaplen,
             until=replace(bounds, packets=packets),
-            ring=_joined(ring),
+            ring=_join_filters(ring),
             promiscuous=not no_promiscuous,
             buffer=buffer << 20,
             user=user,
@@ -117,7 +117,7 @@ def capture_options(command: _Command) -> Callable[..., Any]:
     return with_capture
 
 
-def _joined(parts: Sequence[CaptureBounds]) -> CaptureBounds:
+def _join_filters(parts: Sequence[CaptureBounds]) -> CaptureBounds:
     """What several options say; of two for the same the last one holds."""
     said = {
         each.name: getattr(part, each.name)

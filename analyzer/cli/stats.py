@@ -12,15 +12,15 @@ import numpy as np
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
-from analyzer.cli.inputs import files_options, loaded
+from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import decode_as_option, decompression_option
-from analyzer.cli.reporting import SHOWN, Report, order_of
+from analyzer.cli.reporting import SHOWN, PrintedReport, order_of
 from analyzer.cli.terminal import wide_option
 from analyzer.cli.values import Whole
 from analyzer.decode.rows import Rows
 from analyzer.errors import UserError
-from analyzer.insight.figures import FIGURES
+from analyzer.insight.metrics import FIGURES
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.query.units import DURATIONS
 
@@ -93,11 +93,11 @@ def command(
         raise UserError("--by names nothing: give a key, such as --by topic")
     _check(by, view, interval=interval, sort=sort, top=top, errors=errors)
     gc.freeze()  # what was imported stays: looking through it for cycles, again and again, takes a tenth of the time
-    with loaded(files, decode_as, reader) as session:
+    with load_session(files, decode_as, reader) as session:
         rows = None if wanted is None else wanted.rows(Rows(session), np.arange(len(session.rows)))
         if rows is not None:
             tell_nothing_passes(len(rows), len(session.rows))
-        report = Report(session, rows, form, top)
+        report = PrintedReport(session, rows, form, top)
         if view == "counts":
             report.counts()
         elif view is not None:

@@ -25,9 +25,9 @@ def load(path: str | None, *, named: bool = False) -> Config:
         return Config()
     if not data:
         return Config(path)
-    from analyzer.config.reading import read  # costs more than a start has to spare
+    from analyzer.config.reading import read_config  # costs more than a start has to spare
 
-    return read(path, data)
+    return read_config(path, data)
 
 
 def _bytes(path: str, named: bool) -> bytes | None:

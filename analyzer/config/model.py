@@ -40,7 +40,7 @@ def protocol_colors() -> tuple[ColorRule, ...]:
     return tuple(ColorRule(name, f"protocol == {name}", color) for name, color in known if color is not None)
 
 
-def built_in_colors() -> tuple[ColorRule, ...]:
+def list_built_in_colors() -> tuple[ColorRule, ...]:
     """The rules that need no file."""
     return (*STATE_COLORS, *protocol_colors())
 
@@ -67,4 +67,4 @@ class Config:
     def colors(self) -> tuple[ColorRule, ...]:
         """All rules in the order in which they count: the file's, then built-in ones that it has not replaced."""
         own = {rule.name for rule in self.own_colors}
-        return (*self.own_colors, *(rule for rule in built_in_colors() if rule.name not in own))
+        return (*self.own_colors, *(rule for rule in list_built_in_colors() if rule.name not in own))

@@ -32,7 +32,7 @@ class Wrong(Exception):
         self.table, self.key, self.index = table, key, index
 
 
-def read(path: str, data: bytes) -> Config:
+def read_config(path: str, data: bytes) -> Config:
     """What a file says. Raises UserError."""
     try:
         text = data.decode()
@@ -47,7 +47,7 @@ def read(path: str, data: bytes) -> Config:
     try:
         return _config(path, found)
     except Wrong as error:
-        raise UserError(f"{path}{_where(text, error)}: {error}") from None
+        raise UserError(f"{path}{_find_config(text, error)}: {error}") from None
 
 
 def _syntax(path: str, said: str) -> str:
@@ -59,7 +59,7 @@ def _syntax(path: str, said: str) -> str:
     return f"{path}, {place}: this is not TOML: {match[1][:1].lower()}{match[1][1:]}"
 
 
-def _where(text: str, wrong: Wrong) -> str:
+def _find_config(text: str, wrong: Wrong) -> str:
     """`, line 3`, or nothing where the line is not found."""
     table, index, counts = "", 0, dict[str, int]()
     for number, line in enumerate(text.splitlines(), 1):

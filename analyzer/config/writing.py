@@ -16,7 +16,7 @@ BUILT_IN, OWN = "built-in", "from the file"
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
-def written(config: Config, presets: Mapping[str, Sequence[str]]) -> str:
+def format_config(config: Config, presets: Mapping[str, Sequence[str]]) -> str:
     """The whole configuration as TOML; presets: the built-in sets of columns."""
     return "\n".join(_lines(config, presets)) + "\n"
 

@@ -36,7 +36,7 @@ def safe_name(text: str) -> str:
     return name
 
 
-class Names:
+class FileNames:
     """Names in one folder, before their suffixes, each given once."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Folder:
     def __init__(self, path: str, called: str, index: BinaryIO, most: int | None) -> None:
         self.count = self.bytes = 0
         self._path, self._called, self._index, self._most = path, called, index, most
-        self._names = Names()
+        self._names = FileNames()
         self._last: tuple[str, Hashable] | None = None
         self._stem = ""
         self._writer = JsonWriter(Limits(None, None))
@@ -89,7 +89,7 @@ class Folder:
 
 
 @contextmanager
-def filled(path: str, *, force: bool = False, most: int | None = MOST_FILES) -> Iterator[Folder]:
+def create_filled_folder(path: str, *, force: bool = False, most: int | None = MOST_FILES) -> Iterator[Folder]:
     """A new folder with its index; it gets its name when the block is left without an exception. Raises UserError."""
     with create_folder(path, force=force) as hidden:
         try:

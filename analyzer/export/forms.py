@@ -32,12 +32,12 @@ TOGETHER = 98_304
 """Rows after which it is told how many have been written."""
 
 
-def unwatched(done: int | None) -> None:
+def ignore_progress(done: int | None) -> None:
     """Nobody wants to know how far an export has come."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExportRequest:
     """What is wanted of rows. fields: None where nobody said; tables: none for all.
 
     together: rows after which `watch` is told how many have been written, None where the form cannot say; the export
@@ -57,11 +57,11 @@ class Asked:
     split: bool = False
     most_files: int | None = None
     config: Callable[[], Config] = Config
-    watch: Callable[[int | None], None] = unwatched
+    watch: Callable[[int | None], None] = ignore_progress
     together: int = TOGETHER
 
 
-def check(asked: Asked) -> None:
+def check(asked: ExportRequest) -> None:
     """Raises UserError for what cannot be written, as far as that can be told beforehand."""
     if asked.form == "parquet":
         extras.require("parquet", "export --as parquet")
@@ -78,7 +78,7 @@ def check(asked: Asked) -> None:
         _printer(asked, BytesIO())  # a key that does not exist is told now
 
 
-def _parts(asked: Asked, rows: Ints) -> Iterator[Ints]:
+def _parts(asked: ExportRequest, rows: Ints) -> Iterator[Ints]:
     """The rows, some at a time, and how many have been dealt with."""
     for first in range(0, len(rows), asked.together):
         asked.watch(first)
@@ -86,7 +86,7 @@ def _parts(asked: Asked, rows: Ints) -> Iterator[Ints]:
     asked.watch(len(rows))
 
 
-def _printer(asked: Asked, out: Out) -> Printer:
+def _printer(asked: ExportRequest, out: Out) -> Printer:
     return Printer(
         asked.chosen,
         asked.form,
@@ -99,7 +99,7 @@ def _printer(asked: Asked, out: Out) -> Printer:
     )
 
 
-def _lines(asked: Asked, session: Session, rows: Ints) -> str:
+def _lines(asked: ExportRequest, session: Session, rows: Ints) -> str:
     reader = Rows(session)
     with create_file(asked.out, force=asked.force) as output:
         printer = _printer(asked, output)
@@ -110,7 +110,7 @@ def _lines(asked: Asked, session: Session, rows: Ints) -> str:
     return f"{len(rows):,} messages"
 
 
-def _tables(asked: Asked, session: Session, rows: Ints) -> str:
+def _tables(asked: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.pipeline import local_export
     from analyzer.pipeline.options import Options
 
@@ -127,7 +127,7 @@ def _tables(asked: Asked, session: Session, rows: Ints) -> str:
     return ", ".join(f"{count:,} {table}" for table, count in counts.items())
 
 
-def _packets(asked: Asked, session: Session, rows: Ints) -> str:
+def _packets(asked: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.export import packets, pcapng
 
     asked.watch(None)
@@ -138,12 +138,12 @@ def _packets(asked: Asked, session: Session, rows: Ints) -> str:
     return f"{count:,} packets of {len(rows):,} messages"
 
 
-def _bytes(asked: Asked, session: Session, rows: Ints) -> str:
+def _bytes(asked: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.export import raw
-    from analyzer.export.folder import filled
+    from analyzer.export.folder import create_filled_folder
 
     if asked.split:
-        with filled(asked.out, force=asked.force, most=asked.most_files) as folder:
+        with create_filled_folder(asked.out, force=asked.force, most=asked.most_files) as folder:
             for part in _parts(asked, rows):
                 raw.write_each(session, part, folder)
     else:
@@ -153,11 +153,11 @@ def _bytes(asked: Asked, session: Session, rows: Ints) -> str:
     return f"{len(rows):,} messages"
 
 
-def _objects(asked: Asked, session: Session, rows: Ints) -> str:
-    from analyzer.export.folder import filled
+def _objects(asked: ExportRequest, session: Session, rows: Ints) -> str:
+    from analyzer.export.folder import create_filled_folder
     from analyzer.export.objects import Objects
 
-    with filled(asked.out, force=asked.force, most=asked.most_files) as folder:
+    with create_filled_folder(asked.out, force=asked.force, most=asked.most_files) as folder:
         writer = Objects(session, folder, show_secrets=asked.limits.show_secrets)
         for part in _parts(asked, rows):
             writer.write(part)
@@ -173,14 +173,14 @@ def write_bytes(data: bytes, path: str, *, force: bool = False) -> None:
         output.write(data)
 
 
-class Form(NamedTuple):
+class ExportFormat(NamedTuple):
     """A form of export. write: writes rows and says what it has written. suffixes: ends of a name that mean it.
 
     says: an option that means it, too. folder: what it writes is one. about: what it is, for people. bare: what it
     writes can't be masked, and is called so.
     """
 
-    write: Callable[[Asked, Session, Ints], str]
+    write: Callable[[ExportRequest, Session, Ints], str]
     about: str
     suffixes: tuple[str, ...] = ()
     says: str | None = None
@@ -190,20 +190,24 @@ class Form(NamedTuple):
 
 _RAW = "raw bytes"
 
-FORMS: Mapping[str, Form] = {
-    "ndjson": Form(_lines, "a JSON object for each message", (".ndjson", ".jsonl")),
-    "json": Form(_lines, "the same in one JSON array", (".json",)),
-    "csv": Form(_lines, "a line for each message, comma between", (".csv",)),
-    "tsv": Form(_lines, "a line for each message, tabulator between", (".tsv",)),
-    "parquet": Form(_tables, "tables, in a folder", (".parquet",), "tables", folder=True),
-    "pcapng": Form(_packets, "the packets that brought them", (".pcapng", ".ntar"), "handshakes", bare="packets"),
-    "raw": Form(_bytes, "their bytes, one after the other", (".bin", ".raw"), "split", bare=_RAW),
-    "objects": Form(_objects, "what they carry, a file each, in a folder", folder=True, bare="keys, values and bodies"),
-    "stream": Form(_bytes, "the bytes of a connection", bare=_RAW),
+FORMS: Mapping[str, ExportFormat] = {
+    "ndjson": ExportFormat(_lines, "a JSON object for each message", (".ndjson", ".jsonl")),
+    "json": ExportFormat(_lines, "the same in one JSON array", (".json",)),
+    "csv": ExportFormat(_lines, "a line for each message, comma between", (".csv",)),
+    "tsv": ExportFormat(_lines, "a line for each message, tabulator between", (".tsv",)),
+    "parquet": ExportFormat(_tables, "tables, in a folder", (".parquet",), "tables", folder=True),
+    "pcapng": ExportFormat(
+        _packets, "the packets that brought them", (".pcapng", ".ntar"), "handshakes", bare="packets"
+    ),
+    "raw": ExportFormat(_bytes, "their bytes, one after the other", (".bin", ".raw"), "split", bare=_RAW),
+    "objects": ExportFormat(
+        _objects, "what they carry, a file each, in a folder", folder=True, bare="keys, values and bodies"
+    ),
+    "stream": ExportFormat(_bytes, "the bytes of a connection", bare=_RAW),
 }
 
 
-def warning(form: Form) -> str | None:
+def warning(form: ExportFormat) -> str | None:
     """What must be said before something is written that cannot be masked; None where nothing must."""
     if form.bare is None:
         return None

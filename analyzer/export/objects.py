@@ -30,7 +30,7 @@ from dissectors.wire.secret import Secret
 _ABOUT = ("number", "id", "protocol", "operation")
 
 
-class Kept(NamedTuple):
+class StoredObject(NamedTuple):
     """What was left out; items: of lists that are too long to be read whole (dissectors.wire.cut)."""
 
     secrets: int
@@ -62,12 +62,12 @@ class Objects:
                 else:
                     self._fragment(row, portion)
 
-    def finish(self) -> Kept:
+    def finish(self) -> StoredObject:
         """Writes what has waited in vain; says what was left out of all."""
         for rows in self._waiting.values():
             self._alone(rows)
         self._waiting.clear()
-        return Kept(self._secrets, self._items)
+        return StoredObject(self._secrets, self._items)
 
     def _fragment(self, row: int, portion: Fragment) -> None:
         cell = self._session.rows.cell
@@ -100,7 +100,7 @@ class Objects:
         body = defects.decode_values(dissector, message, context) if body is None else body
         self._items += sum(length_of(each) - len(each) for each in body.values.values() if isinstance(each, CutList))
         for each in read_payloads(self._session, self._naming, row, dissector, body, context):
-            data = _opened(each.value, self._show_secrets)
+            data = _open_file(each.value, self._show_secrets)
             if data is None:
                 self._secrets += 1
                 continue
@@ -108,14 +108,14 @@ class Objects:
             self._folder.add("-".join(each.name), each.kind, data, told, (row, each.place[:-1]))
 
 
-def write(session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool = False) -> Kept:
+def write(session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool = False) -> StoredObject:
     """Writes all of some rows. Raises UserError."""
     writer = Objects(session, folder, show_secrets=show_secrets)
     writer.write(rows)
     return writer.finish()
 
 
-def _opened(value: object, show_secrets: bool) -> bytes | None:
+def _open_file(value: object, show_secrets: bool) -> bytes | None:
     """The bytes; None for a secret that is to stay one."""
     data = content(value)
     if isinstance(data, Secret):

@@ -39,7 +39,7 @@ def packets_of(session: Session, rows: Ints, *, handshakes: bool = False) -> Boo
     if handshakes:
         rows = np.union1d(rows, _first_rows(session, rows))
     wanted[_first_time(session, rows)] = True
-    wanted[_again(session, rows)] = True
+    wanted[_reread_packets(session, rows)] = True
     if handshakes or session.packets.counts.fragments:
         streams = np.zeros(len(session.engine.streams), bool)
         streams[session.rows.column("stream")[rows]] = handshakes
@@ -69,7 +69,7 @@ def _first_time(session: Session, rows: Ints) -> Ints:
     return packets
 
 
-def _again(session: Session, rows: Ints) -> Ints:
+def _reread_packets(session: Session, rows: Ints) -> Ints:
     """Packets with bytes of rows that had come before.
 
     Rows of one direction do not overlap: the last that begins before a repeat's end is the one to look at.

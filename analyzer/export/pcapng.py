@@ -56,7 +56,7 @@ def write(session: Session, wanted: Bools, output: Output) -> int:
     """
     store, infos = session.packets.store, session.packets.files
     inputs = {info.file: _Input(info, store) for info in infos}
-    output.write(encode_section(_about(infos)))
+    output.write(encode_section(_describe_section(infos)))
     first = 0
     for each in inputs.values():
         interfaces = list(each.interfaces())
@@ -152,7 +152,7 @@ def _options(kind: int, data: bytes, order: str, without: frozenset[int] = froze
     )
 
 
-def _about(infos: Sequence[CaptureInfo]) -> bytes:
+def _describe_section(infos: Sequence[CaptureInfo]) -> bytes:
     """The section's options: all comments of the inputs, and where the first that says so was captured."""
     found = [encode_option(COMMENT, _text(text)) for info in infos for text in info.remarks]
     for code, name in ((HARDWARE, "hardware"), (SYSTEM, "os"), (APPLICATION, "application")):

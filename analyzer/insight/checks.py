@@ -9,7 +9,7 @@ import numpy as np
 
 from analyzer.insight.endings import endings, still_open
 from analyzer.insight.events import Dispatch, Events, Place, last_answers
-from analyzer.insight.said import About
+from analyzer.insight.expert_info_scan import About
 from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector

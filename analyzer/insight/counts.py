@@ -46,7 +46,7 @@ class Count:
 
 
 @make_slotted
-class Counts:
+class MessageCounts:
     """Of all messages of an analysis: by protocol, and by protocol and operation.
 
     Both lists begin with the protocol that has most messages, and within it with its most frequent operation; an
@@ -57,7 +57,7 @@ class Counts:
     operations: Sequence[Count]
 
 
-def counts(analysis: Analysis, chosen: Ints | None = None) -> Counts:
+def count_messages(analysis: Analysis, chosen: Ints | None = None) -> MessageCounts:
     """Counts the rows that are there by now, or some of them."""
     table = analysis.rows
     which = slice(analysis.rows.first, None) if chosen is None else chosen
@@ -66,14 +66,14 @@ def counts(analysis: Analysis, chosen: Ints | None = None) -> Counts:
     operation, texts = _dense(rows["operation"])
     width = len(texts)
     names = [UNKNOWN, *(dissector.name for dissector in analysis.engine.known.dissectors)]
-    by_operation = _grouped(rows, protocol * width + operation)
+    by_operation = _count_groups(rows, protocol * width + operation)
     operations = [
         Count(names[key // width], analysis.engine.names.text(texts[key % width]), *figures)
         for key, figures in by_operation.items()
     ]
-    protocols = [Count(names[key], None, *figures) for key, figures in _grouped(rows, protocol).items()]
+    protocols = [Count(names[key], None, *figures) for key, figures in _count_groups(rows, protocol).items()]
     most = {each.protocol: each.messages for each in protocols}
-    return Counts(
+    return MessageCounts(
         sorted(protocols, key=lambda each: (-each.messages, each.protocol)),
         sorted(
             operations,
@@ -82,7 +82,7 @@ def counts(analysis: Analysis, chosen: Ints | None = None) -> Counts:
     )
 
 
-def streams(analysis: Analysis, chosen: Ints | None = None) -> int:
+def count_streams(analysis: Analysis, chosen: Ints | None = None) -> int:
     """How many connections there are, also those without a message; or how many these rows are of."""
     if chosen is None:
         return len(analysis.engine.streams)
@@ -98,15 +98,15 @@ def _dense(numbers: Ints) -> tuple[Ints, list[int]]:
     return place[shifted], np.where(seen == 0, NULL, seen - 1).tolist()
 
 
-def _grouped(rows: Mapping[str, Array], keys: Ints) -> dict[int, list[int]]:
+def _count_groups(rows: Mapping[str, Array], keys: Ints) -> dict[int, list[int]]:
     """The figures of Count from `messages` on, for each key that occurs; keys are small and not negative."""
     role, alone = rows["role"], find_missing_partners(rows["partner"], rows["marks"])
     size = int(keys.max()) + 1 if len(keys) else 0
     request, answer = role == Role.REQUEST, role == Role.RESPONSE
     figures = [
         np.bincount(keys, minlength=size),
-        *(_picked(keys, chosen, size) for chosen in (request, answer, request & alone, answer & alone)),
-        *(_picked(keys, role == kind, size) for kind in (Role.ONEWAY, Role.PUSH, Role.RAW)),
+        *(_count_chosen(keys, chosen, size) for chosen in (request, answer, request & alone, answer & alone)),
+        *(_count_chosen(keys, role == kind, size) for kind in (Role.ONEWAY, Role.PUSH, Role.RAW)),
         # Weights are summed as floats, which are exact up to 2^53 bytes.
         np.bincount(keys, rows["length"], minlength=size).astype(np.int64),
     ]
@@ -114,5 +114,5 @@ def _grouped(rows: Mapping[str, Array], keys: Ints) -> dict[int, list[int]]:
     return {key: table[key].tolist() for key in np.flatnonzero(figures[0]).tolist()}
 
 
-def _picked(keys: Ints, chosen: Bools, size: int) -> Ints:
+def _count_chosen(keys: Ints, chosen: Bools, size: int) -> Ints:
     return np.bincount(keys[chosen], minlength=size)

@@ -46,7 +46,7 @@ class Tcp:
 
 
 @make_slotted
-class Frame:
+class CapturedFrame:
     """A packet that brought `length` bytes of a message, from its byte `offset` on.
 
     number: in the timeline; time: ns since 1970; at: location of its first byte in the store; captured, original:
@@ -69,7 +69,7 @@ class Frame:
 
 
 @make_slotted
-class Lost:
+class LostBytes:
     """Bytes of a message that no packet of the capture brought; cut: the capture kept only the packet's beginning."""
 
     offset: int
@@ -77,7 +77,7 @@ class Lost:
     cut: bool
 
 
-def frames_of(session: Session, row: int) -> list[Frame]:
+def frames_of(session: Session, row: int) -> list[CapturedFrame]:
     """The frames that brought a row's bytes, by number. Reads the capture up to the last of them."""
     brought = list_packets(session, row)
     numbers = np.unique(np.array([each["number"] for each in brought], np.int64))
@@ -96,21 +96,23 @@ def frames_of(session: Session, row: int) -> list[Frame]:
         offset, length, said, begin = int(each["offset"]), int(each["length"]), tcp.get(place), begins.get(place)
         own = None if said is None or begin is None else said.head + session.rows.cell("offset", row) + offset - begin
         again = bool(each["retransmission"])
-        found.append(Frame(number, time, at, captured, original, offset, length, again, said, begin, own))
+        found.append(CapturedFrame(number, time, at, captured, original, offset, length, again, said, begin, own))
     return found
 
 
-def lost_in(session: Session, row: int) -> list[Lost]:
+def find_lost_bytes(session: Session, row: int) -> list[LostBytes]:
     """What the capture lacks of a row."""
     offset, found = 0, []
     for at, length, _ in list_pieces(session, row):
         if at < 0:
-            found.append(Lost(offset, length, at == SNAPPED))
+            found.append(LostBytes(offset, length, at == SNAPPED))
         offset += length
     return found
 
 
-def frame_bytes(session: Session, row: int, frame: Frame, rows: int, *, show_secrets: bool) -> tuple[bytes, list[Span]]:
+def frame_bytes(
+    session: Session, row: int, frame: CapturedFrame, rows: int, *, show_secrets: bool
+) -> tuple[bytes, list[Span]]:
     """The bytes of a frame of a row, and the spans of them to hide; `rows` messages are known.
 
     Without knowing where its payload belongs all of it is hidden.
@@ -126,7 +128,7 @@ def frame_bytes(session: Session, row: int, frame: Frame, rows: int, *, show_sec
     at = first
     for other in _rows_in(session, row, first, end, rows).tolist():
         begin, length = session.rows.cell("offset", other), session.rows.cell("length", other)
-        spans += [(at, begin), *_hidden(session, other, begin, first, payload if frame.again else None)]
+        spans += [(at, begin), *_find_hidden(session, other, begin, first, payload if frame.again else None)]
         at = max(at, begin + length)
     spans.append((at, end))
     inside = [(max(begin, first), min(stop, end)) for begin, stop in spans]
@@ -134,7 +136,7 @@ def frame_bytes(session: Session, row: int, frame: Frame, rows: int, *, show_sec
     return data, [(begin + shift, stop + shift) for begin, stop in inside if begin < stop]
 
 
-def _hidden(session: Session, row: int, begin: int, first: int, again: bytes | None) -> Iterator[Span]:
+def _find_hidden(session: Session, row: int, begin: int, first: int, again: bytes | None) -> Iterator[Span]:
     """Spans of the half-stream that a row hides; all of it where `again`, payload from `first` on, differs from it."""
     tree = decode_tree(session, row)
     said = tree.sources[0].data
@@ -205,10 +207,10 @@ def _begins(session: Session, row: int, numbers: Ints, records: RecordBlock, tcp
         found = tcp.get(place) if at >= 0 and place < len(records) and numbers[place] == packet else None
         if found is not None:
             begin = offset - (at - int(records.at[place]) - found.head)
-            return {each: begin + _apart(found.seq, other.seq) for each, other in tcp.items()}
+            return {each: begin + _split_ranges(found.seq, other.seq) for each, other in tcp.items()}
         offset += length
     return {}
 
 
-def _apart(one: int, other: int) -> int:
+def _split_ranges(one: int, other: int) -> int:
     return (other - one + (1 << 31)) % (1 << 32) - (1 << 31)

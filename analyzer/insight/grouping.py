@@ -30,7 +30,7 @@ TIME, ERROR = "time", "error"
 SECRET = "(secret)"
 
 
-class Grouped(NamedTuple):
+class RowGroups(NamedTuple):
     """Entries: a place among n rows, rising, and the number of the group that the row is in; `labels` of the numbers.
 
     places: None where each row is in one group, in order.
@@ -54,23 +54,23 @@ class Grouping:
         """The same over other intervals."""
         return Grouping(self._reader, self._rows, self._reported, intervals, self._looked)
 
-    def by(self, names: Sequence[str]) -> Grouped:
+    def by(self, names: Sequence[str]) -> RowGroups:
         """The rows by each combination of these; labels are tuples. Raises UserError for a name that is none."""
         groups = [self._single(name) for name in names]
         first, *rest = groups
-        found = Grouped(first.places, first.keys, [(label,) for label in first.labels])
+        found = RowGroups(first.places, first.keys, [(label,) for label in first.labels])
         for other in rest:
             found = _crossed(found, other, len(self._rows))
         return found
 
-    def _single(self, name: str) -> Grouped:
+    def _single(self, name: str) -> RowGroups:
         if name == TIME and self._intervals is not None:
             keys, labels = self._intervals.of(self._reader.take("time", self._rows))
-            return Grouped(None, keys, labels)
+            return RowGroups(None, keys, labels)
         if name == ERROR and self._reported is not None:
             keys = np.zeros(len(self._rows), np.int64)
             keys[self._reported.places] = self._reported.numbers + 1
-            return Grouped(None, keys, [None, *(name for _, name in self._reported.kinds)])
+            return RowGroups(None, keys, [None, *(name for _, name in self._reported.kinds)])
         field = field_of(name)
         if field.is_cheap:
             columns = Reading(self._reader, [field]).columns(field, self._rows)
@@ -78,7 +78,7 @@ class Grouping:
                 return _joined([_of_column(column) for column in columns])
         return self._of_values(field)
 
-    def _of_values(self, field: FieldPath) -> Grouped:
+    def _of_values(self, field: FieldPath) -> RowGroups:
         """By the values of a field, each once in a row."""
         reading, numbers, known = Reading(self._reader, [field]), [], _Labels()
         places, begin = [], 0
@@ -131,23 +131,23 @@ def field_of(name: str) -> FieldPath:
     return field
 
 
-def _of_column(column: Dense) -> Grouped:
+def _of_column(column: Dense) -> RowGroups:
     if isinstance(column, Chosen):
         numbers, keys = distinct(np.maximum(column.numbers, -1))  # all that are less than nothing are no value
         known = _Labels()  # several numbers may stand for the same, as those of an endpoint in each of its streams
         again = known.numbers([column.choices.value(each) if each >= 0 else None for each in numbers.tolist()])
-        return Grouped(None, again[keys], known.labels)
+        return RowGroups(None, again[keys], known.labels)
     null = np.zeros(len(column.numbers), bool) if column.null is None else column.null
     if not null.any():
         numbers, keys = distinct(column.numbers)
-        return Grouped(None, keys, numbers.tolist())
+        return RowGroups(None, keys, numbers.tolist())
     numbers, keys = distinct(column.numbers[~null])
     found = np.zeros(len(null), np.int64)
     found[~null] = keys + 1
-    return Grouped(None, found, [None, *numbers.tolist()])
+    return RowGroups(None, found, [None, *numbers.tolist()])
 
 
-def _joined(columns: Sequence[Grouped]) -> Grouped:
+def _joined(columns: Sequence[RowGroups]) -> RowGroups:
     """Rows that are in a group of each column, as an address is that of either side."""
     first, *rest = columns
     if not rest:
@@ -157,7 +157,7 @@ def _joined(columns: Sequence[Grouped]) -> Grouped:
     return _with_nothing(np.tile(np.arange(count), len(columns)), np.concatenate(numbers), known, count)
 
 
-def _with_nothing(places: Ints, numbers: Ints, known: _Labels, count: int) -> Grouped:
+def _with_nothing(places: Ints, numbers: Ints, known: _Labels, count: int) -> RowGroups:
     """Entries in the order of rows, each once, and one in the group None for each row that is in no other."""
     missing: Bools = np.ones(count, bool)
     missing[places[numbers > 0]] = False
@@ -167,10 +167,10 @@ def _with_nothing(places: Ints, numbers: Ints, known: _Labels, count: int) -> Gr
     both = np.sort(places * width + numbers)
     once = np.ones(len(both), bool)
     once[1:] = both[1:] != both[:-1]
-    return Grouped(both[once] // width, both[once] % width, known.labels)
+    return RowGroups(both[once] // width, both[once] % width, known.labels)
 
 
-def _crossed(one: Grouped, other: Grouped, count: int) -> Grouped:
+def _crossed(one: RowGroups, other: RowGroups, count: int) -> RowGroups:
     """Each of `count` rows in each pair of its groups."""
     places, columns = None, [one.keys, other.keys]
     if one.places is not None or other.places is not None:
@@ -182,4 +182,4 @@ def _crossed(one: Grouped, other: Grouped, count: int) -> Grouped:
         columns = [np.repeat(one.keys, repeated), other.keys[partner]]
     (first, second), keys = make_group_keys(columns)
     labels = [(*one.labels[a], other.labels[b]) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
-    return Grouped(places, keys, labels)
+    return RowGroups(places, keys, labels)

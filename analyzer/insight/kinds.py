@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from analyzer.decode.endpoints import server_port
-from analyzer.insight.checkup import ERROR_ANSWER, Found
+from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding
 from analyzer.session import Analysis
 from dissectors.finding import Finding, Severity
 
 
-class Kind(NamedTuple):
+class FindingKind(NamedTuple):
     """What findings are counted together by; of errors in answers, which error it is of which operation.
 
     port: of the server whose connections they are about, where they belong to connections and not to rows; else 0.
@@ -23,12 +23,12 @@ class Kind(NamedTuple):
     port: int = 0
 
 
-def kind_of(finding: Finding, port: int = 0) -> Kind:
+def kind_of(finding: Finding, port: int = 0) -> FindingKind:
     """The kind that a finding is of."""
-    return Kind(finding.severity, finding.code, finding.text if finding.code == ERROR_ANSWER else "", port)
+    return FindingKind(finding.severity, finding.code, finding.text if finding.code == ERROR_ANSWER else "", port)
 
 
-def gravest_first(counts: Mapping[Kind, int]) -> list[Kind]:
+def gravest_first(counts: Mapping[FindingKind, int]) -> list[FindingKind]:
     """Kinds in the order in which they are told; of the same severity the frequent ones first, errors in answers last.
 
     counts: how often there is each.
@@ -36,7 +36,7 @@ def gravest_first(counts: Mapping[Kind, int]) -> list[Kind]:
     return sorted(counts, key=lambda kind: (-kind.severity, kind.code == ERROR_ANSWER, -counts[kind], kind))
 
 
-class Group:
+class FindingGroup:
     """Findings of one kind: how many; the first `shown` messages that have one, and whether there are `more`.
 
     streams: the connections of those that belong to no message. examples: the first so many that read differently;
@@ -48,9 +48,9 @@ class Group:
         self.count, self.more = 0, False
         self.rows: list[int] = []
         self.streams: set[int] = set()
-        self.examples: list[Found] = []
+        self.examples: list[LocatedFinding] = []
 
-    def add(self, found: Found) -> None:
+    def add(self, found: LocatedFinding) -> None:
         """Counts one."""
         self.count += 1
         if found.stream is not None:
@@ -66,14 +66,16 @@ class Group:
             self.more = self.more or len(self.rows) == self._shown
             self.rows += [row] * (not self.more)
 
-    def _is_new(self, found: Found) -> bool:
+    def _is_new(self, found: LocatedFinding) -> bool:
         return all(each.finding.text != found.finding.text for each in self.examples)
 
 
-def grouped(session: Analysis, found: Iterable[Found], shown: int, most: int | None) -> dict[Kind, Group]:
+def group_findings(
+    session: Analysis, found: Iterable[LocatedFinding], shown: int, most: int | None
+) -> dict[FindingKind, FindingGroup]:
     """Findings by kind, in the order in which kinds are told. shown, most: see Group."""
-    groups: dict[Kind, Group] = {}
+    groups: dict[FindingKind, FindingGroup] = {}
     for each in found:
         port = 0 if each.stream is None else server_port(session, each.stream)
-        groups.setdefault(kind_of(each.finding, port), Group(shown, most)).add(each)
+        groups.setdefault(kind_of(each.finding, port), FindingGroup(shown, most)).add(each)
     return {kind: groups[kind] for kind in gravest_first({kind: group.count for kind, group in groups.items()})}

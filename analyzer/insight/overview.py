@@ -22,11 +22,11 @@ from analyzer.decode import raw
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.content import find_dissector, read_context
 from analyzer.decode.rows import Rows
-from analyzer.insight.counts import streams
-from analyzer.insight.figures import Figures
-from analyzer.insight.statistics import Group, Statistics, Study
+from analyzer.insight.counts import count_streams
+from analyzer.insight.metrics import Metrics
+from analyzer.insight.statistics import GroupStatistics, Statistics, Study
 from analyzer.insight.traffic import Conversation, conversations
-from analyzer.insight.unanswered import Waiting, longest, unanswered
+from analyzer.insight.unanswered import Waiting, find_unanswered, longest
 from analyzer.messages import defects
 from analyzer.messages.row_findings import decode_findings
 from analyzer.query.fields.path import AliasedField, FieldPath
@@ -45,7 +45,7 @@ SUBJECTS = ("topic", "path")
 
 
 @make_slotted
-class Operation:
+class OperationMetrics:
     """Messages of one operation of a protocol; None where a message names none.
 
     over_time: messages in each interval. latencies: answers in each bucket of percentiles.EDGES.
@@ -54,13 +54,13 @@ class Operation:
     protocol: str
     operation: str | None
     versions: Sequence[int]
-    figures: Figures
+    figures: Metrics
     over_time: Sequence[int]
     latencies: Sequence[int]
 
 
 @make_slotted
-class Subjects:
+class SubjectCounts:
     """What messages are about: how many of `looked_at` requests, out of `of` that can say it, name each one."""
 
     name: str
@@ -94,17 +94,17 @@ class Overview:
     packet_bytes: int
     streams: int
     messages_in_all: int
-    total: Figures
+    total: Metrics
     first: int | None
     last: int | None
     interval: int
     over_time: Sequence[int]
     failures_over_time: Sequence[int] | None
-    protocols: Sequence[Group]
-    operations: Sequence[Operation]
+    protocols: Sequence[GroupStatistics]
+    operations: Sequence[OperationMetrics]
     clients: Statistics
     connections: Sequence[Conversation]
-    subjects: Sequence[Subjects]
+    subjects: Sequence[SubjectCounts]
     failures: Sequence[Failure]
     waiting: Sequence[tuple[str, str | None, int]]
     oldest: Sequence[Waiting]
@@ -119,13 +119,13 @@ def overview(
     looked: Looked = lambda done, total: None,
 ) -> Overview:
     """Of a loaded session, or of some of its rows. looked: see analyzer.query.response_errors.Looked."""
-    reader, connections = Rows(session), streams(session, rows)
+    reader, connections = Rows(session), count_streams(session, rows)
     others = session.findings if rows is None else ()
     study = Study(reader, rows, with_errors=with_errors, looked=looked)
     rows, counts = study.rows, session.packets.counts
     intervals, begins = study.intervals.of(study.facts.time)
     failed = study.facts.failed
-    waiting = unanswered(session, rows)
+    waiting = find_unanswered(session, rows)
     return Overview(
         counts.packets,
         counts.tcp,
@@ -150,7 +150,7 @@ def overview(
     )
 
 
-def _operations(study: Study) -> Iterator[Operation]:
+def _operations(study: Study) -> Iterator[OperationMetrics]:
     """Those of which there are most messages first."""
     grouped = study.grouped(("protocol", "operation"))
     figures = study.figures(grouped)
@@ -168,10 +168,10 @@ def _operations(study: Study) -> Iterator[Operation]:
             continue
         protocol, operation = grouped.labels[number]
         parts = (spoken.get(number, []), figures[number], over_time[number], latencies[number])
-        yield Operation(protocol, operation, *parts)
+        yield OperationMetrics(protocol, operation, *parts)
 
 
-def _subjects(study: Study, name: str) -> Subjects | None:
+def _subjects(study: Study, name: str) -> SubjectCounts | None:
     """The names that requests are about; None where there are none."""
     from analyzer.query.fields import Reading  # the screen of a capture without messages has no need of it
 
@@ -184,10 +184,10 @@ def _subjects(study: Study, name: str) -> Subjects | None:
         there += len(mine)
         chosen = mine[:: max(-(-len(mine) // SAMPLE), 1)]
         looked += len(chosen)
-        plain = _unlearned(study.reader.session, field, chosen)
+        plain = _skip_name_resolution(study.reader.session, field, chosen)
         for values in Reading(study.reader, [plain]).by_row(plain, chosen):
             found.update({str(value) for value in values})
-    return Subjects(name, looked, there, sorted(found.items(), key=_most)) if found else None
+    return SubjectCounts(name, looked, there, sorted(found.items(), key=_most)) if found else None
 
 
 def _fields(study: Study, name: str) -> Iterator[FieldPath]:
@@ -204,7 +204,7 @@ def _fields(study: Study, name: str) -> Iterator[FieldPath]:
                 continue
 
 
-def _unlearned(session: Analysis, field: FieldPath, rows: Ints) -> FieldPath:
+def _skip_name_resolution(session: Analysis, field: FieldPath, rows: Ints) -> FieldPath:
     """The same field without the names of ids, where no message has ids: to learn names, others must be decoded."""
     origin = field.origin
     if not isinstance(origin, AliasedField):

@@ -17,7 +17,7 @@ from analyzer.decode.content import find_dissector, read_cell, read_context
 from analyzer.decode.name_annotations import Named, annotate, kinds_in, named_by
 from analyzer.decode.name_resolver import Lore, values_of
 from analyzer.decode.resolved_names import TOPIC
-from analyzer.insight.reports import Part, parts_of
+from analyzer.insight.reports import ReportPart, parts_of
 from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Role
@@ -28,7 +28,7 @@ MOST = 20_000
 """Requests that are read to find where a session began."""
 
 
-class Known(NamedTuple):
+class RelatedValues(NamedTuple):
     """`named` is of ids in the message and in its session, `standing` what that session holds.
 
     parts: what it does in stories, where these were asked for.
@@ -36,10 +36,10 @@ class Known(NamedTuple):
 
     named: tuple[Named, ...] = ()
     standing: SessionContents | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ReportPart, ...] = ()
 
 
-def known_of(session: Analysis, row: int, tree: Tree) -> Known:
+def known_of(session: Analysis, row: int, tree: Tree) -> RelatedValues:
     """All that is known of a row; says names beside the ids in its tree."""
     standing = standing_of(session, row)
     kinds = kinds_in(session, row, tree) | ({TOPIC} if standing is not None else set())
@@ -49,14 +49,14 @@ def known_of(session: Analysis, row: int, tree: Tree) -> Known:
     return known_by(lore, row, tree, standing)._replace(parts=tuple(parts_of(session, row)))
 
 
-def known_by(lore: Lore, row: int, tree: Tree, standing: SessionContents | None) -> Known:
+def known_by(lore: Lore, row: int, tree: Tree, standing: SessionContents | None) -> RelatedValues:
     """The same by what has been learned so far."""
     named = {each[:2]: each for each in annotate(lore, row, tree)}
     for topic in dict.fromkeys(held.topic for held in standing.held) if standing is not None else ():
         told = lore.find(TOPIC, topic, row)
         if told is not None:
             named.setdefault((TOPIC, topic), named_by(TOPIC, topic, told))
-    return Known(tuple(named.values()), standing)
+    return RelatedValues(tuple(named.values()), standing)
 
 
 def standing_of(session: Analysis, row: int) -> SessionContents | None:

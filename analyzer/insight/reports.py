@@ -60,22 +60,22 @@ def full_names(known: Mapping[str, ReportType]) -> dict[str, str]:
     return {f"{report.needs}.{report.name}": name for name, report in known.items()}
 
 
-def offered(session: Analysis) -> tuple[dict[str, ReportType], dict[str, ReportType]]:
+def list_reports(session: Analysis) -> tuple[dict[str, ReportType], dict[str, ReportType]]:
     """All reports of a session's protocols by name: those that its messages may fill, and the others."""
     known = reports_by_name(session.engine.known.dissectors)
-    spoken = _spoken(session, range(session.rows.first, len(session.rows)))
+    spoken = _list_spoken(session, range(session.rows.first, len(session.rows)))
     filled = {name: report for name, report in known.items() if report.needs in spoken}
     return filled, {name: report for name, report in known.items() if name not in filled}
 
 
-def meant(session: Analysis, name: str) -> str:
+def choose_report(session: Analysis, name: str) -> str:
     """Which report a name means here: of several protocols' of that name the only one that the messages may fill."""
-    filled, _ = offered(session)
+    filled, _ = list_reports(session)
     alike = [each for each in filled if each.rpartition(".")[2] == name]
     return alike[0] if len(alike) == 1 else name
 
 
-def _spoken(session: Analysis, rows: range) -> set[str]:
+def _list_spoken(session: Analysis, rows: range) -> set[str]:
     """The protocols of rows."""
     numbers = np.unique(session.rows.column("protocol")[rows.start : rows.stop]).tolist()
     spoken = map(session.engine.dissector, numbers)
@@ -122,7 +122,7 @@ class ReportReading:
         self._dispatch = Dispatch[Report[Any]](list(self._begin()), self._fail)
 
     def _begin(self) -> Iterator[Report[Any]]:
-        spoken = _spoken(self._session, self._rows)
+        spoken = _list_spoken(self._session, self._rows)
         for table in self.tables:
             if table.report.needs in spoken:
                 try:
@@ -191,7 +191,7 @@ class ReportReading:
         return _Plan(dissector, context, wanting, bool(wanting.paths), pick) if wanting.handlers else None
 
 
-class Part(NamedTuple):
+class ReportPart(NamedTuple):
     """What a row of a report says of one of its messages."""
 
     name: str
@@ -200,7 +200,7 @@ class Part(NamedTuple):
     text: str
 
 
-def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
+def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[ReportPart]:
     """The rows of reports that a message has a part in, by what `around` rows on each side of it tell."""
     dissector, context = find_dissector(session, row), read_context(session, row)
     if dissector is None:
@@ -225,7 +225,7 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[Part]:
     is_part = len(rows) < len(session.rows) - session.rows.first
     known_from = f" (by the {around:,} messages on each side)" if is_part else ""
     return [
-        Part(name, table.report, entry, text + known_from)
+        ReportPart(name, table.report, entry, text + known_from)
         for name, table in zip(wanting, tables, strict=True)
         for entry in table.entries
         if any(each == row for _, each in entry.rows)

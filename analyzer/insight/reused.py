@@ -25,7 +25,7 @@ WAITS = 60 * 10**9
 _KEY = ("stream", "side", "scope", "correlation")
 
 
-def reused(session: Analysis, stop: int, losses: Ints) -> list[tuple[int, int]]:
+def find_reused(session: Analysis, stop: int, losses: Ints) -> list[tuple[int, int]]:
     """Such requests up to a row, in their order, each with the one that waits. losses: as events.losses."""
     table, first = session.rows, session.rows.first
     protocols = table.column("protocol")[first:stop]
@@ -51,7 +51,7 @@ def _is_lone(session: Analysis, protocol: int) -> bool:
 
 def findings(session: Analysis, stop: int, losses: Ints) -> Iterator[tuple[int, Finding]]:
     """What there is to say of them."""
-    for row, waiting in reused(session, stop, losses):
+    for row, waiting in find_reused(session, stop, losses):
         number = session.rows.cell("correlation", row)
         why = "which has no answer yet: their answers may be taken for one another"
         yield (

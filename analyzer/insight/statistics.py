@@ -15,20 +15,20 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import Rows
-from analyzer.insight.figures import Facts, Figures, latencies, measured
-from analyzer.insight.grouping import TIME, Grouped, Grouping
+from analyzer.insight.grouping import TIME, Grouping, RowGroups
 from analyzer.insight.intervals import Intervals
+from analyzer.insight.metrics import Metrics, RowMeasures, latencies, measured
 from analyzer.insight.percentiles import EDGES, buckets, nearest_ranks
 from analyzer.query.response_errors import Errors, Looked, errors
 from dissectors.slotted import make_slotted
 
 
 @make_slotted
-class Group:
+class GroupStatistics:
     """Messages that have the same `key`, a value for each name that they are grouped by (None: no value)."""
 
     key: tuple[Any, ...]
-    figures: Figures
+    figures: Metrics
 
 
 @make_slotted
@@ -41,8 +41,8 @@ class Statistics:
     """
 
     by: tuple[str, ...]
-    groups: Sequence[Group]
-    total: Figures
+    groups: Sequence[GroupStatistics]
+    total: Metrics
     first: int | None
     last: int | None
     interval: int | None = None
@@ -64,7 +64,7 @@ class Study:
         self.reader = reader
         self.rows: Ints = np.arange(session.rows.first, len(session.rows)) if rows is None else rows
         self.reported: Errors | None = errors(session, self.rows, looked) if with_errors else None
-        self.facts = Facts.of(session, self.rows, self.reported)
+        self.facts = RowMeasures.of(session, self.rows, self.reported)
         time = self.facts.time
         self.first: int | None = int(time.min()) if len(time) else None
         self.last: int | None = int(time.max()) if len(time) else None
@@ -82,16 +82,16 @@ class Study:
         return found
 
     @cached_property
-    def total(self) -> Figures:
+    def total(self) -> Metrics:
         """Of all rows."""
         (found,) = measured(self.facts, None, np.zeros(len(self.rows), np.int64), 1, self.facts.span)
         return found
 
-    def grouped(self, by: Sequence[str]) -> Grouped:
+    def grouped(self, by: Sequence[str]) -> RowGroups:
         """The rows by these names. Raises UserError for one that is none."""
         return self._grouping.by(by)
 
-    def figures(self, grouped: Grouped, by: Sequence[str] = ()) -> list[Figures]:
+    def figures(self, grouped: RowGroups, by: Sequence[str] = ()) -> list[Metrics]:
         """The figures of each group, in the order of its labels."""
         span = self.intervals.length if TIME in by else self.facts.span
         return measured(self.facts, grouped.places, grouped.keys, len(grouped.labels), span)
@@ -101,24 +101,28 @@ class Study:
         grouped = self.grouped(names)
         found = self.figures(grouped, names)
         alone = names == (TIME,)
-        groups = [Group(key, each) for key, each in zip(grouped.labels, found, strict=True) if alone or each.messages]
+        groups = [
+            GroupStatistics(key, each)
+            for key, each in zip(grouped.labels, found, strict=True)
+            if alone or each.messages
+        ]
         if names[0] != TIME:
             groups.sort(key=lambda group: (-group.figures.messages, [(each is None, str(each)) for each in group.key]))
         interval = self.intervals.length if TIME in names else None
         return Statistics(tuple(names), groups, self.total, self.first, self.last, interval)
 
-    def over_time(self, grouped: Grouped) -> Ints:
+    def over_time(self, grouped: RowGroups) -> Ints:
         """How many messages of each group there are in each interval: (groups, intervals)."""
         numbers, begins = self.intervals.of(self.facts.time)
         return _counted(grouped, numbers, len(begins))
 
-    def percentile(self, grouped: Grouped, thousandths: int) -> list[int | None]:
+    def percentile(self, grouped: RowGroups, thousandths: int) -> list[int | None]:
         """One more percentile of the latencies of each group (ns), by nearest rank; None for a group without any."""
         keys, latency = latencies(self.facts, grouped.places, grouped.keys)
         ranks = nearest_ranks(keys, latency, len(grouped.labels), (thousandths,)).tolist()
         return [found if count else None for count, _, found, _ in ranks]
 
-    def latencies(self, grouped: Grouped, edges: Ints = EDGES) -> Ints:
+    def latencies(self, grouped: RowGroups, edges: Ints = EDGES) -> Ints:
         """How many latencies of each group are in each bucket between edges: (groups, buckets)."""
         timed = self.facts.timed
         numbers = np.zeros(len(self.rows), np.int64)
@@ -126,7 +130,7 @@ class Study:
         return _counted(grouped, numbers, int(numbers.max(initial=0)) + 1)[:, 1:]
 
 
-def _counted(grouped: Grouped, numbers: Ints, width: int) -> Ints:
+def _counted(grouped: RowGroups, numbers: Ints, width: int) -> Ints:
     """How often each number, less than `width`, occurs in each group."""
     mine = numbers if grouped.places is None else numbers[grouped.places]
     size = len(grouped.labels)

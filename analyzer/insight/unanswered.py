@@ -24,7 +24,7 @@ class Waiting:
     before_end: int
 
 
-def unanswered(session: Analysis, rows: Ints) -> Ints:
+def find_unanswered(session: Analysis, rows: Ints) -> Ints:
     """Those of `rows` that are requests without an answer."""
     table = session.rows
     alone = find_missing_partners(table.column("partner")[rows], table.column("marks")[rows])

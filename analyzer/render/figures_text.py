@@ -7,9 +7,9 @@ from typing import Any
 
 from analyzer.columns.text import safe_text
 from analyzer.columns.values import format_iso_time
-from analyzer.insight.figures import Figures
 from analyzer.insight.grouping import TIME, field_of
-from analyzer.insight.statistics import Group, Statistics
+from analyzer.insight.metrics import Metrics
+from analyzer.insight.statistics import GroupStatistics, Statistics
 from analyzer.insight.traffic import Conversation, Endpoint
 from analyzer.query.fields.path import Kind, Label
 from analyzer.render.amounts import count, rate, share, size
@@ -52,18 +52,18 @@ _LESS_OF_CONVERSATIONS = (8, 1, 9, 7, 5, 6, 4)
 _OPTIONAL = frozenset({"unanswered", "errors", "empty", "error_rate"})
 
 
-def shown_figures(groups: Sequence[Group]) -> list[str]:
+def shown_figures(groups: Sequence[GroupStatistics]) -> list[str]:
     """Those of which there is anything to say."""
     return [name for name in SHOWN if any(_says(name, group.figures) for group in groups)]
 
 
-def _says(name: str, figures: Figures) -> bool:
+def _says(name: str, figures: Metrics) -> bool:
     value = getattr(figures, name)
     return bool(value) if name in _OPTIONAL else value is not None
 
 
 def groups_lines(
-    found: Statistics, groups: Sequence[Group], bars: str = BLOCKS, width: int | None = None
+    found: Statistics, groups: Sequence[GroupStatistics], bars: str = BLOCKS, width: int | None = None
 ) -> Iterator[str]:
     """A head, a line for each of these groups, and how they stand to all of them.
 

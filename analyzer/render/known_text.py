@@ -12,7 +12,7 @@ from analyzer.render.lines import Line
 from analyzer.render.reports_text import entry_object
 
 if TYPE_CHECKING:
-    from analyzer.insight.related import Known
+    from analyzer.insight.related import RelatedValues
     from dissectors.name_binding import HeldPartition, SessionContents
 
 MOST, MOST_PARTITIONS = 24, 16
@@ -21,7 +21,7 @@ MOST, MOST_PARTITIONS = 24, 16
 _LONGEST = 400
 
 
-def known_lines(known: Known) -> Iterator[Line]:
+def known_lines(known: RelatedValues) -> Iterator[Line]:
     """A line for each name and for each topic of the session, as far as there is room."""
     for each in known.named[:MOST]:
         what, said = (safe_text(text, _LONGEST) for text in (f"{each.kind} {each.id}", each.phrase))
@@ -36,7 +36,7 @@ def known_lines(known: Known) -> Iterator[Line]:
         yield from _standing_lines(known.standing, names)
 
 
-def known_objects(known: Known) -> dict[str, Any]:
+def known_objects(known: RelatedValues) -> dict[str, Any]:
     """`names`, `stories`, and `session` where the message belongs to one: what `show --json` adds.
 
     Messages count from 1; `message` is null for a name that is the same everywhere.

@@ -12,7 +12,7 @@ from analyzer.columns.values import format_iso_time
 from analyzer.decode.rows import Rows
 from analyzer.insight.overview import Overview
 from analyzer.insight.percentiles import EDGES
-from analyzer.insight.statistics import Group, Statistics
+from analyzer.insight.statistics import GroupStatistics, Statistics
 from analyzer.insight.traffic import Conversation
 
 Json = dict[str, Any]
@@ -71,7 +71,7 @@ def conversation_object(each: Conversation) -> Json:
     return {**asdict(each), "began": format_iso_time(each.began)}
 
 
-def statistics_object(found: Statistics, groups: Sequence[Group]) -> Json:
+def statistics_object(found: Statistics, groups: Sequence[GroupStatistics]) -> Json:
     """Groups by anything."""
     return {
         "by": list(found.by),
@@ -83,11 +83,11 @@ def statistics_object(found: Statistics, groups: Sequence[Group]) -> Json:
     }
 
 
-def _groups(found: Statistics, groups: Sequence[Group] | None = None) -> list[Json]:
+def _groups(found: Statistics, groups: Sequence[GroupStatistics] | None = None) -> list[Json]:
     return [group_object(found.by, group) for group in (found.groups if groups is None else groups)]
 
 
-def group_object(by: Sequence[str], group: Group) -> Json:
+def group_object(by: Sequence[str], group: GroupStatistics) -> Json:
     """The values that a group's messages have, and its figures."""
     return {**dict(zip(by, key_values(by, group.key), strict=True)), **asdict(group.figures)}
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from analyzer.columns.text import safe_text
 from analyzer.columns.values import format_iso_time
 from analyzer.insight.counts import UNKNOWN
-from analyzer.insight.figures import Figures
-from analyzer.insight.overview import Operation, Overview
+from analyzer.insight.metrics import Metrics
+from analyzer.insight.overview import OperationMetrics, Overview
 from analyzer.insight.percentiles import EDGES
 from analyzer.render.amounts import count, rate, size
 from analyzer.render.columns_text import aligned
@@ -107,7 +107,7 @@ def _clients(found: Overview) -> Iterator[Sequence[str]]:
         yield _cells("  " + ("-" if name is None else name or EMPTY), "", group.figures, "")
 
 
-def _cells(name: str, versions: str, figures: Figures, shape: str) -> Sequence[str]:
+def _cells(name: str, versions: str, figures: Metrics, shape: str) -> Sequence[str]:
     """One for each of HEAD; the name is made safe where it is cut."""
     return (
         name,
@@ -122,7 +122,7 @@ def _cells(name: str, versions: str, figures: Figures, shape: str) -> Sequence[s
     )
 
 
-def named(each: Operation) -> str:
+def named(each: OperationMetrics) -> str:
     """What stands for an operation, as in `list`."""
     if each.operation is None:
         return "raw" if each.figures.raw == each.figures.messages else "?"
@@ -134,13 +134,13 @@ def _short(versions: Sequence[int]) -> str:
     return text if len(text) <= 9 else f"{versions[0]}..{versions[-1]}"
 
 
-def _range(operations: Sequence[Operation]) -> tuple[int, int]:
+def _range(operations: Sequence[OperationMetrics]) -> tuple[int, int]:
     """The first bucket of latencies that has any, and the one behind the last; (0, 0) without any."""
     there = [place for each in operations for place, many in enumerate(each.latencies) if many]
     return (min(there), min(max(there) + 1, len(EDGES) - 1)) if there else (0, 0)
 
 
-def _distribution(each: Operation, low: int, high: int) -> Sequence[int]:
+def _distribution(each: OperationMetrics, low: int, high: int) -> Sequence[int]:
     counts = [*each.latencies[low:high], *(0,) * (high - max(low, len(each.latencies)))]
     return narrowed(counts, DISTRIBUTION) if any(counts) else ()
 

@@ -82,7 +82,7 @@ def decode_values(message: bytes, context: Context) -> Body:
 
 
 def _hide_unread_bytes(body: Body, message: bytes, context: Context) -> Body:
-    """The body of a delicate message; with bytes behind it, what its tree shows of it (delicate.py)."""
+    """Returns the body of a sensitive message. If bytes follow it, they are hidden as in its tree (sensitive.py)."""
     return fold_tree(decode_tree(message, context), error_name) if REST.name in body.values else body
 
 

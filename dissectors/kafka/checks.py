@@ -1,4 +1,27 @@
-"""What only several of Kafka's messages together show, a module for each subject."""
+"""Checks that need several messages: producers' sequence numbers, fetch sessions, record times.
+
+Facts about sequence numbers (KIP-98). A producer with an id numbers the records of each partition from 0, anew with
+each epoch; a batch carries the number of its first record, and numbers go on at 0 behind 2^31 - 1. The broker keeps the
+last five batches of each producer and partition: one that comes again is answered as before and not written again, one
+that leaves a hole is refused as OUT_OF_ORDER_SEQUENCE_NUMBER.
+
+A batch that was refused as too large comes again in parts, the first of which has the number of the whole.
+
+A capture may begin in the middle, may have lost requests, and may hold several clusters, all of which count producers
+from 0. So each server is looked at for itself, the first batch that is seen of a partition there is taken as it is, and
+a hole is none of the producer's where bytes are missing, the connection is another one, or the producer has written to
+the partition at another server in between.
+
+Facts about fetch sessions (KIP-227). A fetch with session id 0 and epoch 0 asks for a session; the answer names it, or
+has id 0 where the broker has no room for one more (max.incremental.fetch.session.cache.slots), and then each fetch
+names all its partitions again. In a session the epoch counts 1, 2, ... and goes on at 1 behind 2^31 - 1; epoch -1 ends
+it. A fetch out of step is answered by INVALID_FETCH_SESSION_EPOCH. An answer with an error, whatever it says, leaves
+the session as it is.
+
+Facts about times. A record's time is milliseconds since 1970, set by the producer (CreateTime). From 3.6 on a broker
+refuses what is more than an hour ahead of its own clock (message.timestamp.after.max.ms, KIP-937); what is old is
+legal, since data is copied, but retention by time deletes it. -1 is no time.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +47,7 @@ from dissectors.values import structs
 
 
 def checks() -> Sequence[type[Check]]:
-    """All of them."""
+    """Returns the checks that need several messages: sequence numbers, fetch sessions, clocks."""
     return (SequenceCheck, FetchSessionCheck, ClockCheck)
 
 
@@ -96,13 +119,13 @@ class _Written:
     last: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
     def begin(self, first: int) -> None:
-        """What comes next is taken as it is."""
+        """Accepts the next batch without a comparison, and forgets the earlier ones."""
         self.began = self.following = first
         self.last.clear()
 
 
 class SequenceCheck(Check):
-    """See the module."""
+    """Finds batches of idempotent producers that come twice, and gaps between batches (KIP-98)."""
 
     def _begin(self) -> None:
         self.written: BoundedTable[_Key, _Written] = BoundedTable(MOST_PRODUCERS, evict=self.forget)
@@ -122,7 +145,7 @@ class SequenceCheck(Check):
                 self.add(event, each, producer, first, count)
 
     def add(self, event: MessageEvent, each: ProducedBatch, producer: int, first: int, count: int) -> None:
-        """A batch."""
+        """Compares one batch with the earlier batches of its producer, and reports what does not fit."""
         epoch = each.batch.get("producerEpoch", 0)
         what, source = (producer, each.topic, each.partition), (event.stream, event.losses)
         key = event.server, *what
@@ -193,7 +216,7 @@ _LAST = (1 << 31) - 1
 
 
 class FetchSessionCheck(Check):
-    """See the module."""
+    """Finds fetch sessions (KIP-227) that a client uses out of step."""
 
     def _begin(self) -> None:
         self.epochs: BoundedTable[NumberedKey, tuple[int, int]] = BoundedTable(MOST_SESSIONS)
@@ -228,7 +251,7 @@ class FetchSessionCheck(Check):
             self.note("fetch-session", text)
 
     def remember(self, event: MessageEvent, session: int, epoch: int) -> None:
-        """Which epoch is next."""
+        """Notes the epoch that the next fetch of a session must have."""
         self.epochs[event.stream, session] = epoch, event.losses
         self.epochs.renew((event.stream, session))
 
@@ -246,7 +269,7 @@ _NS = 1_000_000
 
 
 class ClockCheck(Check):
-    """See the module."""
+    """Finds records whose time is far from the time of the capture."""
 
     def receive_produce(self, event: MessageEvent) -> None:
         """The first batch of a request that is far off, in each direction."""

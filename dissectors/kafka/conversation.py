@@ -120,11 +120,11 @@ class KafkaConversation(Conversation):
         return not self.asked[response_header(prefix).correlation]
 
     def handles(self) -> Iterable[int]:
-        """See Conversation.handles."""
+        """Returns the handles of all requests and tokens that wait for an answer."""
         return [*(request.handle for request in self.waiting), *self.waiting_tokens]
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """See Conversation.renumber."""
+        """Replaces the handles of waiting requests and tokens by the ones in `numbers`."""
         self.waiting = deque(request.with_number(numbers) for request in self.waiting)
         self.waiting_tokens = deque(numbers[handle] for handle in self.waiting_tokens)
 
@@ -151,7 +151,7 @@ class KafkaConversation(Conversation):
         return request
 
     def note(self, code: int | None, version: int | None, prefix: bytes) -> Mapping[str, str] | None:
-        """What decoding a group's messages needs; `version` is None for a response, which tells nothing itself.
+        """Returns the context that decoding this message needs. `version` is None for a response.
 
         JoinGroup says what kind of group this is; SyncGroup before version 5 and the answers do not. An Envelope says
         what it asks, and its answer does not.
@@ -175,7 +175,7 @@ class KafkaConversation(Conversation):
 
 
 def protocol_type(prefix: bytes, version: int) -> str | None:
-    """What kind of group a JoinGroup request wants to join; None where these bytes end before it says so."""
+    """Reads the protocol type from a JoinGroup request; None if the prefix ends before it."""
     plan = body_plan(JOIN_GROUP, version, False)
     if plan is not None:
         try:

@@ -1,4 +1,4 @@
-"""Apache Kafka's protocol, as the DISSECTOR interface asks for it.
+"""The dissector of Apache Kafka's protocol.
 
 Theory. Every message is behind a four-byte size. A connection is a strict queue: a broker answers in the order in which
 it was asked, and the correlation id only checks that. A response is a size, that id and a body whose layout is its

@@ -1,10 +1,14 @@
-"""What is wrong in one message, or will be: throttling, versions that newer brokers refuse, batches that contradict
-themselves.
+"""Expert info of one message: throttling, versions that newer brokers refuse, inconsistent batches.
 
 Theory. An operator should be told such things without having to know where to look. They are read from decoded values,
 so they are the same for values and for a tree, and only what is certain from the message alone is said. Which expert
 info a kind of message needs is known before; most need one comparison. tables/expert_info.json has conditions and
 sentences.
+
+Facts. Brokers refuse a batch in a Produce of a version that is older than its format or its codec, and take back from
+older messages what newer ones may carry (KIP-98, KIP-110). A Fetch of version 0 to 2 may get only the beginning of a
+batch, where a whole one is longer than the partition's maximum (KIP-74), and its consumer asks for the same for ever.
+The rest are headers that contradict themselves. What takes reading all records is not looked at here.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ _SUMMARIES = Summaries(formatters={"session": _session_lost})
 
 @lru_cache(maxsize=1024)
 def find_expert_info(key: int, version: int, response: bool) -> ExpertInfoTable | None:
-    """What to look for in the bodies of an API's version and direction; None where there is nothing."""
+    """Returns the expert info checks for a version of an API in one direction; None if there are none."""
     found = tuple(_select(key, version, response))
     return ExpertInfoTable(found) if found else None
 
@@ -151,8 +155,9 @@ class _Place:
 
 
 def _verdict(entries: Sequence[Mapping[str, Any]], problem: Callable[[Mapping[str, Any]], int], unfit: bool) -> int:
-    """The number of the first problem, 0 for none; of a beginning of a batch alone its bytes, negative, if that is
-    `unfit`.
+    """Returns the number of the first problem, 0 for none.
+
+    `unfit`: a lone beginning of a batch is a problem. The result is then its length in bytes, negative.
     """
     for entry in entries:
         if "partial" in entry:

@@ -96,7 +96,7 @@ class KafkaFastPath(FastPath):
         )
 
     def look(self, prefix: bytes, from_client: bool) -> HeaderView:
-        """What is not complete, and what is part of an exchange of tokens, changes how later messages are read."""
+        """Reads a header. Incomplete headers and SASL change how later messages are read, so they are marked."""
         header = request_header(prefix) if from_client else response_header(prefix)
         unusual = header.state is not State.COMPLETE or header.correlation is None or header.code in SASL
         return HeaderView(header, header.correlation, None, from_client and unusual)
@@ -130,7 +130,7 @@ class KafkaFastPath(FastPath):
         return _usual(context)
 
     def reporting(self, context: Context) -> Reporting | None:
-        """By the usual layout."""
+        """Returns how to find the errors in responses that have the usual layout."""
         layout = _usual(context)
         return None if layout is None else Reporting(layout)
 
@@ -144,18 +144,18 @@ class KafkaFastPath(FastPath):
         return logs(context, layout)
 
     def logged(self, fields: LogFields) -> Iterator[LogRecords]:
-        """Batches of records."""
+        """Reads the records of many messages, in runs of messages whose batches are read together."""
         from dissectors.kafka.records.fast_path import iterate_record_columns  # the same
 
         return iterate_record_columns(fields)
 
     def waiting(self, conversation: Conversation) -> list[Carried]:
-        """The queue, oldest first."""
+        """Returns the queue of unanswered requests, oldest first."""
         assert isinstance(conversation, KafkaConversation)
         return [((True, None, each.header.correlation or 0), each) for each in conversation.waiting]
 
     def resume(self, conversation: Conversation, waiting: Sequence[Carried], answered: AnsweredRequests) -> None:
-        """Replaces the queue."""
+        """Replaces the queue of unanswered requests."""
         assert isinstance(conversation, KafkaConversation)
         conversation.waiting.clear()
         conversation.asked.clear()

@@ -32,7 +32,7 @@ ENVELOPE = 58
 
 
 def request_header(prefix: bytes) -> MessageHeader:
-    """What the first bytes of a client's frame tell; a frame too short for a request is raw.
+    """Reads the header of a request from the first bytes of a frame. A frame that is too short is raw.
 
     A header without client id has the empty one, as Kafka's own reader says.
     """
@@ -53,7 +53,7 @@ def request_header(prefix: bytes) -> MessageHeader:
 
 
 def response_header(prefix: bytes) -> MessageHeader:
-    """What the first bytes of a broker's frame tell: without its request, an orphan and a guess."""
+    """Reads the correlation id of a response. Without its request, the response is a guess."""
     if len(prefix) < 8:
         return HEADLESS
     size, correlation = _RESPONSE.unpack_from(prefix)
@@ -88,7 +88,7 @@ def has_client(message: bytes) -> bool:
 
 
 def acks(prefix: bytes, version: int) -> int | None:
-    """What a Produce request wants acknowledged: 0 is no answer at all. None where these bytes end before it."""
+    """Reads the acks of a Produce request: 0 means no answer. None if the prefix ends before the field."""
     try:
         at = body_offset(prefix, _PRODUCE, version, False)
         if version >= 3:
@@ -104,7 +104,7 @@ def acks(prefix: bytes, version: int) -> int | None:
 
 
 def body_offset(message: bytes, key: int, version: int, response: bool) -> int:
-    """Where the body begins. Raises IndexError, struct.error or Unfit where the header does not end."""
+    """Returns the offset of the body. Raises IndexError, struct.error or Unfit if the header does not end."""
     return BODY_START[response, header_version(key, version, response)](message)
 
 

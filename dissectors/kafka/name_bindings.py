@@ -1,7 +1,10 @@
-"""NameBindings by ids, taken out of the messages that tell them as lesson_rows.py says.
+"""Names that messages give to ids (binding_columns.py), and the ids in messages that have such names.
 
 Theory. Values may be of a message that broke half-way, or hold bytes where a text should be: whatever is not there, or
 of another type, teaches nothing.
+
+Theory. The tables tell of a field what kind of thing it names (`entity`), and whatever is called `topicId` or
+`memberId` is one; so a new version, or a new API, is known here by itself. Batches of records name their producer.
 """
 
 from __future__ import annotations
@@ -29,14 +32,14 @@ _NOBODY = frozenset(("", "-1", "AAAAAAAAAAAAAAAAAAAAAA"))
 
 
 def constants() -> Iterator[NameBinding]:
-    """See Dissector.constants."""
+    """Yields the name bindings that hold everywhere: topics with a fixed id."""
     for key, name in table("quirks")["topicIds"].items():
         yield NameBinding("topic", key, name)
 
 
 @cache
 def binding_sources() -> tuple[BindingSource, ...]:
-    """See NameBindings.binding_sources."""
+    """Returns the kinds of messages that bind names to ids."""
     codes = {api.name: key for key, api in apis().items()}
     return tuple(
         dict.fromkeys(BindingSource(row.kind, codes[row.api], row.role, row.client, _alike(row)) for row in ROWS)
@@ -57,7 +60,7 @@ def _rows(code: int | None, role: Role) -> tuple[BindingRow, ...]:
 
 
 def name_bindings(taught: BoundName) -> Iterator[NameBinding]:
-    """See NameBindings.name_bindings."""
+    """Yields the names that one decoded message gives to ids, at most MOST."""
     left = MOST
     for row in _rows(taught.context.code, taught.context.role):
         if row.client and not (taught.client or "").startswith(row.client):
@@ -150,7 +153,7 @@ _NAMED = {
 
 @lru_cache(maxsize=1024)
 def list_references(code: int, version: int, response: bool) -> tuple[Reference, ...]:
-    """See NameBindings.references; none for an unknown API."""
+    """Returns the ids in a message that other messages explain; none for an unknown API."""
     api = apis().get(code)
     if api is None:
         return ()

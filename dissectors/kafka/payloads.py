@@ -32,14 +32,14 @@ _Around = tuple[str | None, int | None]
 
 @cache
 def list_carriers() -> Carriers:
-    """See Payloads.carriers: records by API, an Envelope around any message, an answer that is only guessed at."""
+    """Returns the messages that may carry records: by API, any Envelope, and guessed responses."""
     sites = (*RECORDS, (ENVELOPE, False), (ENVELOPE, True))
     named = {(key, role) for key, response in sites for role in _ROLES[response]}
     return frozenset({*named, (None, Role.RESPONSE)})
 
 
 def iterate_payloads(values: Values, asked: Asked) -> Iterator[Payload]:
-    """Of a decoded body, in its order."""
+    """Yields the keys and values of the records in a decoded body, in its order."""
     yield from _walk_structures(values, (), (None, None))
 
 

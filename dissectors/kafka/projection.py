@@ -24,7 +24,7 @@ _PUSH_TELEMETRY = 72
 
 
 def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
-    """See Dissector.projection."""
+    """Returns a function that reads only some paths of a body; None where the full decoder must do it."""
     key, version, response = context.code, context.version, context.role is Role.RESPONSE
     if key is None or version is None or context.role is Role.RAW:
         return None

@@ -28,7 +28,7 @@ API_VERSIONS = 18
 
 
 class Reading(NamedTuple):
-    """How a frame is read.
+    """The plan by which a frame is read, and what is to be said about it.
 
     plan: of its body; None: the body is one leaf. key, version: the operation it is read as. doubts: what is to be said
     of that. newer: the plan is of an older version than the frame's. secret: a body without plan may hold a secret.
@@ -57,7 +57,7 @@ def plan_of(message: bytes, context: Context) -> Plan | None:
 
 
 def reading_of(message: bytes, context: Context) -> Reading:
-    """How to read this frame."""
+    """Chooses the plan of a frame by its context and, where these do not decide, by its bytes."""
     key, version, response = context.code, context.version, context.role is Role.RESPONSE
     if context.role is Role.RAW:
         return Reading(None, key, version)
@@ -147,5 +147,5 @@ Extra = tuple[tuple[str, str], ...] | None
 
 
 def extra_key(extra: Mapping[str, str] | None) -> Extra:
-    """What earlier messages told, as a key of a cache."""
+    """Converts Context.extra to a hashable key for caches."""
     return None if extra is None else tuple(sorted(extra.items()))

@@ -20,7 +20,7 @@ from dissectors.wire.schema import Schema, Versions
 
 @make_slotted
 class Api:
-    """One API key: its name, and the versions that any release knew (`versions`) or wrote flexibly (`flexible`)."""
+    """An API: its key and name, the versions of all releases, and the flexible ones among them (KIP-482)."""
 
     key: int
     name: str
@@ -30,7 +30,7 @@ class Api:
 
 @cache
 def apis() -> Mapping[int, Api]:
-    """All APIs by key."""
+    """Returns all APIs by key."""
     found = {}
     for row in table("messages")["messages"]:
         request = row["request"]

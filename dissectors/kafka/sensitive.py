@@ -12,7 +12,7 @@ from dissectors.wire.plan import Step, leaves_of, resolve
 FETCH, FETCH_SNAPSHOT = 1, 59
 METADATA = "metadata"
 SENSITIVE_MODULES = frozenset({METADATA})
-"""Whose records hold credentials (embedded/structures.py)."""
+"""Whose records hold credentials (nested/structures.py)."""
 
 
 @lru_cache(maxsize=1024)

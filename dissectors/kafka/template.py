@@ -30,7 +30,7 @@ _CORRELATION = {False: slice(8, 12), True: slice(4, 8)}
 
 
 def template(message: bytes, context: Context, request: object = None) -> MessageTemplate | None:
-    """What decode() gives, with holes; None for a message that stands for itself."""
+    """Returns the message template of a frame; None for a frame that must be decoded by itself."""
     key, version, response = context.code, context.version, context.role is Role.RESPONSE
     doubts: tuple[Finding, ...] = ()
     if response and key is None:

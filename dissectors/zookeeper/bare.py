@@ -23,5 +23,5 @@ def decode_values(plan: Plan, message: bytes) -> Body:
 
 
 def decode_tree(plan: Plan, message: bytes) -> Tree:
-    """The same annotated."""
+    """Decodes a record without a length prefix to an annotated tree."""
     return read_unframed(message, partial(read_members, steps=plan.steps))

@@ -19,17 +19,18 @@ from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import LayoutSpec, Wrapping
 from dissectors.zookeeper import expert_info, four_letter_commands
-from dissectors.zookeeper.connects import add_expert_info, connect_plan
 from dissectors.zookeeper.forms import RecordForm, find_form
 from dissectors.zookeeper.guessing import NOTHING, Guess
 from dissectors.zookeeper.header import has_absurd_error, lacks_path
 from dissectors.zookeeper.jute import INT, LONG
 from dissectors.zookeeper.labels import error_name, transaction
 from dissectors.zookeeper.nested import OPENED, RECONFIG
+from dissectors.zookeeper.nested.content import open_tree, open_values
 from dissectors.zookeeper.nested.hidden import hide_framed, is_sensitive_message, resembles_connect
-from dissectors.zookeeper.nested.opened import open_tree, open_values
 from dissectors.zookeeper.recipes import (
     EVENT,
+    add_expert_info,
+    connect_plan,
     connect_recipe,
     reply_recipe,
     reply_steps,

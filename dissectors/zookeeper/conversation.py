@@ -98,7 +98,7 @@ class ZooKeeperConversation(UnansweredRequests, Conversation):
         return xid is not None and xid != EVENT and (True, None, xid) not in self.waiting
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """See Conversation.renumber; of what was answered only its place among what waits counts."""
+        """Replaces the handles of waiting requests by the ones in `numbers`."""
         UnansweredRequests.renumber(self, numbers)
         known = sorted(numbers)
         self.latest, self.in_turn, self.missed = (

@@ -1,8 +1,8 @@
-"""The client's protocol of Apache ZooKeeper, as the DISSECTOR interface asks for it.
+"""The dissector of the client protocol of Apache ZooKeeper.
 
-Theory. Every message is behind a four-byte size, but for the four-letter words (words.py), which a client may send
-instead. What a connection remembers is small: its session, and which xid asked what (conversation.py). header.py and
-probe.py read the first bytes, body.py everything; the layouts are records of jute (jute.py) in tables.
+Theory. Every message is behind a four-byte size, but for the four-letter commands (four_letter_commands), which a
+client may send instead. What a connection remembers is small: its session, and which xid asked what (conversation.py).
+header.py and probe.py read the first bytes, body.py everything; the layouts are records of jute (jute.py) in tables.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ZooKeeper(Dissector):
     operations = lazy("dissectors.zookeeper.schemas:operations")
     guide = lazy("dissectors.zookeeper.guide:CLIENTS")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks.clients:list_client_checks")
+    checks = lazy("dissectors.zookeeper.checks:list_client_checks")
     payloads = lazy("dissectors.zookeeper.payloads:PAYLOADS")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

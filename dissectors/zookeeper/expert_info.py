@@ -36,7 +36,7 @@ def find_expert_info(kind: str) -> ExpertInfoTable:
 
 
 def of_size(message: bytes, context: Context) -> tuple[Finding, ...]:
-    """What there is to say of a frame's length."""
+    """Yields findings about the length of a frame."""
     size = int.from_bytes(message[:4], signed=True)
     if not NEAR < size <= MAXIMUM or len(message) < REQUEST.size or context.role is Role.RAW:
         return ()
@@ -47,7 +47,7 @@ def of_size(message: bytes, context: Context) -> tuple[Finding, ...]:
 
 
 def of_word(text: bytes) -> tuple[Finding, ...]:
-    """The same of an answer to a four-letter word."""
+    """Returns findings about an answer to a four-letter command."""
     return find_expert_info("word")({"refused": text.find(_REFUSED, 0, 64) > 0})
 
 

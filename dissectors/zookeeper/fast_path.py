@@ -103,7 +103,7 @@ class ZooKeeperFastPath(FastPath):
         return all(each.header.state is not State.UNDECODED for queue in queues for each in queue)
 
     def reporting(self, context: Context) -> Reporting | None:
-        """In the header of a reply, and in some records; a multi has errors in each of its items."""
+        """Returns how to find the errors in replies: in the header, in some records, in each item of a multi."""
         known = operations().get(context.code) if context.code is not None else None
         if known is None or context.role is Role.RAW:
             return None

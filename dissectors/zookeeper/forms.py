@@ -58,7 +58,7 @@ def find_form(name: str | None, head: tuple[Step, ...] = ()) -> RecordForm:
 
 
 def make_form(steps: tuple[Step, ...], head: tuple[Step, ...] = ()) -> RecordForm:
-    """The form of a plan's steps."""
+    """Makes the form of a plan's steps."""
     whole = Plan("form", 0, (*head, *steps))
     return RecordForm(values_decoder(whole), partial(read_members, steps=steps), first_nonzero(whole, "error"))
 

@@ -64,7 +64,7 @@ def is_connect_request(prefix: bytes) -> bool:
 
 
 def is_connect_response(prefix: bytes) -> bool:
-    """The same of a ConnectResponse."""
+    """Whether the first bytes of a frame are those of a ConnectResponse."""
     return password_of(prefix, False) is not None
 
 

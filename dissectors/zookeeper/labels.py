@@ -27,7 +27,7 @@ def load_names(enum: str) -> Mapping[int, str]:
 
 @cache
 def load_numbers(enum: str) -> Mapping[str, int]:
-    """The same the other way round."""
+    """Returns the numbers of an enum in the tables, by name."""
     return {name: number for number, name in load_names(enum).items()}
 
 
@@ -77,7 +77,7 @@ def permissions(value: int) -> str | None:
 
 
 def error_text(code: int) -> str:
-    """The same of an error that a message tells of, and does not report itself: that of a transaction."""
+    """Names an error code that a transaction carries. It is no error of the message itself."""
     return error_name(code)
 
 

@@ -82,7 +82,7 @@ def _steps(record: str | None) -> tuple[Leaf | Struct | Array, ...]:
 
 
 def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
-    """See Dissector.projection. Of a reply with an error little is to be read, and of an event."""
+    """Returns a function that reads only some paths of a message; None where the full decoder must do it."""
     layout = None if context.code == EVENT else _layout(context)
     if layout is None or any(name.startswith("_") for path in paths for name in path):
         return None

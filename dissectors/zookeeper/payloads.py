@@ -17,7 +17,7 @@ _DATA, _PATH, _UNKNOWN = "data", "path", "unknown"
 
 
 def payloads(values: Values, asked: Asked) -> Iterator[Payload]:
-    """Of a decoded message of clients or of the quorum."""
+    """Yields the data of nodes in a decoded message of clients or of the quorum, by path."""
     request: Values | None = None
     for place, found in dicts(values):
         held = found.get(_DATA)

@@ -1,8 +1,11 @@
-"""What reads a message fast: by the record that its opcode tells, a request behind its header and a reply with it.
+"""Recipes that decode a client's message fast, chosen by its opcode and its length.
 
 Theory. A reply with an error ends behind its header, but for a failed SASL step, which may have a token; so what reads
 one depends on three things, and there are few of these. An
 event is a reply whose xid and error say nothing.
+
+Theory. Their own bytes say what they are (header.py), or Context.extra where few of them were captured. Only the length
+tells whether the last field is there: readOnly, from 3.4 on.
 """
 
 from __future__ import annotations
@@ -11,19 +14,19 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from dissectors.api import Context
+from dissectors.api import Context, Role
 from dissectors.field import Tree
 from dissectors.slotted import replace
 from dissectors.wire.emit import projection
 from dissectors.wire.message import Recipe
 from dissectors.wire.plan import Plan
+from dissectors.wire.specs import members
 from dissectors.zookeeper import expert_info
-from dissectors.zookeeper.connects import ANSWER
 from dissectors.zookeeper.forms import RecordForm, find_form, make_form
-from dissectors.zookeeper.header import REPLY
+from dissectors.zookeeper.header import CUT_CONNECT, PASSWORD_AT, REPLY, password_of
 from dissectors.zookeeper.jute import INT
 from dissectors.zookeeper.labels import error_name
-from dissectors.zookeeper.schemas import operations, plan_of
+from dissectors.zookeeper.schemas import operations, plan_by_size, plan_of
 
 EVENT = 0
 _EVENT_FIELDS = frozenset({("zxid",), ("type",), ("state",), ("path",)})
@@ -35,20 +38,20 @@ Annotated = Callable[[bytes, Context], Tree]
 
 @lru_cache(maxsize=4)
 def connect_recipe(plan: Plan, read: Annotated) -> Recipe:
-    """Of a connect frame."""
+    """Returns the recipe of a connect frame."""
     recipe = _recipe(make_form(plan.steps), _BEHIND_SIZE, read)
     return replace(recipe, expert_info=expert_info.find_expert_info("connected")) if plan.name == ANSWER else recipe
 
 
 @lru_cache(maxsize=128)
 def request_recipe(code: int, read: Annotated) -> Recipe | None:
-    """Of a request; None for an unknown opcode."""
+    """Returns the recipe of a request; None for an unknown opcode."""
     known = operations().get(code)
     return None if known is None else _recipe(find_form(known.request), _BEHIND_REQUEST_HEADER, read)
 
 
 def reply_recipe(code: int, message: bytes, read: Annotated) -> Recipe | None:
-    """Of a reply or an event; None for an unknown opcode."""
+    """Returns the recipe of a reply or an event; None for an unknown opcode."""
     error = len(message) >= REPLY.size and message[16:20] != bytes(4)
     return _reply_recipe(code, error, len(message) > REPLY.size, read)
 
@@ -78,3 +81,26 @@ def response_record(code: int, error: bool, more: bool) -> str | None:
     if known is None or (error and not (known.response_on_error and more)):
         return None
     return known.response
+
+
+ANSWER = "ConnectResponse"
+
+
+def connect_plan(message: bytes, context: Context) -> Plan | None:
+    """The plan of a connect frame; None for any other message."""
+    asks = context.role is Role.REQUEST
+    if context.code is not None or not (asks or context.role is Role.RESPONSE):
+        return None
+    password = password_of(message, asks)
+    size = int.from_bytes(message[:4])
+    if password is None:
+        if context.extra != CUT_CONNECT:
+            return None
+        password = (size - PASSWORD_AT[asks]) & ~1
+    return plan_by_size("ConnectRequest" if asks else ANSWER, size - max(password, 0))
+
+
+def add_expert_info(tree: Tree, context: Context) -> None:
+    """Adds expert info to the tree of a ConnectResponse."""
+    if context.code is None and context.role is Role.RESPONSE:
+        tree.findings.extend(expert_info.find_expert_info("connected")(members(tree.fields)))

@@ -13,8 +13,8 @@ from dissectors.api import Body, MessageHeader, Role, Window
 from dissectors.field import Tree
 from dissectors.wire.message import fold_tree
 from dissectors.zookeeper import bare
+from dissectors.zookeeper.nested.content import open_tree, open_values
 from dissectors.zookeeper.nested.hidden import hide_unframed
-from dissectors.zookeeper.nested.opened import open_tree, open_values
 from dissectors.zookeeper.schemas import plan_of
 from dissectors.zookeeper.tables import table
 
@@ -25,7 +25,7 @@ _LONGEST = 1 << 20
 
 @cache
 def magic() -> bytes:
-    """What every packet begins with."""
+    """Returns the eight bytes that every QuorumAuthPacket begins with."""
     number: int = table("packets")["authMagic"]
     return number.to_bytes(8)
 
@@ -36,7 +36,7 @@ def is_packet(prefix: bytes) -> bool:
 
 
 def decode_values(message: bytes) -> Body:
-    """Its values, and what the token says."""
+    """Decodes a QuorumAuthPacket and the token in it to values."""
     body = bare.decode_values(plan_of(NAME), message)
     if body.findings:
         return fold_tree(decode_tree(message))
@@ -45,19 +45,19 @@ def decode_values(message: bytes) -> Body:
 
 
 def decode_tree(message: bytes) -> Tree:
-    """The same annotated."""
+    """Decodes a QuorumAuthPacket to an annotated tree."""
     tree = bare.decode_tree(plan_of(NAME), message)
     hide_unframed(tree.fields)
     return open_tree(tree)
 
 
 def header() -> MessageHeader:
-    """Its header: it has no number of any kind."""
+    """Returns the header of a QuorumAuthPacket, which has no number."""
     return MessageHeader(Role.ONEWAY, NAME)
 
 
 def length(message: Window) -> int:
-    """Its length once it is whole, minus the bytes that are needed before, 0 if none can be here."""
+    """Returns its length once it is complete, minus the bytes needed before that, 0 if none can be here."""
     head = message.read_bytes(0, _HEAD)
     if len(head) < _HEAD:
         return -_HEAD

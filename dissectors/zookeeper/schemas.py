@@ -36,7 +36,7 @@ class ZooKeeperOperation:
 
 @cache
 def operations() -> Mapping[int, ZooKeeperOperation]:
-    """All opcodes."""
+    """Returns all operations by opcode."""
     return {
         row["code"]: ZooKeeperOperation(
             row["code"],

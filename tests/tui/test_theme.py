@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from rich.style import Style
 
-from analyzer.config.model import built_in_colors
+from analyzer.config.model import list_built_in_colors
 from analyzer.render.lines import STYLES
 from tests.tui.driving import Drive, drive
 from tui import keys, palettes, theme
@@ -54,7 +54,7 @@ def test_texts_can_be_read(choice: str) -> None:
 @pytest.mark.parametrize("choice", OWN)
 def test_texts_can_be_read_under_the_cursor(choice: str) -> None:
     palette = theme.make_palette(choice)
-    for rule in built_in_colors():
+    for rule in list_built_in_colors():
         palette.add_style(f"rule {rule.name}", rule.style)
     names = [name for name in palette.styles if name not in NO_TEXT and not name.startswith(("bar", "head", "tab"))]
     for name, over in product(names, ("cursor", "cursor-off")):

@@ -12,7 +12,7 @@ from analyzer.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from analyzer.export.forms import Asked
+    from analyzer.export.forms import ExportRequest
     from tui.model.copies import CopySubject
     from tui.model.exports import ExportChoice
     from tui.screens.main import MainScreen
@@ -77,7 +77,7 @@ def _ask_name(main: MainScreen, what: ExportChoice, form: str) -> None:
     def unheard(done: int | None) -> None:
         """Reports nothing: the request is only checked."""
 
-    def check_request(name: str) -> Asked:
+    def check_request(name: str) -> ExportRequest:
         wanted = exports.make_request(name, form, main.limits, unheard)
         exports.is_existing(wanted)
         return wanted
@@ -89,7 +89,7 @@ def _ask_name(main: MainScreen, what: ExportChoice, form: str) -> None:
     main.open_dialog(LineDialog(main.palette, question), lambda wanted: _unless_there(main, wanted, what))
 
 
-def _unless_there(main: MainScreen, wanted: Asked, what: ExportChoice) -> None:
+def _unless_there(main: MainScreen, wanted: ExportRequest, what: ExportChoice) -> None:
     """Asks before an existing file is replaced."""
     from tui.model import exports
 
@@ -116,7 +116,7 @@ def _ask_whether(main: MainScreen, path: str, yes: Callable[[], None], no: Calla
     main.open_dialog(Chooser(main.palette, f"{safe_text(path, 60)} is there already", lines), lambda act: act())
 
 
-def _save(main: MainScreen, wanted: Asked, what: ExportChoice) -> None:
+def _save(main: MainScreen, wanted: ExportRequest, what: ExportChoice) -> None:
     from dataclasses import replace
 
     from tui.model import exports

@@ -16,9 +16,9 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.decode.rows import Rows
-from analyzer.insight.figures import Figures
-from analyzer.insight.grouping import Grouped
-from analyzer.insight.statistics import Group, Study
+from analyzer.insight.grouping import RowGroups
+from analyzer.insight.metrics import Metrics
+from analyzer.insight.statistics import GroupStatistics, Study
 from analyzer.insight.traffic import Conversation, conversations, endpoints
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.query.fields.keys import address
@@ -121,7 +121,7 @@ def _make_stream_columns(session: Analysis, numbers: Sequence[int]) -> list[Tabl
     return found
 
 
-def _make_metric_columns(found: Sequence[tuple[Figures, int | None] | None]) -> list[TableColumn]:
+def _make_metric_columns(found: Sequence[tuple[Metrics, int | None] | None]) -> list[TableColumn]:
     """Makes the columns of errors and latencies."""
 
     def values(name: str) -> list[Any]:
@@ -167,8 +167,10 @@ def _view_hosts(study: Study) -> TableView:
     hosts = [address(name_endpoint(session, number, FROM_CLIENT)) for (number,) in streams.labels]
     known = {host: number for number, host in enumerate(dict.fromkeys(hosts))}
     numbers = np.array([known[host] for host in hosts], np.int64)
-    found = study.figures(Grouped(streams.places, numbers[streams.keys], list(known)))
-    groups = sorted((Group((host,), each) for host, each in zip(known, found, strict=True)), key=_count_messages)
+    found = study.figures(RowGroups(streams.places, numbers[streams.keys], list(known)))
+    groups = sorted(
+        (GroupStatistics((host,), each) for host, each in zip(known, found, strict=True)), key=_count_messages
+    )
     keys = [group.key[0] for group in groups]
     many = Counter(hosts)
     called = [session.hosts.find_name(host) for host in keys]
@@ -184,5 +186,5 @@ def _view_hosts(study: Study) -> TableView:
     return TableView(HOSTS, table, keys, lead, counted(len(keys), "client host"))
 
 
-def _count_messages(group: Group) -> int:
+def _count_messages(group: GroupStatistics) -> int:
     return -group.figures.messages

@@ -24,7 +24,7 @@ from analyzer.decode.name_resolver import Lore
 from analyzer.decode.packets import list_packets
 from analyzer.decode.resolved_names import Naming
 from analyzer.decode.rows import ROW_KEYS, Rows
-from analyzer.insight.related import Known, known_by
+from analyzer.insight.related import RelatedValues, known_by
 from analyzer.render.durations import duration
 from analyzer.render.hexdump import hexdump_line
 from analyzer.render.known_text import known_lines
@@ -70,7 +70,7 @@ class MessageDetail:
     tree: Tree
     masks: Mapping[int, list[Span]]
     partner: int | None
-    known: Known
+    known: RelatedValues
 
 
 def read_detail(

@@ -13,7 +13,7 @@ from analyzer.capture import libc
 from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.export.forms import FORMS, LINES, Asked, check
+from analyzer.export.forms import FORMS, LINES, ExportRequest, check
 from analyzer.render import extras
 from analyzer.session import Session
 
@@ -82,16 +82,16 @@ def find_unused_name(stem: str, suffix: str) -> str:
     return f"{stem}{suffix}"
 
 
-def make_request(name: str, form: str, limits: Limits, watch: Callable[[int | None], None]) -> Asked:
+def make_request(name: str, form: str, limits: Limits, watch: Callable[[int | None], None]) -> ExportRequest:
     """Makes the request of an export that replaces no existing file. Raises UserError for an unusable name."""
     path = os.path.expanduser(name.strip())
     if path == "-" or "\0" in path:
         raise UserError("name a file, or for tables and objects a folder")
     together = LINES_AT_ONCE if form in LINES else BODIES_AT_ONCE
-    return Asked(out=path, form=form, force=False, limits=limits, watch=watch, together=together)
+    return ExportRequest(out=path, form=form, force=False, limits=limits, watch=watch, together=together)
 
 
-def is_existing(wanted: Asked) -> bool:
+def is_existing(wanted: ExportRequest) -> bool:
     """Returns whether a file exists that may be replaced. Raises UserError if nothing can be written there."""
     try:
         check(wanted)
@@ -103,12 +103,12 @@ def is_existing(wanted: Asked) -> bool:
     return False
 
 
-def replace_existing(wanted: Asked) -> Asked:
+def replace_existing(wanted: ExportRequest) -> ExportRequest:
     """Returns the same request, which replaces an existing file."""
     return replace(wanted, force=True)
 
 
-def write_export(wanted: Asked, session: Session, rows: Ints) -> str:
+def write_export(wanted: ExportRequest, session: Session, rows: Ints) -> str:
     """Writes the rows; returns what was written. Raises UserError, and what `watch` raises."""
     try:
         return FORMS[wanted.form].write(wanted, session, rows)

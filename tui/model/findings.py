@@ -12,8 +12,8 @@ from functools import partial
 from typing import NamedTuple
 
 from analyzer.columns.text import safe_text
-from analyzer.insight.checkup import ERROR_ANSWER, Found
-from analyzer.insight.kinds import Kind, gravest_first, kind_of
+from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding
+from analyzer.insight.kinds import FindingKind, gravest_first, kind_of
 from analyzer.render.lines import Line
 from analyzer.session import Analysis
 from dissectors.field import Tree
@@ -41,10 +41,10 @@ class FindingTally:
     """The number of findings of each kind, and the first ones in the order in which they were found."""
 
     def __init__(self) -> None:
-        self.counts: dict[Kind, int] = {}
-        self.examples: dict[Kind, list[Found]] = {}
+        self.counts: dict[FindingKind, int] = {}
+        self.examples: dict[FindingKind, list[LocatedFinding]] = {}
 
-    def add(self, found: Found) -> None:
+    def add(self, found: LocatedFinding) -> None:
         """Counts a finding."""
         kind = self._register_kind(kind_of(found.finding))
         self.counts[kind] += 1
@@ -60,10 +60,10 @@ class FindingTally:
             kept = self.examples[kind]
             kept += later.examples[each][: KEPT_FINDINGS - len(kept)]
 
-    def _register_kind(self, kind: Kind) -> Kind:
+    def _register_kind(self, kind: FindingKind) -> FindingKind:
         if kind not in self.counts:
             if kind.error and len(self.counts) >= KINDS:
-                kind = Kind(kind.severity, ERROR_ANSWER, OTHERS)
+                kind = FindingKind(kind.severity, ERROR_ANSWER, OTHERS)
             self.counts.setdefault(kind, 0)
             self.examples.setdefault(kind, [])
         return kind
@@ -79,7 +79,7 @@ class FindingTally:
 class FindingPosition(NamedTuple):
     """The kind that a line shows, and its offset beneath the kind's line."""
 
-    kind: Kind
+    kind: FindingKind
     offset: int
 
 
@@ -90,8 +90,8 @@ class FindingList(FoldContents):
         super().__init__()
         self._session = session
         self.tally = FindingTally()
-        self.kinds: list[Kind] = []
-        self._chosen: dict[Kind, bool] = {}
+        self.kinds: list[FindingKind] = []
+        self._chosen: dict[FindingKind, bool] = {}
 
     def merge(self, later: FindingTally) -> None:
         """Adds findings; the order of kinds may change."""
@@ -113,7 +113,7 @@ class FindingList(FoldContents):
         head = self.kinds.index(mark.kind)
         return FoldLine(head, min(mark.offset, self.fold_list.get_height(head) or 0))
 
-    def get_finding(self, spot: FoldLine) -> Found | None:
+    def get_finding(self, spot: FoldLine) -> LocatedFinding | None:
         """Returns the finding of a line; None for a kind's own line, and for the line that counts the rest."""
         kept = self.tally.examples[self.kinds[spot.head]]
         return kept[spot.offset - 1] if 0 < spot.offset <= len(kept) else None
@@ -161,7 +161,7 @@ class FindingList(FoldContents):
         operation = names.text(rows.cell("operation", row)) or "?"
         return (("dim", f"stream {rows.cell('stream', row)}  "), ("name", f"{safe_text(operation, CODE)}  "))
 
-    def _count_lines(self, kind: Kind) -> int:
+    def _count_lines(self, kind: FindingKind) -> int:
         kept = len(self.tally.examples[kind])
         return kept + (self.tally.counts[kind] > kept)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 
-from analyzer.insight.figures import SECOND
+from analyzer.insight.metrics import SECOND
 from analyzer.insight.percentiles import ROUND
 from analyzer.insight.statistics import Statistics, Study
 from analyzer.render.amounts import count, counted, rate, share, size

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from analyzer.columns.values import format_iso_time
 from analyzer.decode.masking import Span
-from analyzer.insight.frames import Frame, Lost
+from analyzer.insight.frames import CapturedFrame, LostBytes
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
 from tui.model.detail import HexRows
@@ -31,7 +31,12 @@ class PacketLines(FoldContents):
     """
 
     def __init__(
-        self, frames: Sequence[Frame], lost: Sequence[Lost], *, from_client: bool, wish: Callable[[int], None]
+        self,
+        frames: Sequence[CapturedFrame],
+        lost: Sequence[LostBytes],
+        *,
+        from_client: bool,
+        wish: Callable[[int], None],
     ) -> None:
         self.frames, self._lost, self._wish = frames, lost, wish
         self._arrow = ("name", "> ") if from_client else ("text", "< ")
@@ -91,14 +96,14 @@ class PacketLines(FoldContents):
         return found
 
 
-def _find_own_bytes(frame: Frame) -> Span | None:
+def _find_own_bytes(frame: CapturedFrame) -> Span | None:
     """Returns the message's bytes in a frame that has others, too."""
     if frame.tcp is None or frame.length >= frame.tcp.payload or frame.own is None:
         return None
     return frame.own, frame.own + frame.length
 
 
-def _list_remarks(frame: Frame) -> list[str]:
+def _list_remarks(frame: CapturedFrame) -> list[str]:
     said = ["retransmission"] if frame.again else []
     if frame.captured < frame.original:
         said.append(f"cut: {frame.captured:,} of {frame.original:,} bytes were captured")
@@ -107,6 +112,6 @@ def _list_remarks(frame: Frame) -> list[str]:
     return said
 
 
-def _make_lost_line(lost: Lost) -> Line:
+def _make_lost_line(lost: LostBytes) -> Line:
     why = "were cut off when it was captured" if lost.cut else "are missing: no packet in the capture has them"
     return (("error", f"{'-':>9} {lost.length:,} bytes at {lost.offset:,} {why}"),)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.insight.reports import ReportReading, ReportTable, offered, reports_by_name
+from analyzer.insight.reports import ReportReading, ReportTable, list_reports, reports_by_name
 from analyzer.render.reports_text import messages, shown, title
 from analyzer.session import Analysis
 from dissectors.report import ReportColumn
@@ -29,7 +29,7 @@ _MILLISECONDS = 3
 
 def list_report_names(session: Analysis) -> Sequence[str]:
     """Returns the names of reports, first those of protocols that have messages by now."""
-    filled, others = offered(session)
+    filled, others = list_reports(session)
     return [*filled, *others]
 
 

@@ -19,9 +19,9 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
 from analyzer.columns.values import format_iso_time
 from analyzer.decode.rows import Rows
-from analyzer.insight.figures import Figures
-from analyzer.insight.statistics import Group, Study
-from analyzer.insight.unanswered import Waiting, longest, unanswered
+from analyzer.insight.metrics import Metrics
+from analyzer.insight.statistics import GroupStatistics, Study
+from analyzer.insight.unanswered import Waiting, find_unanswered, longest
 from analyzer.render.amounts import count, rate, size
 from analyzer.render.durations import duration
 from analyzer.render.lines import Line
@@ -170,7 +170,7 @@ def _add_subjects(views: StatisticsViews, study: Study, name: str, word: str) ->
     views.add_view(_make_subject_view(name, word, some, silent), summarise_groups(some, 1) if some else None)
 
 
-def _make_subject_view(name: str, word: str, groups: Sequence[Group], silent: int) -> TableView:
+def _make_subject_view(name: str, word: str, groups: Sequence[GroupStatistics], silent: int) -> TableView:
     def lead(key: tuple[Any, ...]) -> Lead | None:
         return FilterLead(write_comparison(f"{key[0]}.{word}", key[1])) if isinstance(key[1], str) else None
 
@@ -191,18 +191,18 @@ class OverviewFacts:
     over_time: messages in each `interval` (ns). waiting: the requests that waited longest.
     """
 
-    total: Figures
+    total: Metrics
     first: int | None
     last: int | None
     interval: int
     over_time: Sequence[int]
-    groups: Sequence[Group]
+    groups: Sequence[GroupStatistics]
     waiting: Sequence[Waiting]
 
     @classmethod
     def from_study(cls, study: Study) -> OverviewFacts:
         """Collects the metrics of a study."""
-        rows: Ints = unanswered(study.reader.session, study.rows)
+        rows: Ints = find_unanswered(study.reader.session, study.rows)
         over_time = [group.figures.messages for group in study.by("time").groups]
         groups = study.by("protocol", "operation").groups
         parts = (study.total, study.first, study.last, study.intervals.length, over_time, groups)
@@ -294,7 +294,7 @@ def _make_item(title: str, text: str, lead: Lead | None = None, style: str = "va
     return ViewLine((*_make_title(title), (style, text)), lead, title)
 
 
-def _make_operation_table(groups: Sequence[Group]) -> TableView:
+def _make_operation_table(groups: Sequence[GroupStatistics]) -> TableView:
     """Makes the table of operations."""
     labels = [(group.key[0], group.key[1]) for group in groups]
     condition = make_label_filters(labels)
@@ -310,7 +310,7 @@ def _make_operation_table(groups: Sequence[Group]) -> TableView:
     return TableView("", table, labels, lambda row: FilterLead(condition(labels[row])))
 
 
-def summarise_groups(groups: Sequence[Group], place: int) -> str:
+def summarise_groups(groups: Sequence[GroupStatistics], place: int) -> str:
     """Returns the number of groups, and the first few by name.
 
     place: of the name in a key.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, overload
 import numpy as np
 
 from analyzer.columns.values import TimeColumn
-from analyzer.insight.statistics import Group
+from analyzer.insight.statistics import GroupStatistics
 from analyzer.render.figures_text import SHOWN, name_of, shown_figures
 from analyzer.render.lines import Line
 from tui.model.leads import Lead
@@ -233,7 +233,7 @@ NO_NAME, NOTHING = '""', "-"
 STYLES: Mapping[str, str] = {"errors": "error", "error_rate": "error", "unanswered": "warning"}
 
 
-def make_metric_columns(groups: Sequence[Group]) -> list[TableColumn]:
+def make_metric_columns(groups: Sequence[GroupStatistics]) -> list[TableColumn]:
     """Makes the columns of metrics that have values."""
     return [
         TableColumn(
@@ -269,7 +269,7 @@ def format_clocks(times: Sequence[int], digits: int) -> list[str]:
 def make_group_view(
     name: str,
     titles: Sequence[str],
-    groups: Sequence[Group],
+    groups: Sequence[GroupStatistics],
     lead: Callable[[tuple[Any, ...]], Lead | None],
     said: str = "",
 ) -> TableView:

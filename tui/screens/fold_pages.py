@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from analyzer.insight.checkup import Found, of_rows
+from analyzer.insight.diagnosis import LocatedFinding, diagnose_rows
 from analyzer.session import Session
 from dissectors.finding import Severity
 from tui.model.findings import FindingList, FindingTally
@@ -31,7 +31,7 @@ from analyzer.decode.endpoints import name_stream
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.masking import Span
 from analyzer.decode.name_resolver import Lore
-from analyzer.insight.frames import Frame, Lost, frame_bytes, frames_of, lost_in
+from analyzer.insight.frames import CapturedFrame, LostBytes, find_lost_bytes, frame_bytes, frames_of
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from tui.model.dialogue import DecodedMessage, Dialogue
 from tui.model.packets import PacketLines
@@ -60,11 +60,11 @@ class FindingScan:
         scope = self.scope
         if scope.ended and scope.matches is None:
             for finding in self._session.findings:
-                self._tally.add(Found(None, finding))
+                self._tally.add(LocatedFinding(None, finding))
             self._post_portion(0)
         mask = scope.make_mask()
         try:
-            for found in of_rows(self._session, scope.rows, self._post_portion, PORTION_LIMITS):
+            for found in diagnose_rows(self._session, scope.rows, self._post_portion, PORTION_LIMITS):
                 row = -1 if found.row is None else found.row - scope.first
                 if row >= 0 and (mask is None or mask[row]):
                     self._tally.add(found)
@@ -243,9 +243,11 @@ class PacketsPage(FoldingPage):
         session, row = self._session, self._row
         self.pane.show_text("working ...")
         self.show_title()
-        self._worker.submit("frames", lambda: (frames_of(session, row), lost_in(session, row)), self._show_frames)
+        self._worker.submit(
+            "frames", lambda: (frames_of(session, row), find_lost_bytes(session, row)), self._show_frames
+        )
 
-    def _show_frames(self, read: tuple[Sequence[Frame], Sequence[Lost]]) -> None:
+    def _show_frames(self, read: tuple[Sequence[CapturedFrame], Sequence[LostBytes]]) -> None:
         frames, lost = read
         client = self._session.rows.cell("side", self._row) == FROM_CLIENT
         self._lines = PacketLines(frames, lost, from_client=client, wish=self._request)
@@ -269,7 +271,7 @@ class PacketsPage(FoldingPage):
         work = partial(frame_bytes, session, row, frame, rows, show_secrets=self._show_secrets)
         self._worker.submit(f"frame {place}", work, partial(self._show_bytes, frame, place))
 
-    def _show_bytes(self, frame: Frame, place: int, read: tuple[bytes, Sequence[Span]]) -> None:
+    def _show_bytes(self, frame: CapturedFrame, place: int, read: tuple[bytes, Sequence[Span]]) -> None:
         lines = self._lines
         if lines is not None and lines is self.pane.contents and lines.frames[place] is frame:
             self.pane.add_lines(lines.fold_list.find_line(place + 1), lines.add_bytes(place, *read))

@@ -13,10 +13,10 @@ from dissectors.kafka.schemas import apis
 
 
 class KafkaCatalog(Catalog):
-    """All APIs, each with a request and a response."""
+    """The catalog of field names: every API has a request and a response layout."""
 
     def layouts(self) -> Sequence[Layout]:
-        """By key."""
+        """Returns the request and response layouts of all APIs, in the order of their keys."""
         return _layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:
@@ -26,13 +26,13 @@ class KafkaCatalog(Catalog):
         return field_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
-        """Those of tshark."""
+        """Returns tshark's names for Kafka fields."""
         from dissectors.kafka.catalog.field_aliases import aliases  # the same
 
         return aliases()
 
     def errors(self) -> Collection[str]:
-        """Those of every release."""
+        """Returns the names of the errors of every release."""
         return error_names()
 
 

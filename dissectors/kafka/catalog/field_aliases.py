@@ -1,4 +1,17 @@
-"""What people ask of any Kafka message: its topics, groups, members, wherever they stand (field_aliases.json)."""
+"""Field aliases of Kafka (field_aliases.json), and tshark's names for its fields (tshark.json).
+
+Theory. The schemas tell of a field what kind of thing it names (`entity`) and how its numbers are called (`enum`), so
+most rows are no list of places but such a word, and a new API is known by itself. What has neither goes by its type and
+the end of its path, which begins with the name of the schema: `host string`, `acls.host string`, with a range of
+versions behind it where it is not so in all: `FindCoordinatorRequest.key string 0`. Structures within bytes fields
+count as if they stood there; what records of internal topics hold does not, for that would mean to read all records.
+Some fields are one thing or another by a number beside them; they are under `where`, with that number for a range of
+versions: `FindCoordinatorRequest.key string keyType=0`.
+
+Theory. A field of tshark's is a key of the row, or a place in the body found as field aliases are. It has names of its
+own for the batches of magic 2 and for the messages before them, and numbers for what our values say by name, so of an
+entry of records something is made, or nothing where it is of the other format.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +32,7 @@ from dissectors.wire.schema import FieldSchema, Schema, Versions
 
 @cache
 def field_aliases() -> tuple[FieldAlias, ...]:
-    """All of them, in the order of the table."""
+    """Returns all field aliases of Kafka, in the order of field_aliases.json."""
     return tuple(
         FieldAlias(
             row["name"],
@@ -134,7 +147,7 @@ _BATCH = 2
 
 @cache
 def aliases() -> Mapping[str, Alias]:
-    """By tshark's name."""
+    """Returns tshark's names for Kafka fields, by name (`kafka.api_key`)."""
     return {f"kafka.{row['name']}": _alias(number, row) for number, row in enumerate(table("tshark")["rows"])}
 
 

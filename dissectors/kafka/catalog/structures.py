@@ -1,7 +1,9 @@
-"""The members of Kafka's schemas, and of the structures that their bytes fields may hold.
+"""The fields of Kafka's bodies and schemas, and of the structures that their bytes fields may hold.
 
 Theory. A schema says nearly all of its members. Which structures a bytes field may hold says the same table that
 unfolds them (`embedded` in quirks.json); of several that may, the members are told together.
+
+Theory. A message that no layout reads is its `payload`, and what a client leaves behind a body is `_rest`.
 """
 
 from __future__ import annotations
@@ -109,7 +111,7 @@ _FORMS: Mapping[str, Callable[[str], Sequence[Member]]] = {
     "request": lambda name: _REQUEST,
     "response": lambda name: _RESPONSE,
 }
-"""Members by the form in which a structure is held; the same forms as in embedded/rules.py."""
+"""Members by the form in which a structure is held; the same forms as in nested/rules.py."""
 
 
 _AROUND = (

@@ -69,12 +69,12 @@ class Candidate(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name of the operation and its version."""
         return f"{apis()[self.key].name} v{self.version}"
 
 
 class Guess(NamedTuple):
-    """What is to be said of an orphan, and what it is read as: None where too little speaks for anything.
+    """The result of guessing an orphaned response: its finding, and the operation and version to read it as.
 
     secret: what it may be holds secrets, so its bytes are one.
     """
@@ -86,7 +86,7 @@ class Guess(NamedTuple):
 
 
 def format_guess(body: Body) -> str:
-    """One line for people about an orphan: what it may be, and what it says if it is that."""
+    """Formats the info line of an orphaned response: what it may be, and the line of that operation."""
     found = next((finding for finding in body.findings if isinstance(finding, KafkaGuessFinding)), None)
     if found is None:
         return info_line(body, Context(Role.RESPONSE))

@@ -179,7 +179,7 @@ class Scales:
         return total, at
 
     def one(self, piece: Piece, at: int) -> tuple[float, int]:
-        """The same of one piece."""
+        """Weighs the bytes from `at` on as a single piece."""
         self.left -= 1
         if self.left < 0:
             raise Unfit

@@ -1,4 +1,4 @@
-"""The fields of a layout, as they are to be described."""
+"""Layouts of the protocol guide: their entries, and how they are written as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _entry(row: Row, own: Versions, whole: Versions, flexible: Versions, version
 
 
 def format_type(name: str, flexible: bool, nullable: bool) -> str:
-    """How a type is written. What only record batches have (varints) is written in one way."""
+    """Formats a primitive type as the protocol guide does. Names that are no primitive type stay as they are."""
     try:
         return KAFKA.primitive(name, flexible, nullable).type
     except KeyError:
@@ -98,7 +98,7 @@ def format_span(versions: Versions, whole: Versions) -> str:
 
 
 def format_versions(versions: Versions) -> str:
-    """A range with both ends."""
+    """Formats a range of versions with both ends: `3`, `0-12`, `none`."""
     if versions.low > versions.high:
         return "none"
     return str(versions.low) if versions.low == versions.high else f"{versions.low}-{versions.high}"

@@ -29,11 +29,11 @@ class KafkaGuide(Guide):
     """Names are those of APIs (also older ones, and keys), of structures, and of the pages in _PAGES."""
 
     def names(self) -> Sequence[str]:
-        """Pages, APIs and structures."""
+        """Returns the names of all pages: fixed pages, APIs and structures."""
         return (*_PAGES, *(row["name"] for row in table("messages")["messages"]), *_structures())
 
     def versions(self, name: str) -> Sequence[int]:
-        """Of an API or a structure."""
+        """Returns the versions of an API or a structure; none for an unknown name."""
         row = _apis().get(name.lower())
         found = _find_structure(name) if row is None else row["request"]
         if found is None:

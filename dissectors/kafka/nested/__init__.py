@@ -1,1 +1,1 @@
-"""What is in bytes fields: rules.py says where, values.py and fields.py put it there, the others know layouts."""
+"""What is in bytes fields: rules.py says where, values.py and fields.py decode it, the others know layouts."""

@@ -42,7 +42,7 @@ _NAMES = {
 
 @make_slotted(eq=False)
 class EnvelopedMessage:
-    """A message within a bytes field (fits.Content): the steps of its header, and below `fields` its body.
+    """A message within a bytes field, a NestedDecoder: the steps of its header, and below `fields` its body.
 
     asked: of a response what its request says of both, the code and the version.
     """
@@ -57,7 +57,7 @@ class EnvelopedMessage:
     inflates: bool = True
 
     def values(self, data: bytes) -> dict[str, Any] | None:
-        """See fits.Content."""
+        """Returns the header and the body as values; None unless they take all bytes."""
         try:
             head, at = values_decoder(self.head)(data, 0, Budget())
             values: dict[str, Any] = {**{spec.name: value for spec, value in self.asked}, **head}
@@ -70,7 +70,7 @@ class EnvelopedMessage:
         return make_unfolding_decoder(values_decoder(self.body), self.body, self.key, self.response, self.hints)
 
     def unfold(self, reader: Reader) -> None:
-        """See fits.Content."""
+        """Adds the header and the body as nodes."""
         from dissectors.kafka.nested.fields import unfold_bytes  # it unfolds envelopes, too
 
         for spec, value in self.asked:
@@ -84,7 +84,7 @@ class EnvelopedMessage:
 
 
 def detect_request(data: bytes, hints: Hints) -> DetectedPayload | None:
-    """The request in an Envelope."""
+    """Decodes the request in an Envelope; None if the bytes are no known request."""
     depth = _depth(hints)
     return detect(
         _message(read_leading_number(data), read_leading_number(data[2:]), False, depth, "", "") if depth else None,
@@ -108,7 +108,7 @@ def may_hide_request(data: bytes) -> bool:
 
 
 def may_hide_response(hints: Hints) -> bool:
-    """The same of a response; one to nobody knows what may hold anything."""
+    """Whether an unread response may hold a secret. It may if its request is unknown."""
     key = str(hints.get(INNER_KEY, "")).partition(SEPARATOR)[0]
     return not key or is_sensitive_message(int(key), True)
 

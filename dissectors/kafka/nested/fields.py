@@ -1,9 +1,12 @@
-"""The nodes of structures within bytes fields: what rules.py says, over a tree.
+"""The nodes of structures within bytes fields, and the names of feature levels.
 
 Theory. A tree is complete before its bytes fields are looked at: what one holds may depend on all records of its
 partition. Such a field then gets its content as children, behind its length, and stays what it was where nothing fits,
-or where the tree has as many nodes as it may. Last come the records of users (payloads.py), which are taken apart in a
-tree alone.
+or where the tree has as many nodes as it may. Last come the records of users (user_payloads.py), which are taken apart
+in a tree alone.
+
+Facts. A feature's levels are numbers that mean something else for each feature, so what a level is called depends on
+the name beside it. Where that is so is a table (`features` in quirks.json); labels of one value cannot tell it.
 """
 
 from __future__ import annotations
@@ -156,7 +159,7 @@ class _Nodes:
         return "varint" if self.find(struct, "headers") is not None else "int32"
 
     def settle(self, batch: Field) -> None:
-        """Nothing depends on it."""
+        """Does nothing: nodes need no update after a batch."""
 
 
 def _unfold(reader: Reader, fit: DetectedPayload) -> None:

@@ -35,21 +35,21 @@ _INT16_BITS = 0xFFFF
 
 
 class NestedDecoder(Protocol):
-    """What the bytes of a field can hold."""
+    """A decoder of bytes that a field holds."""
 
     @property
     def name(self) -> str:
-        """Of its schema."""
+        """The name of the schema."""
 
     @property
     def inflates(self) -> bool:
         """Whether its nodes may lie in a source of their own."""
 
     def values(self, data: bytes) -> dict[str, Any] | None:
-        """What these bytes decode to; None unless they fit exactly."""
+        """Returns the decoded values; None unless the decoder takes all bytes."""
 
     def unfold(self, reader: Reader) -> None:
-        """The same as nodes, of bytes that fit."""
+        """Adds the nodes of bytes that values() accepts."""
 
 
 @make_slotted(eq=False)
@@ -67,7 +67,7 @@ class Structure:
     inflates: bool = False
 
     def values(self, data: bytes) -> dict[str, Any] | None:
-        """See Content."""
+        """Returns the values of the head and the body; None unless they take all bytes."""
         try:
             values, at = values_decoder(self.head)(data, int(self.framed), Budget())
             if self.body is not None:
@@ -80,7 +80,7 @@ class Structure:
         return values if at == len(data) else None
 
     def unfold(self, reader: Reader) -> None:
-        """See Content."""
+        """Adds the nodes of the head and the body."""
         if self.framed:
             reader.leaf(_FRAME, FRAME_VERSION, reader.at + 1)
         read_members(reader, self.head.steps[:1])

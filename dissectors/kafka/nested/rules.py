@@ -167,7 +167,7 @@ def list_modules() -> Mapping[str, str]:
 
 @cache
 def list_modules_by_id() -> Mapping[str, str]:
-    """The same by id, of a topic that has the same one everywhere."""
+    """Returns the owners of internal topics by topic id, for topics whose id is fixed."""
     return {number: list_modules()[name] for number, name in table("quirks")["topicIds"].items()}
 
 

@@ -1,11 +1,19 @@
-"""What the bytes fields of Kafka's messages and records hold, by the bytes' own beginning.
+"""Detects the structures in bytes fields: records of internal topics, and what group members write.
 
 Facts (ConsumerProtocol, RecordSerde, ControlRecordType). A subscription, an assignment, a principal and a coordinator's
 record value begin with an int16 version, a coordinator's record key with an int16 type. Metadata and remote log records
 begin with the uvarints 1, type and version. A control record's key is a version and a type; behind them, the end of a
 transaction has a version in front, what Raft writes has it inside.
 
-A structure counts only where it takes all its bytes (fits.py).
+A structure counts only where it takes all its bytes (payload_detection.py).
+
+Facts (StickyAssignor, CooperativeStickyAssignor, SubscriptionInfo, AssignmentInfo, ConnectProtocol,
+IncrementalCooperativeConnectProtocol). A JoinGroup carries each member's metadata, a SyncGroup what the leader assigns;
+which layout they have says the group's protocol type. A consumer's have user data within, and what that is says the
+assignor's name. The sticky assignors' has no version: all layouts are tried, and which fits is never in doubt, for they
+differ in length. Streams' begins with an int32 version of its own, Connect's with an int16, as consumers' does. What
+Schema Registry's servers say (SchemaRegistryIdentity, SchemaRegistryProtocol) is a JSON object. The names of the
+schemas are ours where Kafka has none.
 """
 
 from __future__ import annotations
@@ -102,7 +110,7 @@ def _coordinators() -> tuple[str, ...]:
 
 
 def detect_records(rows: Iterable[tuple[bytes | None, bytes | None]], module: str | None) -> list[Pair] | None:
-    """What the records of a partition hold, in order; None for bytes.
+    """Returns what the records of a partition hold, in order; None for bytes of no known structure.
 
     Without a module the topic is known by its id alone. Then it is a coordinator's where each key is one of its keys,
     at least one has a value, and each value is that of its key, to the last byte.
@@ -136,7 +144,7 @@ def detect_streams(name: str, data: bytes) -> DetectedPayload | None:
 
 
 def detect_json_object(name: str, data: bytes) -> DetectedPayload | None:
-    """An object of strict JSON."""
+    """Decodes bytes that are an object of strict JSON; None for all others."""
     return detect(_JsonObject(name), data)
 
 
@@ -152,26 +160,26 @@ def detect_unversioned(name: str, data: bytes) -> DetectedPayload | None:
 
 @make_slotted(eq=False)
 class _JsonObject:
-    """Content that says itself what its members are; see fits.Content."""
+    """A JSON object, which names its own members."""
 
     name: str
     inflates: bool = False
 
     def values(self, data: bytes) -> dict[str, Any] | None:
-        """See Content. There are few of them, and so this is what their nodes say."""
+        """Returns the values of a JSON object, folded from its nodes; None for other bytes."""
         if not data.startswith(b"{") or not is_json(data):
             return None
         reader = Reader.start(data, Budget())
         return members(reader.tree.fields) if reader.guard(self.unfold, len(data)) else None
 
     def unfold(self, reader: Reader) -> None:
-        """See Content."""
+        """Adds the members of the JSON object as nodes."""
         read_object(reader, self.name)
 
 
 @lru_cache(maxsize=64)
 def group_schema(name: str) -> Schema:
-    """What members of groups write, by its name; KeyError for an unknown one."""
+    """Returns the schema of what members of groups write. Raises KeyError for an unknown name."""
     row = _rows().get(name)
     return load_named_schema(name) if row is None else Schema.parse(name, row, _JAVA)
 

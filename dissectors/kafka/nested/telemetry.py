@@ -40,18 +40,18 @@ def detect_metrics(data: bytes, compression: object) -> DetectedPayload | None:
 
 @make_slotted(eq=False)
 class Metrics:
-    """MetricsData behind a compression; see fits.Content."""
+    """MetricsData behind a compression, a NestedDecoder."""
 
     codec: str
     name: str = "opentelemetry.proto.metrics.v1.MetricsData"
 
     @property
     def inflates(self) -> bool:
-        """See Content."""
+        """Whether the metrics are compressed, so that their nodes lie in a source of their own."""
         return self.codec != CODECS[0]
 
     def values(self, data: bytes) -> dict[str, Any] | None:
-        """See Content."""
+        """Decompresses and decodes the metrics; None for bytes that break or are too many."""
         most = get_allowance() // _SHARE
         if len(data) > most:
             return None
@@ -62,7 +62,7 @@ class Metrics:
             return None
 
     def unfold(self, reader: Reader) -> None:
-        """See Content."""
+        """Adds the metrics as nodes, below a node for the compressed bytes."""
         if self.inflates:
             content = reader.data[reader.at : reader.end]
             plain = self._plain(content, reader.budget)
@@ -81,7 +81,7 @@ def _metrics(codec: str) -> Metrics:
 
 @cache
 def metrics_message() -> MessageType:
-    """The layout of MetricsData."""
+    """Returns the Protocol Buffers layout of MetricsData (KIP-714)."""
     rows = table("telemetry")
     return Library(rows["messages"], rows["enums"], {"nanoseconds": nanoseconds}.get).message("MetricsData")
 

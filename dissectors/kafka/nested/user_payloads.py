@@ -55,7 +55,7 @@ class Payloads:
         self.left = min(MOST, nodes // 2)
 
     def reading(self, data: bytes) -> Read | None:
-        """What adds the nodes of a payload; None where it stays bytes."""
+        """Returns a function that adds the nodes of a payload; None for one that stays bytes."""
         if len(data) > self.left:
             return None
         read = _detect_json(data) or _detect_registered(data)

@@ -2,7 +2,7 @@
 
 Theory. A field is a run of entries of which each says how long it is, so the entries of all fields are found in step,
 and the headers of all batches are columns. What is compressed is decompressed batch by batch, within the budget of its
-message, and put together with what is not; then the records of all batches are read by batches/bulk.py.
+message, and put together with what is not; then the records of all batches are read by batches/fast_path.py.
 
 A message is left to its own decoder where anything of it is out of the ordinary, and where what is in it may be more
 than a decoder shows (_check_bounds). A wrong checksum of a short message changes nothing: its records are read anyway.
@@ -50,7 +50,7 @@ _CODEC, _APPEND_TIME = 7, 8
 
 
 def logs(context: Context, layout: HeaderLayout) -> Logs | None:
-    """See FastPath.logs."""
+    """Returns how to find the records fields of many messages; None if the layout has none."""
     if context.code is None:
         return None
     response = context.role is Role.RESPONSE
@@ -104,7 +104,7 @@ class _Batches(NamedTuple):
     heads: Heads
 
     def select(self, chosen: Ints | Bools | slice) -> _Batches:
-        """Some of them."""
+        """Returns the batches that an index array, a mask or a slice selects."""
         field, message, at, begin, stop, attributes, heads = self
         total, base, first_time, settled, append_time = heads
         return _Batches(
@@ -119,7 +119,7 @@ class _Batches(NamedTuple):
 
 
 def iterate_record_columns(fields: LogFields) -> Iterator[LogRecords]:
-    """See FastPath.logged; the messages of as many batches at a time as decompress to about TOGETHER bytes."""
+    """Yields the records of many messages, in runs that decompress to about TOGETHER bytes."""
     found, odd = _entries(fields)
     batches, odd_batches = _headers(fields, *found)
     left = np.zeros(len(fields.length), bool)

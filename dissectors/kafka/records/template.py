@@ -1,4 +1,4 @@
-"""Record batches with holes: the third reader of records, beside values.py and fields.py.
+"""Record batches as templates: the third reader of records, beside values.py and fields.py.
 
 Theory. What stands in a batch's header may differ, and so may its records: they are a value of its own within the
 message, and those of thousands of batches are read together. What is compressed, of an older format, of control, cut,

@@ -1,9 +1,12 @@
-"""OAUTHBEARER (RFC 7628) and AWS_MSK_IAM: who presents a signed statement.
+"""Reads bearer tokens (RFC 7628) and AWS IAM tokens, and the JSON objects in them.
 
 A client's token is a GS2 header and pairs of key and value, each behind a 0x01, with two of these at the end. `auth` is
 `Bearer` and the token, which is mostly a JSON Web Token (RFC 7519): header, claims and signature in base64url, with
 dots between them. A broker that refuses answers with a JSON object, and the client with a single 0x01. Kafka puts its
 SASL extensions (KIP-342) among the pairs. AWS_MSK_IAM is one JSON object each way.
+
+The bytes are read as Latin-1 to find the places, for JSON's own marks are ASCII and one character is one byte then;
+names and values are decoded from their bytes as UTF-8.
 """
 
 from __future__ import annotations
@@ -90,13 +93,13 @@ def server_bearer(data: bytes) -> Token | None:
 
 
 def client_iam(data: bytes) -> Token | None:
-    """What a client signed."""
+    """Reads the JSON token that an AWS IAM client signed."""
     parts = object_parts(data, _SIGNED)
     return None if parts is None else Token(IAM, user_words("host", values_of(parts).get("host")), parts)
 
 
 def server_iam(data: bytes) -> Token | None:
-    """The broker's consent."""
+    """Reads the JSON token by which the broker accepts an AWS IAM client."""
     parts = object_parts(data, _ACCEPTED)
     return None if parts is None else Token(IAM, user_words("request", values_of(parts).get("request-id")), parts)
 

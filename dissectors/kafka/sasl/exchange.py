@@ -37,7 +37,7 @@ class Sasl:
         self._begin()
 
     def handshake(self) -> Mapping[str, str] | None:
-        """What there is to say of the handshake itself."""
+        """Returns the context of the handshake itself."""
         return {SASL_AGAIN: "yes"} if self.again else None
 
     def refuse(self) -> None:

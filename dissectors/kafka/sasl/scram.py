@@ -56,7 +56,7 @@ def gs2_header(data: bytes) -> tuple[ValuePart, ValuePart, int] | None:
 
 
 def client_first(data: bytes) -> Token | None:
-    """`n,,n=user,r=nonce`."""
+    """Reads the client's first message (RFC 5802, section 7): `n,,n=user,r=nonce`."""
     header = gs2_header(data)
     if header is None:
         return None
@@ -72,7 +72,7 @@ def client_first(data: bytes) -> Token | None:
 
 
 def server_first(data: bytes) -> Token | None:
-    """`r=nonce,s=salt,i=4096`."""
+    """Reads the server's first message (RFC 5802, section 7): `r=nonce,s=salt,i=4096`."""
     found = _attributes(data, 0)
     if found is None or [each.letter for each in found if each.letter != "m"][:3] != ["r", "s", "i"]:
         return None
@@ -82,7 +82,7 @@ def server_first(data: bytes) -> Token | None:
 
 
 def client_final(data: bytes) -> Token | None:
-    """`c=biws,r=nonce,p=proof`."""
+    """Reads the client's final message (RFC 5802, section 7): `c=biws,r=nonce,p=proof`."""
     found = _attributes(data, 0)
     if found is None or [each.letter for each in found][:2] != ["c", "r"] or found[-1].letter != "p":
         return None
@@ -90,7 +90,7 @@ def client_final(data: bytes) -> Token | None:
 
 
 def server_final(data: bytes) -> Token | None:
-    """`v=signature` or `e=error`."""
+    """Reads the server's final message (RFC 5802, section 7): `v=signature` or `e=error`."""
     found = _attributes(data, 0)
     if found is None or found[0].letter not in ("v", "e"):
         return None

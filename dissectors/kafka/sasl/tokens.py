@@ -1,4 +1,4 @@
-"""Which mechanism's token this is: by what the handshake said, else by its form.
+"""Reads SASL tokens: chooses the mechanism, adds the parts to a tree, and formats the info line.
 
 Theory. Known is more than seen: under a mechanism that was agreed on only its own forms count, and a token in none of
 them stays one secret. Without it (the capture began late) a form must be one that chance does not make.
@@ -90,7 +90,7 @@ def is_from_client(context: Context) -> bool | None:
 
 
 def read_token(data: bytes, from_client: bool | None, hints: Mapping[str, str]) -> Token | None:
-    """What a token says; None where it is empty, or in no form that it may have."""
+    """Reads a SASL token; None if it is empty, too long, or in no form of its mechanism."""
     if not data or len(data) > LARGEST:
         return None
     known = hints.get(SASL_MECHANISM)
@@ -146,7 +146,7 @@ _MOST_OFFERED = 8
 
 
 def sasl_words(values: Mapping[str, Any], context: Context) -> Iterator[str]:
-    """All that there is to say of such a message behind its error, from its values."""
+    """Yields the parts of the info line of a SASL message, after its error."""
     yield from _handshake_words(values, context) if context.code == _SASL_HANDSHAKE else _token_words(values, context)
     if isinstance(values.get("errorMessage"), str) and values["errorMessage"]:
         yield values["errorMessage"]

@@ -8,8 +8,15 @@ from functools import cache, partial
 from dissectors.api import Role
 from dissectors.catalog import Alias, Catalog, FieldAlias, Layout, Member, merge_members
 from dissectors.wire.field_aliases import aliases_of, load_field_aliases
-from dissectors.zookeeper.catalog.contents import ANSWER, add_configuration_members
-from dissectors.zookeeper.catalog.records import ERR, REST, ZXID, body_members, record_members
+from dissectors.zookeeper.catalog.records import (
+    ANSWER,
+    ERR,
+    REST,
+    ZXID,
+    add_configuration_members,
+    body_members,
+    record_members,
+)
 from dissectors.zookeeper.four_letter_commands import WORD, size_of, words
 from dissectors.zookeeper.header import CONNECT
 from dissectors.zookeeper.labels import load_names
@@ -24,11 +31,11 @@ class ZooKeeperCatalog(Catalog):
     """All operations, connecting, events and four-letter words."""
 
     def layouts(self) -> Sequence[Layout]:
-        """By opcode; what has none behind."""
+        """Returns the layouts by opcode, then those of messages without an opcode."""
         return _list_client_layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:
-        """Paths and versions."""
+        """Returns the field aliases of clients: paths and versions."""
         return _list_client_aliases()
 
     def aliases(self) -> Mapping[str, Alias]:
@@ -36,7 +43,7 @@ class ZooKeeperCatalog(Catalog):
         return aliases_of("zookeeper", table("field_aliases")["zookeeper"])
 
     def errors(self) -> Collection[str]:
-        """Those of every release."""
+        """Returns the names of the errors of every release."""
         return load_names("error").values()
 
 

@@ -10,9 +10,8 @@ from dissectors.catalog import Catalog, FieldAlias, Layout, Member, holding, mer
 from dissectors.wire.field_aliases import load_field_aliases
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.catalog.records import REST, body_members, record_members
-from dissectors.zookeeper.election.header import INITIAL, LEGACY_INITIAL, NOTIFICATION
-from dissectors.zookeeper.quorum.header import SNAPSHOT
-from dissectors.zookeeper.quorum.packets import Packet, packets
+from dissectors.zookeeper.election.framer import INITIAL, LEGACY_INITIAL, NOTIFICATION
+from dissectors.zookeeper.quorum.header import SNAPSHOT, Packet, packets
 from dissectors.zookeeper.schemas import operations
 from dissectors.zookeeper.tables import table
 
@@ -21,10 +20,10 @@ _MULTI = "MultiTxn"
 
 
 class QuorumCatalog(Catalog):
-    """All packets, snapshots and SASL."""
+    """The catalog of quorum packets, snapshots and SASL packets."""
 
     def layouts(self) -> Sequence[Layout]:
-        """By type."""
+        """Returns the layouts by packet type."""
         return _layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:
@@ -106,7 +105,7 @@ _PARTS: Mapping[str, Callable[[], Sequence[Member]]] = {
     "config": lambda: [Member("config", "string")],
     "request": lambda: [Member("request", "struct", members=_request)],
 }
-"""What stands in the data of packets beside records; see quorum/data.py."""
+"""What stands in the data of packets beside records; see quorum/body.py."""
 
 
 def _snapshot() -> list[Member]:

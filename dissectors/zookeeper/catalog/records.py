@@ -1,13 +1,13 @@
-"""The members of jute's records, and of what stands behind a header: a record, or the operations of a multi."""
+"""The fields of ZooKeeper's records, and of the content that some of these fields hold."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache, partial
 
-from dissectors.catalog import Member, merge_members
+from dissectors.catalog import Member, holding, merge_members
 from dissectors.message import Path
 from dissectors.wire.members import of_schema
-from dissectors.zookeeper.catalog.contents import add_nested_members
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.jute import TYPES
 from dissectors.zookeeper.labels import error_name, zxid
@@ -41,3 +41,37 @@ def body_members(name: str | None) -> tuple[Member, ...]:
     rows = table("operations")[MULTIS[name]].values()
     items = [record_members(each) for each in dict.fromkeys(rows) if each is not None]
     return (Member("operations", "struct", True, members=lambda: merge_members((_TYPE, ERR), *items)),)
+
+
+_DIGEST = ("realm", "qop", "algorithm", "charset", "cipher", "username", "digest-uri", "nc", "authzid", "stale")
+_DIGEST_SECRETS = ("nonce", "cnonce", "response", "rspauth")
+_TOKEN = (*(Member(name, "string") for name in (*_DIGEST, *_DIGEST_SECRETS)), Member("maxbuf", "long"))
+_CREDENTIALS = (Member("user", "string"), Member("password", "string"))
+_SERVER = (
+    Member("sid", "long"),
+    Member("addresses", "string", True),
+    Member("role", "string"),
+    Member("client", "string"),
+)
+_CONFIGURATION = (
+    Member("servers", "struct", True, members=lambda: _SERVER),
+    Member("version", "long", about="the zxid since which it holds"),
+)
+_HOLDERS: Mapping[tuple[str, str], tuple[Member, ...]] = {
+    **{(record, "token"): _TOKEN for record in ("GetSASLRequest", "SetSASLResponse", "QuorumAuthPacket")},
+    ("AuthPacket", "auth"): _CREDENTIALS,
+}
+
+ANSWER = (Member("text", "string"), Member("values", "struct", open=True, about="what its lines say, by name"))
+"""What answers a four-letter word."""
+
+
+def add_nested_members(record: str, member: Member) -> Member:
+    """A member of a record, with what its bytes may hold. Tokens of other mechanisms have other names in them."""
+    inside = _HOLDERS.get((record, member.name))
+    return member if inside is None else holding(member, lambda: inside, inside is _TOKEN)
+
+
+def add_configuration_members(member: Member) -> Member:
+    """A member of the answer to a new configuration."""
+    return holding(member, lambda: _CONFIGURATION, True) if member.name == "data" else member

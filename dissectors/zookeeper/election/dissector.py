@@ -1,4 +1,4 @@
-"""ZooKeeper's leader election, as the DISSECTOR interface asks for it.
+"""The dissector of ZooKeeper's leader election.
 
 Theory. Votes are told and never answered, so nothing pairs and nothing is remembered. A connection begins without
 framing (framer.py); a dropped one is ordinary, for of two servers only the one with the larger number may connect.
@@ -6,27 +6,40 @@ framing (framer.py); a dropped one is ordinary, for of two servers only the one 
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
+
 from dissectors.api import WEAK, Body, Context, Dissector, Framer, MessageHeader, lazy
 from dissectors.field import Tree
 from dissectors.pairing import pair_by_key
-from dissectors.zookeeper.election.body import decode_tree, decode_values
-from dissectors.zookeeper.election.framer import ElectionFramer
-from dissectors.zookeeper.election.header import header, is_versioned
-from dissectors.zookeeper.election.info import info_line
-from dissectors.zookeeper.election.probe import (
-    INITIAL,
+from dissectors.wire.fields import read_members
+from dissectors.wire.message import Recipe, read_framed, values_by
+from dissectors.wire.plan import Plan
+from dissectors.zookeeper import bare, sasl
+from dissectors.zookeeper.election.framer import (
+    INITIAL_EVIDENCE,
     LEGACY_ALONE,
     LEGACY_AND_MORE,
+    NOTIFICATION,
+    ElectionFramer,
     client_evidence,
+    header,
+    is_versioned,
+    kind,
     notification_evidence,
     server_evidence,
 )
+from dissectors.zookeeper.forms import make_form
+from dissectors.zookeeper.jute import INT
+from dissectors.zookeeper.labels import error_name
+from dissectors.zookeeper.nested.content import open_tree
 from dissectors.zookeeper.sasl import is_packet
+from dissectors.zookeeper.schemas import plan_by_size, plan_of
+from dissectors.zookeeper.summaries import say
 
 
 def begins(prefix: bytes) -> bool:
     """Whether it is an initial message; one of eight bytes if a notification follows."""
-    return client_evidence(prefix) in (INITIAL, LEGACY_AND_MORE)
+    return client_evidence(prefix) in (INITIAL_EVIDENCE, LEGACY_AND_MORE)
 
 
 class ZooKeeperElection(Dissector):
@@ -40,7 +53,7 @@ class ZooKeeperElection(Dissector):
     catalog = lazy("dissectors.zookeeper.catalog.quorum:ELECTION")
     guide = lazy("dissectors.zookeeper.guide:ELECTION")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks.election:list_election_checks")
+    checks = lazy("dissectors.zookeeper.checks:list_election_checks")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """The first message leaves hardly a doubt, nor does a notification."""
@@ -56,7 +69,7 @@ class ZooKeeperElection(Dissector):
         return ElectionFramer(from_client and opening)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """The name of a message."""
+        """Returns the header of a message: its name; election messages have no number."""
         return header(prefix, from_client)
 
     def values(self, message: bytes, context: Context) -> Body:
@@ -64,9 +77,47 @@ class ZooKeeperElection(Dissector):
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
-        """The same with their places."""
+        """Decodes a message to an annotated tree."""
         return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
-        """Who votes for whom."""
+        """Formats the info line: who votes for whom, or who connects."""
         return info_line(body, context)
+
+
+def decode_values(message: bytes, context: Context) -> Body:
+    """The fields of a message by their names."""
+    name = kind(message)
+    if name == sasl.NAME:
+        return sasl.decode_values(message)
+    if name != NOTIFICATION:
+        return bare.decode_values(plan_of(name), message)
+    return values_by(_recipe(_notification(message)), message, context)
+
+
+def decode_tree(message: bytes, context: Context) -> Tree:
+    """Decodes a message of the election port to an annotated tree."""
+    name = kind(message)
+    if name == sasl.NAME:
+        return sasl.decode_tree(message)
+    if name != NOTIFICATION:
+        return bare.decode_tree(plan_of(name), message)
+    return open_tree(read_framed(message, INT, partial(read_members, steps=_notification(message).steps)))
+
+
+def _notification(message: bytes) -> Plan:
+    """The layout of the release that writes notifications of this size."""
+    return plan_by_size(NOTIFICATION, min(int.from_bytes(message[:4]), 64))
+
+
+@lru_cache(maxsize=4)
+def _recipe(plan: Plan) -> Recipe:
+    form = make_form(plan.steps)
+    return Recipe(INT, lambda _: 4, form.read, form.first_error, error_name, decode_tree)
+
+
+def info_line(body: Body, context: Context) -> str:
+    """Who votes for whom, or who connects. Who looks for a leader votes; any other server names the one that it has."""
+    values = body.values
+    name = "vote" if "leader" in values else "opening" if "sid" in values else "authentication"
+    return ", ".join(say(name, values))

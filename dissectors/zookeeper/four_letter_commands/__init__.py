@@ -76,7 +76,7 @@ def answer(prefix: bytes, word: str | None) -> MessageHeader:
 
 
 class ClientOpening(Framer):
-    """Of what a client sends: a word and then whatever there is, or frames."""
+    """Frames what a client sends first: a four-letter command and all that follows, or frames."""
 
     def __init__(self) -> None:
         self._worded = False
@@ -107,10 +107,10 @@ class ClientOpening(Framer):
 
 
 class ServerOpening(Framer):
-    """Of what a server sends: a text that only the end of the stream ends, or frames."""
+    """Frames what a server sends first: a text up to the end of the stream, or frames."""
 
     def length(self, message: Window, ended: bool) -> int | None:
-        """Its first byte tells."""
+        """Decides by the first byte whether this is a text or a frame."""
         prefix = message.read_bytes(0, 1)
         if prefix and not is_text(prefix):
             return None

@@ -58,7 +58,7 @@ class Section(NamedTuple):
 
 @cache
 def forms() -> tuple[AnswerForm, ...]:
-    """All forms of lines."""
+    """Returns all forms of lines, from the table."""
     return tuple(
         AnswerForm(
             re.compile(row["line"], re.ASCII),

@@ -1,4 +1,4 @@
-"""Replies whose requests are not in the capture: plausible.py judges readings, guess.py decides between them."""
+"""The result of guessing a reply whose request is not in the capture; guess.py makes it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dissectors.finding import Finding
 
 
 class Guess(NamedTuple):
-    """What is to be said of a reply, and the opcode whose response it is read as; None where nothing is told.
+    """The result of guessing an orphaned reply: a finding, and the opcode to read it as.
 
     secret: the body may be one.
     """

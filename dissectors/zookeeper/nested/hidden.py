@@ -37,7 +37,7 @@ def names_scheme(message: bytes) -> bool:
 
 
 def hide_framed(tree: Tree, body: Field | None, message: bytes, *, misread: bool) -> None:
-    """Hides what was not read of a delicate message behind a length; `misread`: and what was read."""
+    """Hides what was not read of a sensitive message behind a length; `misread`: and what was read."""
     if any(finding.code in {"malformed-body", "trailing-bytes"} for finding in tree.findings):
         if misread and body is not None:
             hide_body(tree, body, message)
@@ -46,7 +46,7 @@ def hide_framed(tree: Tree, body: Field | None, message: bytes, *, misread: bool
 
 
 def hide_unframed(nodes: list[Field]) -> None:
-    """The same of one without: where it ends, nothing but its layout tells."""
+    """Hides the unread rest of a message without a length prefix: only its layout says where it ends."""
     hide_unread(nodes)
     _hide_rests(nodes)
 

@@ -15,12 +15,12 @@ from dissectors.wire.secret import Secret
 
 
 def token_of(data: bytes, from_client: bool | None = None) -> Token | None:
-    """What a token says; None where it is empty, or of no form that it may have."""
+    """Reads a SASL token by its form; None if it is empty or of no known form."""
     return digest_token(data) or gssapi_token(data, from_client)
 
 
 def token_words(value: object) -> tuple[str, ...]:
-    """What a line says of a token's value, opened or not; nothing of a null one."""
+    """Returns the words of the info line for a token. A null token has none."""
     if isinstance(value, EmbeddedValue):
         value = value.data
     data = value.reveal() if isinstance(value, Secret) else None

@@ -21,8 +21,7 @@ from struct import unpack_from
 
 from dissectors.api import Conversation, MessageHeader, Outcome, Role, State, with_request
 from dissectors.pairing import Key, UnansweredRequests, Waiting
-from dissectors.zookeeper.quorum.header import HEAD, SNAPSHOT, header
-from dissectors.zookeeper.quorum.packets import code_of
+from dissectors.zookeeper.quorum.header import HEAD, SNAPSHOT, code_of, header
 from dissectors.zookeeper.quorum.probe import WHOLE, evidence
 
 
@@ -117,7 +116,7 @@ def mark_one_way(found: MessageHeader) -> MessageHeader:
 
 
 def make_key(found: MessageHeader, prefix: bytes, from_client: bool) -> Key | None:
-    """What a request waits under, and its answer looks for it: its zxid, or the session in its data; None if cut."""
+    """Returns the key under which a request waits: its zxid, or the session in its data; None if cut."""
     asked = code_of("PROPOSAL") if found.code == code_of("ACK") else found.code
     at = HEAD.size if asked == code_of("REVALIDATE") else 4
     if len(prefix) < at + 8:

@@ -1,19 +1,23 @@
-"""ZooKeeper's quorum protocol, as the DISSECTOR interface asks for it.
+"""The dissector of ZooKeeper's quorum protocol, between leader and learners.
 
 Theory. Packets stand back to back, with no length in front (framer.py); behind a SNAP stands the leader's whole tree
 (snapshot.py). A learner answers proposals and pings, a leader answers for sessions (conversation.py). What a packet
 carries is a record of the client's protocol or a transaction (body.py, txn.py).
+
+Theory. What a packet is about stands in its data: a transaction or a request, said as in clients' lines, or numbers of
+servers, sessions and epochs.
 """
 
 from __future__ import annotations
 
 from dissectors.api import WEAK, Body, Context, Conversation, Dissector, Framer, MessageHeader, lazy
 from dissectors.field import Tree
+from dissectors.wire.embedded import EmbeddedValue
 from dissectors.zookeeper.quorum.body import decode_tree, decode_values, stream_values
 from dissectors.zookeeper.quorum.framer import Packets
 from dissectors.zookeeper.quorum.header import header
-from dissectors.zookeeper.quorum.info import info_line
 from dissectors.zookeeper.quorum.probe import evidence
+from dissectors.zookeeper.summaries import say
 
 
 class ZooKeeperQuorum(Dissector):
@@ -29,10 +33,10 @@ class ZooKeeperQuorum(Dissector):
     streaming = staticmethod(stream_values)
     template = lazy("dissectors.zookeeper.quorum.layouts:TEMPLATE")
     catalog = lazy("dissectors.zookeeper.catalog.quorum:QUORUM")
-    operations = lazy("dissectors.zookeeper.quorum.packets:packets")
+    operations = lazy("dissectors.zookeeper.quorum.header:packets")
     guide = lazy("dissectors.zookeeper.guide:QUORUM")
     reports = lazy("dissectors.zookeeper.reports:reports")
-    checks = lazy("dissectors.zookeeper.checks.quorum:list_quorum_checks")
+    checks = lazy("dissectors.zookeeper.checks:list_quorum_checks")
     payloads = lazy("dissectors.zookeeper.payloads:QUORUM")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
@@ -42,7 +46,7 @@ class ZooKeeperQuorum(Dissector):
         return evidence(prefix, from_client)
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """The same of a packet behind a gap."""
+        """Whether these bytes may begin a packet after a gap."""
         return evidence(prefix, from_client) >= WEAK
 
     def make_framer(self, from_client: bool, opening: bool) -> Framer:
@@ -50,7 +54,7 @@ class ZooKeeperQuorum(Dissector):
         return Packets(not from_client)
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """The type of a packet."""
+        """Returns the header of a packet: its type."""
         return header(prefix, from_client)
 
     def conversation(self) -> Conversation:
@@ -64,9 +68,27 @@ class ZooKeeperQuorum(Dissector):
         return decode_values(message, context)
 
     def tree(self, message: bytes, context: Context) -> Tree:
-        """The same with their places."""
+        """Decodes a message to an annotated tree."""
         return decode_tree(message, context)
 
     def info(self, body: Body, context: Context) -> str:
-        """Operation, path, zxid."""
+        """Formats the info line: the operation, its path, and the zxid."""
         return info_line(body, context)
+
+
+def info_line(body: Body, context: Context) -> str:
+    """The operation that a packet carries and what it is about; else its zxid."""
+    values = body.values
+    if "nodes" in values:
+        return ", ".join(say("snapshot", values))
+    if "token" in values:
+        return ", ".join(say("authentication", values))
+    data = values.get("data")
+    if not isinstance(data, EmbeddedValue) or not isinstance(data.value, dict):
+        return ", ".join(say("packet", values))
+    inside = data.value
+    record = inside.get("txn", inside.get("request")) or {}
+    about = [*say("carried", record), *say("record", record)]
+    operation = " ".join([*say("operation", inside), *about[:1]])
+    parts = [*([operation] if operation else []), *about[1:], *say("data", inside)]
+    return ", ".join([*parts, *say("packet", values), *say("whose", inside)])

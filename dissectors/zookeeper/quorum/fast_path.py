@@ -27,8 +27,7 @@ from dissectors.wire.fast_path import (
 )
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.quorum.conversation import ASKS, JOINS, QuorumConversation, answering, make_key
-from dissectors.zookeeper.quorum.header import HEAD, MOST_IDS, MOST_TYPES, header
-from dissectors.zookeeper.quorum.packets import code_of, packets
+from dissectors.zookeeper.quorum.header import HEAD, MOST_IDS, MOST_TYPES, code_of, header, packets
 from dissectors.zookeeper.quorum.probe import sizes_of_data
 from dissectors.zookeeper.quorum.snapshot_framer import LONGEST
 
@@ -84,7 +83,7 @@ class QuorumFastPath(FastPath):
         )
 
     def look(self, prefix: bytes, from_client: bool) -> HeaderView:
-        """See FastPath.look."""
+        """Reads a header and its pairing key. Packets that change how later ones are read are marked."""
         found = answering(header(prefix, from_client), from_client)
         stepped = found.operation in (*ASKS, *JOINS) or sasl.is_packet(prefix)
         if found.role not in (Role.REQUEST, Role.RESPONSE):

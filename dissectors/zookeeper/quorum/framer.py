@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 from dissectors.api import Framer, Window
 from dissectors.zookeeper import sasl
-from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, MOST_IDS, MOST_TYPES
-from dissectors.zookeeper.quorum.packets import code_of, packets
+from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, MOST_IDS, MOST_TYPES, code_of, packets
 from dissectors.zookeeper.quorum.probe import is_usual, sizes_of_data
 from dissectors.zookeeper.quorum.snapshot_framer import LONGEST, Ints, SnapshotFramer
 from dissectors.zookeeper.quorum.snapshot_search import SnapshotSearch
@@ -32,7 +31,7 @@ CHUNK = 256
 
 @dataclass(slots=True)
 class Packets(Framer):
-    """Of one direction; `snapshot` while one is being read, and `search` once some of it is lost."""
+    """Frames one direction of a quorum connection. `snapshot` and `search` are set inside a snapshot."""
 
     from_leader: bool
     snapshot: SnapshotFramer | None = None
@@ -40,7 +39,7 @@ class Packets(Framer):
 
     @property
     def settled(self) -> bool:
-        """No snapshot is being read."""
+        """Whether no snapshot is being read."""
         return self.snapshot is None
 
     def length(self, message: Window, ended: bool) -> int | None:

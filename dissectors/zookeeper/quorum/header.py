@@ -1,4 +1,4 @@
-"""What may stand on a quorum connection, told by its first bytes.
+"""Packet types, and the headers of what may stand on a quorum connection.
 
 Facts (zookeeper.jute, package quorum). A QuorumPacket is int type, long zxid, buffer data and vector<Id> authinfo.
 Learners connect to the leader. A leader's PING and a learner's REVALIDATE are answered by packets of the same type; so
@@ -7,11 +7,14 @@ the side that sends one tells what it is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from struct import Struct
 
 from dissectors.api import HEADLESS, MessageHeader, Role, State
 from dissectors.zookeeper import sasl
-from dissectors.zookeeper.quorum.packets import code_of, packets
+from dissectors.zookeeper.tables import table
 
 HEAD = Struct(">iqi")
 """Type, zxid and the length of the data."""
@@ -46,3 +49,43 @@ def role_of(code: int, from_client: bool) -> Role:
     if code == code_of("REVALIDATE"):
         return Role.REQUEST if from_client else Role.RESPONSE
     return Role.ONEWAY
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A packet type. `data` are the parts of its data in order, `answer` those of the packet that answers it.
+
+    named: whether the record that the data is goes by its name.
+    """
+
+    code: int
+    name: str
+    data: tuple[str, ...]
+    answer: tuple[str, ...]
+    named: bool
+    versions: None = None
+
+    def parts(self, response: bool) -> tuple[str, ...]:
+        """Returns the names of the parts that the data of this packet or of its answer holds."""
+        return self.answer if response else self.data
+
+
+@cache
+def packets() -> Mapping[int, Packet]:
+    """Returns all packet types by number."""
+    return {
+        row["code"]: Packet(
+            row["code"],
+            row["name"],
+            tuple(row.get("data", ())),
+            tuple(row.get("answer", row.get("data", ()))),
+            row.get("as", False),
+        )
+        for row in table("packets")["packets"]
+    }
+
+
+@cache
+def code_of(name: str) -> int:
+    """The number of a packet type; the names are ours, so the cache is bounded."""
+    return next(code for code, packet in packets().items() if packet.name == name)

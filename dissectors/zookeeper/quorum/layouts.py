@@ -2,7 +2,7 @@
 
 Theory. Nearly all that servers say is a transaction, somebody's request for one, or a zxid. The type of the packet, the
 side that sends it and the opcode in its data tell the records. A transaction is laid out as the first record of its
-type says; where only a later one fits, data.py reads it, as it reads multis and fields with content of their own.
+type says; where only a later one fits, body.py reads it, as it reads multis and fields with content of their own.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from dissectors.wire.template import MessageLayout, template
 from dissectors.zookeeper.forms import MULTIS
 from dissectors.zookeeper.jute import LENGTH, make_named_int
 from dissectors.zookeeper.nested import OPENED
-from dissectors.zookeeper.quorum.header import HEAD
-from dissectors.zookeeper.quorum.packets import packets
+from dissectors.zookeeper.quorum.header import HEAD, packets
 from dissectors.zookeeper.schemas import operations, plan_of, record, width
 
 MULTI = "MultiTxn"

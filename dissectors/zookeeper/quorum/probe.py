@@ -11,8 +11,7 @@ from functools import lru_cache
 from dissectors.api import Context, Role
 from dissectors.zookeeper import sasl
 from dissectors.zookeeper.quorum.body import decode_values
-from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, role_of
-from dissectors.zookeeper.quorum.packets import packets
+from dissectors.zookeeper.quorum.header import HEAD, MAXIMUM, packets, role_of
 from dissectors.zookeeper.schemas import plan_by_size, width
 
 SASL = 90

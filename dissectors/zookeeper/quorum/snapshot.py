@@ -1,4 +1,9 @@
-"""The tree that a leader sends behind a SNAP, as it has it in memory.
+"""Decodes the snapshot that a leader sends after a SNAP packet, up to a bound on its items.
+
+Theory. A tree of gigabytes would need many times its size as values. So of each list the first items are shown, as long
+as they lie whole among the first bytes of the message; the others are passed over, and counted. Both bounds follow from
+what a user allows one message to grow to (dissectors.wire.budget). A message that is shorter is read as any other,
+broken items as far as they go; of a longer one an item that breaks is named, and its parts are not.
 
 Facts (SerializeUtils.serializeSnapshot, DataTree.serialize). The sessions, the map of ACLs, then all nodes, parents
 first, until a path of the root alone, and the string that says it is over, which only the stream has (LearnerHandler).
@@ -6,28 +11,201 @@ A node names its ACL by the key in the map. The root has the empty path. There i
 snapshot's file, behind the tree (FileSnap.serialize), but the stream is made by ZKDatabase.serializeSnapshot, which
 writes none; what leaders of 3.5.10 and 3.9.5 sent goes on with the next packet right behind the string.
 
-Nothing here needs the whole message at once: it is read through a Window, and all but its first part is only counted
-(snapshot_shown.py).
+Nothing here needs the whole message at once: it is read through a Window, and all but its first part is only counted.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from dissectors.api import Body, Window
+from dissectors.errors import DecodeError, MalformedField, TruncatedField
 from dissectors.field import Tree
-from dissectors.wire.budget import Budget
+from dissectors.slotted import make_slotted
+from dissectors.wire.budget import USUAL, Budget, get_allowance
 from dissectors.wire.cut import CutList
 from dissectors.wire.emit import FAILURES, Decode, values_decoder
+from dissectors.wire.fields import read_members
 from dissectors.wire.message import fold_tree
+from dissectors.wire.plan import Array, Leaf, Step
+from dissectors.wire.plan import Struct as StructStep
+from dissectors.wire.reader import Reader, trailing
+from dissectors.wire.specs import COUNT, MORE, MORE_SECRET, REST, LayoutSpec, Many, element
 from dissectors.wire.varint import Unfit
-from dissectors.zookeeper.quorum.snapshot_fields import make_tree
-from dissectors.zookeeper.quorum.snapshot_framer import SESSION
-from dissectors.zookeeper.quorum.snapshot_shown import ROOT, BytesWindow, SnapshotExcerpt
+from dissectors.zookeeper.jute import LENGTH
+from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SESSION, Ints, SnapshotFramer, behind_node
 from dissectors.zookeeper.schemas import plan_of
 from dissectors.zookeeper.tables import table
+
+ROOT = b"\0\0\0\1/"
+"""A path of the root alone: no node, but the end of all. The root itself has the empty path."""
+
+_BYTES_AN_ITEM, _SHARE = 4096, 8
+"""A node of a hundred bytes takes a thousand as values, and its fields three thousand."""
+
+
+@make_slotted
+class BytesWindow:
+    """A Window on bytes that are all there."""
+
+    data: bytes
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def read_bytes(self, offset: int, length: int) -> bytes:
+        """Returns `length` bytes from `offset` on, fewer at the end."""
+        return self.data[offset : offset + length]
+
+
+def compute_bounds() -> tuple[int, int]:
+    """The most items that are shown of a list, and the bytes in which they lie."""
+    size = max(get_allowance(), USUAL)
+    return size // _BYTES_AN_ITEM, size // _SHARE
+
+
+class SkippedItems(NamedTuple):
+    """`items` items were passed over, up to offset `stop`; there the list ends, or an item breaks with `error`."""
+
+    items: int
+    stop: int
+    error: DecodeError | None = None
+
+
+class SnapshotExcerpt:
+    """A snapshot, and what is shown of it: at most `most` items of a list, in the first `limit` bytes, `data`.
+
+    `data` may be more.
+    """
+
+    def __init__(self, message: Window, data: bytes | None = None) -> None:
+        self.message, self.end = message, len(message)
+        self.most, limit = compute_bounds()
+        self.limit = min(self.end, limit)
+        self.data = message.read_bytes(0, self.limit) if data is None else data
+        self._ints = Ints(BytesWindow(self.data), CHUNK)
+
+    def goes_on(self, at: int, done: int, count: int | None) -> bool:
+        """Whether a list has another item at an offset; count: None for the nodes, that nobody has counted."""
+        return done < count if count is not None else self.message.read_bytes(at, len(ROOT)) != ROOT
+
+    def has(self, part: str, at: int) -> bool:
+        """Whether the item there is shown."""
+        if self.limit == self.end:
+            return True
+        if part == "sessions":
+            stop = at + SESSION
+        elif part == "acls":
+            stop = SnapshotFramer("entries", at, 1).advance_to(self._ints, "nodes")
+        else:
+            stop = behind_node(self._ints, at)
+        return 0 < stop <= self.limit
+
+    def skip_items(self, part: str, at: int, done: int, count: int | None) -> SkippedItems:
+        """Passes over the items of a list from the one with number `done` on. Room for `count` sessions is there."""
+        left = 0 if count is None else count - done
+        if part == "sessions":
+            return SkippedItems(left, at + left * SESSION)
+        framer = SnapshotFramer("nodes" if count is None else "entries", at, left)
+        stop = framer.advance_to(Ints(self.message, CHUNK), "signature" if count is None else "nodes")
+        found = framer.nodes if count is None else left - framer.left
+        if 0 < stop <= self.end:
+            return SkippedItems(found, stop - len(ROOT) if count is None else stop)
+        if framer.at > self.end or framer.ids:
+            begin, found = framer.item, found - 1
+        else:
+            begin = framer.at
+        path = f"{part}[{done + found}]"
+        if not stop:
+            return SkippedItems(found, begin, MalformedField(path, begin, "has a length that cannot be"))
+        needed = max(framer.at, abs(stop) if framer.at <= self.end else 0) - begin
+        return SkippedItems(found, begin, TruncatedField(path, begin, needed, self.end - begin))
+
+
+_NODES = Many("nodes", "array")
+_END = LayoutSpec("end", "ustring")
+_SECRET = frozenset({"acls"})
+"""Lists whose items may hold a secret: a digest in an ACL."""
+
+
+def make_tree(shown: SnapshotExcerpt) -> Tree:
+    """The tree; its source has the bytes that `shown` has in hand."""
+    reader = Reader.start(shown.data, Budget())
+    reader.guard(partial(_read_fields, shown=shown), shown.end)
+    return reader.tree
+
+
+def _read_fields(reader: Reader, shown: SnapshotExcerpt) -> None:
+    for step in plan_of("SnapshotHead").steps:
+        assert isinstance(step, Array)
+        _read_counted_list(reader, shown, step)
+    reader.enter(_NODES)
+    _read_items(reader, shown, "nodes", plan_of("SnapshotNode").steps, None)
+    reader.leaf(_END, "/", reader.at + len(ROOT), LENGTH.layout.size)
+    reader.leave()
+    _read_signature(reader, shown)
+    if reader.at < reader.end:
+        left = reader.end - reader.at
+        reader.tree.findings.append(trailing(left, "behind the snapshot", 0, reader.at))
+        reader.leaf(REST, shown.message.read_bytes(reader.at, left), reader.end)
+
+
+def _read_counted_list(reader: Reader, shown: SnapshotExcerpt, step: Array) -> None:
+    """A list behind its count."""
+    spec, inner = step.spec, step.element
+    assert isinstance(inner, StructStep)
+    count, at = _read_number(reader, shown, spec.name)
+    if count <= 0:
+        reader.leaf(spec, None if count < 0 else [], at, at - reader.at)
+        return
+    reader.need(count * inner.minimum, at, f"{spec.name} ({count} elements)")
+    reader.enter(spec)
+    reader.leaf(COUNT[LENGTH.type], count, at)
+    _read_items(reader, shown, spec.name, inner.steps, count)
+    reader.leave()
+
+
+def _read_items(reader: Reader, shown: SnapshotExcerpt, part: str, steps: tuple[Step, ...], count: int | None) -> None:
+    done = 0
+    while done < shown.most and shown.goes_on(reader.at, done, count) and shown.has(part, reader.at):
+        reader.enter(element(done, "struct"))
+        read_members(reader, steps)
+        reader.leave()
+        done += 1
+    if not shown.goes_on(reader.at, done, count):
+        return
+    passed = shown.skip_items(part, reader.at, done, count)
+    if passed.items:
+        reader.leaf(MORE_SECRET if part in _SECRET else MORE, passed.items, passed.stop)
+    if passed.error is not None:
+        raise passed.error
+
+
+def _read_signature(reader: Reader, shown: SnapshotExcerpt) -> None:
+    """A text that may lie behind what is in hand."""
+    (step,) = plan_of("SnapshotTail").steps
+    assert isinstance(step, Leaf)
+    size, at = _read_number(reader, shown, step.spec.name)
+    reader.need(max(size, 0), at, step.spec.name)
+    content = shown.message.read_bytes(at, max(size, 0))
+    try:
+        text: str | bytes | None = None if size < 0 else content.decode()
+    except UnicodeDecodeError:
+        text = content
+    reader.leaf(step.spec, text, at + len(content), at - reader.at)
+
+
+def _read_number(reader: Reader, shown: SnapshotExcerpt, name: str) -> tuple[int, int]:
+    """A count or length at the cursor, wherever that is: the number, and the offset behind it."""
+    width = LENGTH.layout.size
+    reader.need(width, reader.at, name)
+    number = int.from_bytes(shown.message.read_bytes(reader.at, width), signed=True)
+    if number < -1:
+        raise MalformedField(reader.path(name), reader.at, f"has length {number}")
+    return number, reader.at + width
+
 
 _COUNT = Struct(">i")
 _HEAD = (("sessions", "SnapshotSession", False), ("acls", "SnapshotAcl", True))
@@ -40,7 +218,7 @@ def decode_values(message: bytes) -> Body:
 
 
 def stream_values(message: Window) -> Body:
-    """The same of a message that nobody holds."""
+    """Decodes a snapshot that is read piece by piece through a Window."""
     shown = SnapshotExcerpt(message)
     try:
         return Body(_values(shown), None)
@@ -49,7 +227,7 @@ def stream_values(message: Window) -> Body:
 
 
 def decode_tree(message: bytes) -> Tree:
-    """The same annotated."""
+    """Decodes a snapshot to an annotated tree."""
     return make_tree(SnapshotExcerpt(BytesWindow(message), message))
 
 

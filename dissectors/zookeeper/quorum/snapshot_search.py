@@ -13,8 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dissectors.api import PREFIX, Window
-from dissectors.zookeeper.quorum.header import HEAD
-from dissectors.zookeeper.quorum.packets import code_of
+from dissectors.zookeeper.quorum.header import HEAD, code_of
 from dissectors.zookeeper.quorum.probe import WHOLE, evidence
 from dissectors.zookeeper.quorum.snapshot_framer import CHUNK
 from dissectors.zookeeper.tables import table

@@ -96,7 +96,7 @@ def fit_in_multi(data: bytes | None, code: int) -> TxnFit | None:
 
 
 def txn_fields(reader: Reader) -> None:
-    """The same annotated: header, transaction and digest, up to the reader's end."""
+    """Adds the nodes of a transaction: header, record and digest, up to the reader's end."""
     reader.enter(_HEADER)
     read_members(reader, plan_of("TxnHeader").steps)
     code = reader.into[-1].value

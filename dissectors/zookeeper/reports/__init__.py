@@ -12,5 +12,5 @@ from dissectors.zookeeper.reports.watches import Watches
 
 
 def reports() -> Sequence[ReportType]:
-    """All of them."""
+    """Returns the reports of ZooKeeper: sessions, watches, commits, elections."""
     return SessionReport, Watches, Commits, Elections

@@ -33,7 +33,7 @@ class Cause:
 
 
 class Causes:
-    """The latest writes."""
+    """A table of the latest writes, to find what made a watch fire."""
 
     def __init__(self) -> None:
         self._by_node: BoundedTable[tuple[str, str], deque[Cause]] = BoundedTable(make=lambda: deque(maxlen=_LAST))
@@ -57,7 +57,7 @@ class Causes:
                 known.append(cause)
 
     def answer(self, cause: Cause, zxid: int, *, failed: bool) -> None:
-        """The answer to a write."""
+        """Completes a write by its answer."""
         cause.answered, cause.failed = True, failed
         if zxid >= 0 and not failed:
             cause.zxid = zxid

@@ -62,8 +62,10 @@ class Request:
 
 @make_slotted(frozen=False, eq=False)
 class Transaction(OpenRow):
-    """number: its zxid. header: of its record; error: as far as a packet told. proposed: by connection when; took: by
-    connection how long an acknowledgement took. committed: when it was.
+    """One row of the commits report.
+
+    number: the zxid. header: its TxnHeader; error: the error, if a packet has one. proposed: the time of the proposal
+    by connection; took: how long the acknowledgement took by connection. committed: the time of the commit.
     """
 
     zxid: str = column("text", "the transaction", of=lambda row: f"{row.number:#x}")
@@ -117,17 +119,17 @@ class Transaction(OpenRow):
 
     @property
     def began(self) -> int | None:
-        """When it was proposed first."""
+        """The time of the first proposal."""
         return min(self.proposed.values(), default=None)
 
     @property
     def does(self) -> str | None:
-        """Its operation; of one that failed that of the request."""
+        """The operation; for a failed transaction the operation of its request."""
         return self.request.operation if self.failed is not None else _operation(number(self.header, "type", NONE))
 
 
 class Commits(Report[Transaction]):
-    """See the module. A transaction is over when many have come behind it."""
+    """The commits report: one row per transaction. A row ends when many transactions have come after it."""
 
     name = "commits"
     about = "each transaction of the quorum: request, proposal, acknowledgements, commit, and the time to each"
@@ -144,7 +146,7 @@ class Commits(Report[Transaction]):
         """Connections on which old transactions are sent."""
 
     def close(self, row: Transaction) -> None:
-        """See Report. Learners are called by their numbers, else by their addresses."""
+        """Ends a row. Learners are named by their numbers, else by their addresses."""
         request = row.request
         slowest = max(row.took, key=row.took.__getitem__, default=None)
         row.slowest = None if slowest is None else self.name_learner(slowest)
@@ -163,7 +165,7 @@ class Commits(Report[Transaction]):
         return self.ends(stream)[0] if sid is None else str(sid)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """A client asks. The xid of a connect is 0; the session is known from its answer."""
+        """Notes what a client asks. The xid of a connect is 0; its answer tells the session."""
         if event.context.code is None and event.operation != CONNECT:
             return
         if event.client_name is not None:
@@ -174,7 +176,7 @@ class Commits(Report[Transaction]):
             self.requests[event.row] = request
 
     def receive_reply(self, event: MessageEvent) -> None:
-        """The client has its answer."""
+        """Notes that the client has its answer."""
         if event.context.code is None and event.operation != CONNECT:
             return
         request = self.take_request(event)
@@ -186,15 +188,15 @@ class Commits(Report[Transaction]):
         self.learners[event.stream] = number(read_packet_data(event), "serverid", -1)
 
     def begin_sync(self, event: MessageEvent) -> None:
-        """DIFF, TRUNC or SNAP."""
+        """Notes that a learner is synchronised, from a DIFF, TRUNC or SNAP."""
         self.synced.add(event.stream)
 
     def end_sync(self, event: MessageEvent) -> None:
-        """NEWLEADER."""
+        """Notes that a learner is up to date, from a NEWLEADER."""
         self.synced.discard(event.stream)
 
     def forward(self, event: MessageEvent) -> None:
-        """A follower's REQUEST."""
+        """Notes a REQUEST that a follower forwards to the leader."""
         held = read_packet_data(event)
         request = self.calls.find((session_name(number(held, "sessionId")), number(held, "cxid")))
         request.forwarded = event.row, event.time
@@ -216,7 +218,7 @@ class Commits(Report[Transaction]):
         return known
 
     def acknowledge(self, event: MessageEvent) -> None:
-        """ACK."""
+        """Notes an ACK."""
         known = self.find_transaction(event, begins=False)
         if known is None:
             return  # of a NEWLEADER, say
@@ -227,7 +229,7 @@ class Commits(Report[Transaction]):
         self.read_transaction(known, event)
 
     def propose(self, event: MessageEvent) -> None:
-        """PROPOSAL."""
+        """Notes a PROPOSAL."""
         known = self.find_transaction(event, begins=True)
         if known is None:
             return
@@ -249,7 +251,7 @@ class Commits(Report[Transaction]):
         self.read_transaction(known, event)
 
     def read_transaction(self, known: Transaction, event: MessageEvent) -> None:
-        """What a transaction is, from a packet that carries it."""
+        """Completes a transaction from a packet that carries it."""
         held = read_packet_data(event)
         header, txn = held.get("header"), held.get("txn")
         if known.header or not isinstance(header, dict):
@@ -282,7 +284,7 @@ class Commits(Report[Transaction]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Formats one event of a row for people."""
         what = " ".join(str(cells[name]) for name in ("operation", "path") if cells[name])
         parts = [f"{_PARTS.get(word, word)} of transaction {cells['zxid']}{f' ({what})' if what else ''}"]
         commit = next((each for name, each in entry.rows if name.startswith("commit")), None)

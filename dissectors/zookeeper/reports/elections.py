@@ -29,7 +29,7 @@ _NOTIFICATION = ("sid", "addr", "state", "leader", "zxid", "electionEpoch", "pee
 
 
 class Elections(Report[Poll]):
-    """See the module."""
+    """The elections report: one row per election of a leader."""
 
     name = "elections"
     about = "each election: who voted for whom, how long it took, who won; and servers that joined later"
@@ -67,12 +67,12 @@ class Elections(Report[Poll]):
         self.events.append(Event(event.row, event.time, event.stream, True, Learner(sid)))
 
     def receive_leader(self, event: MessageEvent) -> None:
-        """LEADERINFO."""
+        """Notes the epoch of a LEADERINFO."""
         epoch = number(event.values, "zxid") >> _EPOCH
         self.events.append(Event(event.row, event.time, event.stream, False, Leads(epoch)))
 
     def configure(self, event: MessageEvent) -> None:
-        """NEWLEADER."""
+        """Notes the configuration of a NEWLEADER."""
         self.ensembles.find(event.stream).configure(read_packet_data(event).get("config"))
 
     def end_connection(self, end: ConnectionEnd) -> None:
@@ -82,7 +82,7 @@ class Elections(Report[Poll]):
         self.spoke.discard(end.stream)
 
     def finish(self) -> None:
-        """Nothing is known before the end."""
+        """Makes all rows: only the end of the capture tells which servers form an ensemble."""
         each: dict[EnsembleMembers, list[Event]] = {}
         for event in self.events:
             each.setdefault(self.ensembles.find(event.stream), []).append(event)
@@ -99,7 +99,7 @@ class Elections(Report[Poll]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Formats one event of a row for people."""
         won = f"{cells['winner']} won" if cells["winner"] else "nobody won in this capture"
         if cells["kind"] == "joining":
             won = f"{', '.join(cells['servers'])} joined {cells['winner']}"

@@ -10,7 +10,7 @@ from dissectors.message import Role
 from dissectors.values import structs
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.zookeeper.labels import load_numbers
-from dissectors.zookeeper.quorum.packets import code_of
+from dissectors.zookeeper.quorum.header import code_of
 
 CLIENTS, QUORUM, ELECTION = "zookeeper", "zookeeper-quorum", "zookeeper-election"
 """Protocols."""
@@ -34,7 +34,7 @@ def on_requests(names: Iterable[str], handle: Handler, *paths: str) -> dict[Mess
 
 
 def on_answers(names: Iterable[str], handle: Handler, *paths: str) -> dict[MessageKind, Subscription]:
-    """The same of the answers to them."""
+    """Subscribes a handler to the answers of requests of clients."""
     return _on_clients(names, Role.RESPONSE, handle, paths)
 
 
@@ -101,11 +101,11 @@ def list_items(value: object) -> list[Any]:
 
 
 def read_packet_data(event: MessageEvent) -> Mapping[str, Any]:
-    """What the data of a packet holds; nothing where that was not read."""
+    """Returns what the data of a packet holds; nothing if it was not decoded."""
     return inside(event.values.get("data"))
 
 
 def inside(data: object) -> Mapping[str, Any]:
-    """What bytes hold that are a record."""
+    """Returns the record that a bytes field holds."""
     held = data.value if isinstance(data, EmbeddedValue) else data
     return held if isinstance(held, dict) else {}

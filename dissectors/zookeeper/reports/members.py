@@ -26,7 +26,7 @@ _ELECTION_ADDRESS = re.compile(r"^(\[[^\]]+\]|[^:]+):\d+:(\d+)")
 
 
 class EnsembleMembers:
-    """What was told of the servers of one ensemble.
+    """The servers of one ensemble, as messages describe them.
 
     observers: numbers of those that do not vote; voters: of those that do, where a configuration tells.
     """
@@ -71,7 +71,7 @@ class EnsembleMembers:
                     self._address[f"{place[1].strip('[]') if ':' not in place[1] else place[1]}:{place[2]}"] = sid
 
     def absorb(self, other: EnsembleMembers) -> None:
-        """Those of another, which turn out to be of the same ensemble; asked before anything was asked of either."""
+        """Takes over the servers of another table that belongs to the same ensemble."""
         self.observers |= other.observers
         self.voters |= other.voters
         self._opened.update(other._opened)
@@ -100,7 +100,7 @@ class EnsembleMembers:
         return self._found[side]
 
     def name(self, stream: int, *, from_client: bool) -> str:
-        """The same for people: an address where there is no number."""
+        """Returns the name of a server for people: its number, else its address."""
         sid = self.find_side(stream, from_client=from_client)
         return self._ends(stream)[not from_client] if sid is None else str(sid)
 

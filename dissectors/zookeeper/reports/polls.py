@@ -72,8 +72,10 @@ class Looker:
 
 @make_slotted(frozen=False, eq=False)
 class Poll(OpenRow):
-    """An election, or servers that join. looked: the last time that somebody voted. agreed: when a majority had one
-    vote; settled: when it was told that there is a leader. led_by: the leader's number.
+    """An election, or servers that join a leader.
+
+    looked: the time of the last vote. agreed: when a majority had one vote; settled: when a server named a leader.
+    led_by: the leader's number.
     """
 
     kind: str = column(
@@ -119,13 +121,13 @@ class Poll(OpenRow):
     most_rows = 512
 
     def hear_of(self, word: str, event: Event) -> None:
-        """One more message."""
+        """Adds one more message to the election."""
         self.last = max(self.last, event.time)
         if event.row is not None:
             self.add(word, event.row)
 
     def settle(self, winner: int | None, time: int) -> None:
-        """There is a leader."""
+        """Notes that the servers have a leader."""
         if self.settled is None:
             self.settled = time
             self.led_by = winner if winner is not None else self.led_by
@@ -135,7 +137,7 @@ class Poll(OpenRow):
 
     @property
     def decided(self) -> int | None:
-        """ns until it was."""
+        """The time until the servers had a leader, in nanoseconds."""
         when = self.agreed if self.agreed is not None else self.settled
         return None if when is None else when - self.first
 

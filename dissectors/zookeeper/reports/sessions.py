@@ -37,7 +37,7 @@ from dissectors.zookeeper.reports.fields import (
     session_of,
     writes,
 )
-from dissectors.zookeeper.reports.standing import SET_AGAIN, WatchTable
+from dissectors.zookeeper.reports.watch_table import SET_AGAIN, WatchTable
 from dissectors.zookeeper.reports.watches import AGAIN, CLOSE, SETTERS, Call, watches_asked, watches_set
 
 MOST_NAMED = 32
@@ -56,8 +56,10 @@ _CLOSE_TYPE = load_numbers("operation")[CLOSE]
 
 @make_slotted(frozen=False, eq=False)
 class SessionRow(OpenRow):
-    """stream: the latest connection, heard: when its client last said something there. refused: it asked for a session,
-    or to be known, and has not got it. nodes: its ephemeral nodes.
+    """One row of the sessions report.
+
+    stream: the latest connection; heard: when its client last sent something there. refused: the server refused the
+    session or the authentication. nodes: its ephemeral nodes.
     """
 
     session: str = column("text", "its id; a connection whose session is unknown stands for itself", "")
@@ -90,12 +92,12 @@ class SessionRow(OpenRow):
     most_rows = 32
 
     def end(self, state: str, time: int | None, by: str | None = None) -> None:
-        """It is over, or seems so."""
+        """Ends the session, or marks its seeming end."""
         self.state, self.ended, self.by = state, time, by
 
 
 class SessionReport(Report[SessionRow]):
-    """See the module. Nothing is over before the end: a session may come back."""
+    """The sessions report: one row per session. Rows end with the capture, as a session may come back."""
 
     name = "sessions"
     about = "each client's session: its connections, its timeout, what it did, how it ended"
@@ -106,13 +108,13 @@ class SessionReport(Report[SessionRow]):
     def _begin(self) -> None:
         self.on_stream: dict[int, str] = {}
         """By connection the session that is on it."""
-        self.standing = WatchTable()
+        self.watch_table = WatchTable()
         self.owners: dict[str, SessionRow] = {}
         """By path who created an ephemeral node."""
 
     def close(self, row: SessionRow) -> None:
-        """See Report."""
-        row.watches_open = sum(not watch.broken for watch in self.standing.of_session(row.session))
+        """Ends a row."""
+        row.watches_open = sum(not watch.broken for watch in self.watch_table.of_session(row.session))
         super().close(row)
 
     def end_connection(self, end: ConnectionEnd) -> None:
@@ -122,7 +124,7 @@ class SessionReport(Report[SessionRow]):
             return
         known.stream = known.heard = None
         known.last = max(known.last, end.time)
-        self.standing.lose(known.session)
+        self.watch_table.lose(known.session)
         if known.state == OPEN:
             known.end(REFUSED if known.refused else LOST, end.time, "client" if end.by_client else "server")
 
@@ -133,7 +135,7 @@ class SessionReport(Report[SessionRow]):
         if event.context.role is Role.REQUEST and self.on_stream.get(event.stream) != name:
             known.stream, known.heard = event.stream, None
             known.connections += 1
-            self.standing.lose(name)
+            self.watch_table.lose(name)
             add_name(known.clients, event.client, MOST_NAMED)
             if not known.servers or known.servers[-1] != event.server:
                 known.servers = [*known.servers[: MOST_NAMED - 1], event.server]
@@ -153,7 +155,7 @@ class SessionReport(Report[SessionRow]):
         self.await_answer(event, given)
 
     def receive_connected(self, event: MessageEvent) -> None:
-        """The answer to a connect."""
+        """Notes the session in the answer to a connect."""
         if event.operation != CONNECT:
             return
         known = self.find_session(event)
@@ -169,7 +171,7 @@ class SessionReport(Report[SessionRow]):
                 self.leave(known)
 
     def receive_request(self, event: MessageEvent) -> None:
-        """Any other request."""
+        """Notes any other request of a client."""
         known, name, values = self.find_session(event), event.operation or "", event.values
         if known.stream == event.stream:
             silence = max(known.silence_ns or 0, event.time - (known.heard or event.time))
@@ -189,7 +191,7 @@ class SessionReport(Report[SessionRow]):
                 self.await_answer(event, Call(written=written))
 
     def receive_answer(self, event: MessageEvent) -> None:
-        """The answer to one."""
+        """Notes the answer to a request."""
         known, error, name = self.find_session(event), event.values.get("err"), event.operation
         known.errors += bool(error)
         if name == CLOSE and not error:
@@ -203,9 +205,9 @@ class SessionReport(Report[SessionRow]):
         if not isinstance(call, Call) or event.partner is None:
             return
         for kind, path in watches_set(name, call.sets, error):
-            known.watches_set += self.standing.set(known.session, kind, path, event.partner, event.time)
+            known.watches_set += self.watch_table.set(known.session, kind, path, event.partner, event.time)
         if call.removes is not None and not error:
-            self.standing.remove(known.session, *call.removes)
+            self.watch_table.remove(known.session, *call.removes)
         self.write(known, done(name, list(call.written), event.values))
 
     def write(self, known: SessionRow, written: Iterable[Write]) -> None:
@@ -222,11 +224,11 @@ class SessionReport(Report[SessionRow]):
                     self.owners[write.path] = known
 
     def receive_event(self, event: MessageEvent) -> None:
-        """A notification."""
+        """Notes a watch event."""
         known, kind, path = self.find_session(event), event.values.get("type"), event.values.get("path")
         known.events += 1
         if isinstance(kind, str) and isinstance(path, str):
-            known.watches_fired += len(self.standing.fire(known.session, kind, path)) or 1
+            known.watches_fired += len(self.watch_table.fire(known.session, kind, path)) or 1
 
     def receive_proposal(self, event: MessageEvent) -> None:
         """The leader closes a session that it has not heard of."""
@@ -244,7 +246,7 @@ class SessionReport(Report[SessionRow]):
         for path in known.nodes:
             self.owners.pop(path, None)
         known.nodes.clear()
-        self.standing.close(known.session)
+        self.watch_table.close(known.session)
 
     on = (
         subscribe([(CLIENTS, code, Role.REQUEST) for code in _CODES], receive_request)
@@ -269,7 +271,7 @@ class SessionReport(Report[SessionRow]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Formats one event of a row for people."""
         lasted = f" {lasting(cells['ended'] - entry.first)} after it was first seen" if cells["ended"] else ""
         by = f" by the {cells['by']}" if cells["by"] else ""
         many = f", {cells['connections']} connections" if cells["connections"] > 1 else ""

@@ -1,8 +1,8 @@
 """The report of watches: who set each, what fired it, and how long the news took.
 
-Facts. What sets and fires a watch is in standing.py, which write is behind an event in causes.py. A client that comes
-back sets its watches again; what it does not set again is lost with its connection. exists and getData on one node set
-one watch for the server; here it is called by what set it first.
+Facts. What sets and fires a watch is in watch_table.py, which write is behind an event in causes.py. A client that
+comes back sets its watches again; what it does not set again is lost with its connection. exists and getData on one
+node set one watch for the server; here it is called by what set it first.
 
 The time of delivery is from the client's request for the write to the event, as they were captured. Where only the
 quorum's traffic tells of the write it is from its PROPOSAL or INFORM on.
@@ -19,7 +19,7 @@ from dissectors.report import Report, ReportRow
 from dissectors.values import number
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import session as session_name
-from dissectors.zookeeper.reports import standing
+from dissectors.zookeeper.reports import watch_table
 from dissectors.zookeeper.reports.causes import Cause, Causes
 from dissectors.zookeeper.reports.fields import (
     CLIENTS,
@@ -36,13 +36,13 @@ from dissectors.zookeeper.reports.fields import (
     session_of,
     writes,
 )
-from dissectors.zookeeper.reports.standing import ONCE, SET_AGAIN, WatchRow, WatchTable
+from dissectors.zookeeper.reports.watch_table import ONCE, SET_AGAIN, WatchRow, WatchTable
 
 SETTERS = {
-    "getData": standing.DATA,
-    "exists": standing.DATA,
-    "getChildren": standing.CHILD,
-    "getChildren2": standing.CHILD,
+    "getData": watch_table.DATA,
+    "exists": watch_table.DATA,
+    "getChildren": watch_table.CHILD,
+    "getChildren2": watch_table.CHILD,
 }
 """Reads, and the watches that they set if they are asked to."""
 
@@ -60,7 +60,7 @@ class Call(NamedTuple):
 
 
 class Watches(Report[WatchRow]):
-    """See the module. What fires once is over when it fires."""
+    """The watches report: one row per watch. A watch that fires once ends when it fires."""
 
     name = "watches"
     about = "each watch: who set it, what fired it, how long it stood, how long the news took"
@@ -68,7 +68,7 @@ class Watches(Report[WatchRow]):
     row = WatchRow
 
     def _begin(self) -> None:
-        self.standing = WatchTable()
+        self.watch_table = WatchTable()
         self.causes = Causes()
         self.sessions: dict[int, str] = {}
         """By connection whose watches stand on it."""
@@ -76,7 +76,7 @@ class Watches(Report[WatchRow]):
         """The other way round; a session is on one."""
 
     def end(self, watch: WatchRow, state: str, time: int | None = None) -> None:
-        """A watch is over."""
+        """Ends a watch and emits its row."""
         watch.end(state, time)
         self.close(watch)
 
@@ -85,12 +85,12 @@ class Watches(Report[WatchRow]):
         session = self.sessions.pop(end.stream, None)
         if session is not None and self.streams.get(session) == end.stream:
             del self.streams[session]
-            self.standing.lose(session)
+            self.watch_table.lose(session)
 
     def finish(self) -> None:
-        """What stands."""
-        for watch in self.standing.close_all():
-            self.end(watch, standing.LOST if watch.broken else standing.STANDS)
+        """Emits the rows of the watches that still stand."""
+        for watch in self.watch_table.close_all():
+            self.end(watch, watch_table.LOST if watch.broken else watch_table.STANDS)
 
     def receive_request(self, event: MessageEvent) -> None:
         """A request that may set watches, or take them away."""
@@ -99,7 +99,7 @@ class Watches(Report[WatchRow]):
             self.await_answer(event, call)
 
     def receive_write(self, event: MessageEvent) -> None:
-        """A request that writes."""
+        """Notes a request that writes."""
         written = tuple(writes(event.operation, event.values))
         cause = Cause(event.row, event.time)
         call = session_of(event), event.correlation or 0
@@ -107,37 +107,37 @@ class Watches(Report[WatchRow]):
         self.await_answer(event, Call(cause=cause, written=written))
 
     def receive_answer(self, call: Call, event: MessageEvent) -> None:
-        """The answer to any of them."""
+        """Completes a request by its answer."""
         session, error = session_of(event), event.values.get("err")
         if call.cause is not None:
             self.causes.answer(call.cause, number(event.values, "zxid", -1), failed=bool(error))
             for write in done(event.operation, list(call.written), event.values):
                 self.causes.name(call.cause, write)
             if event.operation == CLOSE and not error:
-                for watch in self.standing.close(session):
-                    self.end(watch, standing.CLOSED, event.time)
+                for watch in self.watch_table.close(session):
+                    self.end(watch, watch_table.CLOSED, event.time)
         elif call.removes is not None and not error:
-            for watch in self.standing.remove(session, *call.removes):
+            for watch in self.watch_table.remove(session, *call.removes):
                 watch.note("removed", event)
-                self.end(watch, standing.REMOVED, event.time)
+                self.end(watch, watch_table.REMOVED, event.time)
         elif event.partner is not None:
             for kind, path in watches_set(event.operation, call.sets, error):
-                self.standing.set(session, kind, path, event.partner, event.time)
+                self.watch_table.set(session, kind, path, event.partner, event.time)
                 self.sessions[event.stream] = session
                 self.streams[session] = event.stream
 
     def receive_event(self, event: MessageEvent) -> None:
-        """A notification."""
+        """Notes a watch event, and ends watches that fire once."""
         kind, path, zxid = (event.values.get(name) for name in ("type", "path", "zxid"))
         if not isinstance(kind, str) or not isinstance(path, str) or not path:
             return
         session = session_of(event)
         cause = self.causes.find(kind, path, zxid if isinstance(zxid, int) else -1)
-        fired = self.standing.fire(session, kind, path)
+        fired = self.watch_table.fire(session, kind, path)
         for watch in fired or [WatchRow(event.time, event.time, path=path, session=session)]:
             _fire(watch, kind, event, cause)
             if watch.kind is None or watch.kind in ONCE:
-                self.end(watch, standing.FIRED)
+                self.end(watch, watch_table.FIRED)
 
     def receive_proposal(self, event: MessageEvent) -> None:
         """A transaction is told among servers."""
@@ -168,7 +168,7 @@ class Watches(Report[WatchRow]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """See Report."""
+        """Formats one event of a row for people."""
         kind, path = cells["kind"] or "data or child", cells["path"]
         if word == "set":
             if cells["fired"] is None:
@@ -211,18 +211,18 @@ def sets_of(name: str, values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]
     if not isinstance(path, str):
         return ()
     if name == "addWatch":
-        kind = standing.mode(values)
+        kind = watch_table.mode(values)
         return () if kind is None else ((kind, path),)
     return ((SETTERS[name], path),) if name in SETTERS and values.get("watch") is True else ()
 
 
 def watches_set(name: str | None, sets: Iterable[tuple[str, str]], error: object) -> Iterator[tuple[str, str]]:
-    """Those that were set, by the answer."""
+    """Returns the watches that a request has set, by its answer."""
     for kind, path in sets:
         if not error:
             yield kind, path
         elif name == "exists" and error == NONODE:
-            yield standing.EXIST, path
+            yield watch_table.EXIST, path
 
 
 def _fire(watch: WatchRow, kind: str, event: MessageEvent, cause: Cause | None) -> None:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from analyzer.cli.doctor import command, print_summary
-from analyzer.insight.checkup import Found
+from analyzer.insight.diagnosis import LocatedFinding
 from analyzer.session import Session
 from dissectors.finding import Finding, Severity
 
@@ -63,8 +63,8 @@ def test_the_exit_status(file: str, level: str, status: int, form: str) -> None:
     assert CliRunner().invoke(command, ["--fail-on", level, "--format", form, file]).exit_code == status
 
 
-def refused(operation: str, row: int) -> Found:
-    return Found(row, Finding(Severity.NOTE, "error-answer", operation))
+def refused(operation: str, row: int) -> LocatedFinding:
+    return LocatedFinding(row, Finding(Severity.NOTE, "error-answer", operation))
 
 
 @pytest.mark.parametrize(("kinds", "shown"), [(12, 12), (13, 13), (14, 13), (27, 13)])

@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 
 from analyzer.cli import live_rows
-from analyzer.cli.filtering import compiled_filter
+from analyzer.cli.filtering import compile_filter_option
 from analyzer.cli.live_rows import print_live
 from analyzer.cli.live_status import LiveStatus
 from analyzer.decode.jsonable import Limits
@@ -57,7 +57,9 @@ def printed(played: Played, wanted: str | None = None) -> LiveStatus:
     printer = Printer(["number", "operation"], "csv", False, Limits())
     status = LiveStatus(cast(LiveSession, played), io.StringIO())
     with played.session:
-        print_live(cast(LiveSession, played), printer, None if wanted is None else compiled_filter(wanted), status)
+        print_live(
+            cast(LiveSession, played), printer, None if wanted is None else compile_filter_option(wanted), status
+        )
     return status
 
 

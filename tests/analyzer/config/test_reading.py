@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.config import ColorRule, Config, load, loading
-from analyzer.config.model import built_in_colors
+from analyzer.config.model import list_built_in_colors
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import PortRange
 
@@ -60,7 +60,7 @@ def test_everything(tmp_path: Path) -> None:
         "delta",
         names=False,
     )
-    built_in = [rule for rule in built_in_colors() if rule.name != "error"]
+    built_in = [rule for rule in list_built_in_colors() if rule.name != "error"]
     assert list(found.colors) == [mine, error, *built_in]
 
 
@@ -73,7 +73,7 @@ def test_what_says_nothing_changes_nothing(tmp_path: Path, text: str) -> None:
 def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
     assert load(None) == load(str(tmp_path / "none.toml")) == load(str(tmp_path / "none" / "at.all")) == Config()
     assert load(os.devnull, named=True) == Config(os.devnull)
-    assert Config().colors == tuple(built_in_colors())
+    assert Config().colors == tuple(list_built_in_colors())
 
 
 WRONG: list[tuple[str, str]] = [

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from analyzer.config import ColorRule, Config, load
-from analyzer.config.model import built_in_colors
+from analyzer.config.model import list_built_in_colors
 from analyzer.config.time_formats import TIME_FORMATS
-from analyzer.config.writing import written
+from analyzer.config.writing import format_config
 from analyzer.messages.decode_as import PortRange
 from analyzer.query.filter import compiled
 from tests.analyzer.config.test_reading import WHOLE, file
@@ -27,7 +27,7 @@ def effective(config: Config) -> tuple[object, ...]:
 
 
 def test_where_everything_comes_from(tmp_path: Path) -> None:
-    lines = written(load(file(tmp_path, WHOLE)), PRESETS).splitlines()
+    lines = format_config(load(file(tmp_path, WHOLE)), PRESETS).splitlines()
     assert lines[0] == f"# {tmp_path}/config.toml"
     for line in (
         'time-format = "delta"  # from the file',
@@ -43,14 +43,14 @@ def test_where_everything_comes_from(tmp_path: Path) -> None:
 
 
 def test_without_a_file_the_defaults_are_written() -> None:
-    found = tomllib.loads(written(Config(), PRESETS))
+    found = tomllib.loads(format_config(Config(), PRESETS))
     assert found["columns"] == {name: list(keys) for name, keys in PRESETS.items()}
     assert (found["list"], found["filters"], found["ports"]) == ({"names": True}, {}, {})
     assert [rule["name"] for rule in found["colors"]] == [rule.name for rule in Config().colors]
 
 
 def test_built_in_rules_are_filters() -> None:
-    for rule in built_in_colors():
+    for rule in list_built_in_colors():
         assert compiled(rule.filter).fields
 
 
@@ -78,7 +78,7 @@ configs = some.builds(
 @settings(max_examples=settings.default.max_examples // 10)  # a file is written and read
 @given(configs)
 def test_what_is_written_loads_again(config: Config) -> None:
-    text = written(config, PRESETS)
+    text = format_config(config, PRESETS)
     assert all(character.isprintable() or character == "\n" for character in text)
     with tempfile.NamedTemporaryFile(suffix=".toml") as file:
         file.write(text.encode())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.export.folder import LONGEST, Names, safe_name
+from analyzer.export.folder import LONGEST, FileNames, safe_name
 
 
 @pytest.mark.parametrize(
@@ -44,5 +44,5 @@ def test_every_name_is_one_plain_component(text: str) -> None:
 
 
 def test_the_same_name_is_given_once() -> None:
-    names = Names()
+    names = FileNames()
     assert [names.new(text) for text in ("a", "A", "a/", "a?", "a~2", "b")] == ["a", "A~2", "a_", "a_~2", "a_2", "b"]

@@ -15,10 +15,9 @@ from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import read_messages
 from analyzer.errors import UserError
 from analyzer.export import objects, raw
-from analyzer.export.folder import filled
+from analyzer.export.folder import create_filled_folder
 from analyzer.session import Session
 from dissectors.wire.inner import content, find_within
-from dissectors.zookeeper.quorum import snapshot_shown
 from tests.analyzer.pipeline.house import talk
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 
@@ -29,10 +28,10 @@ MIXED = ROOT / "captures" / "mixed.pcapng"
 Indexed = list[dict[str, Any]]
 
 
-def exported(path: Path, out: Path, *, show_secrets: bool = False) -> tuple[Indexed, objects.Kept]:
+def exported(path: Path, out: Path, *, show_secrets: bool = False) -> tuple[Indexed, objects.StoredObject]:
     with Session([path]) as session:
         session.load()
-        with filled(str(out)) as folder:
+        with create_filled_folder(str(out)) as folder:
             kept = objects.write(session, np.arange(len(session.rows)), folder, show_secrets=show_secrets)
     return index_of(out), kept
 
@@ -117,7 +116,7 @@ def test_what_was_sent_in_chunks_is_one_file(tmp_path: Path) -> None:
 def test_some_chunks_of_a_message(numbers: list[int], found: list[tuple[int, int]], tmp_path: Path) -> None:
     with Session([CHUNKS]) as session:
         session.load()
-        with filled(str(tmp_path / "out")) as folder:
+        with create_filled_folder(str(tmp_path / "out")) as folder:
             objects.write(session, np.array(numbers) - 1, folder)
     assert [(each["number"], each["length"]) for each in index_of(tmp_path / "out")] == found
 
@@ -154,7 +153,10 @@ def test_the_number_of_files_is_bounded(tmp_path: Path) -> None:
     with Session([MIXED]) as session:
         session.load()
         rows = np.arange(len(session.rows))
-        with pytest.raises(UserError, match="more than 3 files"), filled(str(tmp_path / "out"), most=3) as folder:
+        with (
+            pytest.raises(UserError, match="more than 3 files"),
+            create_filled_folder(str(tmp_path / "out"), most=3) as folder,
+        ):
             objects.write(session, rows, folder)
     assert not list(tmp_path.iterdir())
 
@@ -163,7 +165,7 @@ def test_messages_as_files(tmp_path: Path) -> None:
     with Session([MIXED]) as session:
         session.load()
         rows = np.arange(0, len(session.rows), 7)
-        with filled(str(tmp_path / "out")) as folder:
+        with create_filled_folder(str(tmp_path / "out")) as folder:
             raw.write_each(session, rows, folder)
         index = index_of(tmp_path / "out")
         assert [each["number"] for each in index] == (rows + 1).tolist()
@@ -173,7 +175,7 @@ def test_messages_as_files(tmp_path: Path) -> None:
 
 
 def test_what_a_snapshot_is_too_long_for_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot_shown, "bounds", lambda: (5, 1 << 20))
+    monkeypatch.setattr("dissectors.zookeeper.quorum.snapshot.compute_bounds", lambda: (5, 1 << 20))
     index, kept = exported(GOLDEN / "zookeeper" / "mtu_en395_snap.pcap.zst", tmp_path / "out")
     assert len([each for each in index if each["operation"] == "SNAPSHOT"]) <= 5
     assert kept.items == 151

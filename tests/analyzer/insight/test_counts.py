@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analyzer.decode.rows import Rows
-from analyzer.insight.counts import Count, Counts, counts
+from analyzer.insight.counts import Count, MessageCounts, count_messages
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, segments
 
@@ -30,9 +30,9 @@ def answer(correlation: int) -> bytes:
     return framed(f"{correlation:08x} 00000000 00000002 00000001 0003 0002 6869 00 00000000")
 
 
-def of(tmp_path: Path, talk: Talk) -> Counts:
+def of(tmp_path: Path, talk: Talk) -> MessageCounts:
     with Session([capture(tmp_path / "a.pcap", segments(talk))]) as session:
-        return counts(session.load())
+        return count_messages(session.load())
 
 
 def test_an_exchange_and_a_request_without_answer(tmp_path: Path) -> None:
@@ -50,14 +50,14 @@ def test_bytes_that_nobody_reads_are_raw_and_unknown(tmp_path: Path) -> None:
 
 def test_nothing_is_counted_before_anything_is_read(tmp_path: Path) -> None:
     with Session([capture(tmp_path / "a.pcap", segments(Talk(((CLIENT, request(7)),))))]) as session:
-        assert counts(session) == Counts([], [])
+        assert count_messages(session) == MessageCounts([], [])
 
 
 @pytest.mark.parametrize("name", ["captures/mixed.pcapng", "tests/golden/zookeeper/late_start.pcap.zst"])
 def test_figures_are_those_of_the_rows(name: str) -> None:
     with Session([ROOT / name]) as session:
         session.load()
-        found = counts(session)
+        found = count_messages(session)
         rows = list(zip(*Rows(session).columns(KEYS, np.arange(len(session.rows))), strict=True))
     expected: dict[tuple[str, str | None], Counter[str]] = {}
     for protocol, operation, role, partner, length in rows:
@@ -75,7 +75,7 @@ def test_figures_are_those_of_the_rows(name: str) -> None:
 
 def test_protocols_are_the_sums_of_their_operations_and_the_most_frequent_come_first() -> None:
     with Session([ROOT / "captures" / "mixed.pcapng"]) as session:
-        found = counts(session.load())
+        found = count_messages(session.load())
     for protocol in found.protocols:
         own = [each for each in found.operations if each.protocol == protocol.protocol]
         assert sum(each.messages for each in own) == protocol.messages

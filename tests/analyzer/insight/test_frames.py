@@ -10,7 +10,7 @@ from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_message
 from analyzer.decode.masking import secret_spans
 from analyzer.decode.packets import list_packets
-from analyzer.insight.frames import Frame, frame_bytes, frames_of, lost_in
+from analyzer.insight.frames import CapturedFrame, find_lost_bytes, frame_bytes, frames_of
 from analyzer.session import Session
 from tests.analyzer.wire import ACK, CLIENT, ISN, PSH, SERVER, Segment, capture, opening
 
@@ -59,8 +59,8 @@ def test_what_tcp_says_and_what_is_missing(tmp_path: Path) -> None:
         assert first is not None and last is not None  # noqa: PT018
         assert (first.seq, first.flags, first.names) == (ISN[CLIENT] + 1, PSH | ACK, "PSH ACK")
         assert (last.seq - first.seq, last.payload, frames[2].begin) == (10, 12, 10)
-        assert lost_in(session, 0) == []
-        (lost,) = lost_in(session, 2)
+        assert find_lost_bytes(session, 0) == []
+        (lost,) = find_lost_bytes(session, 2)
         assert (lost.offset, lost.length, lost.cut) == (9, 4, False)
         assert [(each.offset, each.length) for each in frames_of(session, 2)] == [(0, 9), (13, 9)]
 
@@ -102,7 +102,7 @@ def test_what_came_again_with_other_contents_is_hidden(tmp_path: Path) -> None:
         assert mask[1] - mask[0] == 22
 
 
-def _shown(session: Session, row: int, frame: Frame, rows: int) -> bytes:
+def _shown(session: Session, row: int, frame: CapturedFrame, rows: int) -> bytes:
     data, masks = frame_bytes(session, row, frame, rows, show_secrets=False)
     shown = bytearray(data)
     for first, end in masks:

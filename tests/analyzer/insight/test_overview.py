@@ -12,7 +12,7 @@ import analyzer.insight.overview
 from analyzer.decode.rows import Rows
 from analyzer.insight.overview import Overview, overview
 from analyzer.insight.traffic import conversations, endpoints
-from analyzer.insight.unanswered import longest, unanswered
+from analyzer.insight.unanswered import find_unanswered, longest
 from analyzer.session import Session
 
 ROOT = Path(__file__).parents[3]
@@ -56,7 +56,7 @@ def test_conversations_and_endpoints_are_those_of_the_rows() -> None:
 
 def test_who_waited_longest_comes_first() -> None:
     with Session([MIXED]).load() as session:
-        rows = unanswered(session, np.arange(len(session.rows)))
+        rows = find_unanswered(session, np.arange(len(session.rows)))
         found = longest(session, rows, 3)
         expected = [
             row["number"] - 1

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.insight.checkup import checkup
+from analyzer.insight.diagnosis import diagnose
 from analyzer.session import Session
 from tests.analyzer.capture.writers import T0
 from tests.analyzer.wire import CLIENT, SERVER, STEP_NS, Segment, capture, opening
-from tests.dissectors.rocketmq.making import command
+from tests.dissectors.rocketmq.frames import command
 
 PULL, ANSWER, ONEWAY = 0, 1, 2
 SECOND = 10**9
@@ -44,6 +44,6 @@ def test_numbers(case: str, use_fast_path: bool, tmp_path: Path) -> None:
         at[side] += len(data)
     path = capture(tmp_path / "a.pcap", segments)
     with Session([path], decode_as={9092: "rocketmq"}, use_fast_path=use_fast_path).load() as session:
-        found = [(row, finding.text) for row, finding, _ in checkup(session) if finding.code == "number-reused"]
+        found = [(row, finding.text) for row, finding, _ in diagnose(session) if finding.code == "number-reused"]
     assert [row for row, _ in found] == expected
     assert all(text.startswith("number 1 is that of row ") for _, text in found)

@@ -22,10 +22,10 @@ from analyzer.decode.content import list_pieces, read_header, read_message
 from analyzer.decode.name_resolver import Lore
 from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import ROW_KEYS, Rows
-from analyzer.insight.checkup import checkup
-from analyzer.insight.counts import counts
+from analyzer.insight.counts import count_messages
+from analyzer.insight.diagnosis import diagnose
 from analyzer.insight.statistics import Study
-from analyzer.insight.unanswered import unanswered
+from analyzer.insight.unanswered import find_unanswered
 from analyzer.messages.stream_findings import StreamFindings
 from analyzer.query import search as finding
 from analyzer.session import Analysis, Session
@@ -114,15 +114,15 @@ def test_rows_that_have_left_cannot_be_read(limited: tuple[Replayed, list[int]])
 def test_those_who_ask_about_all_rows_are_told_of_those_that_are_there(limited: tuple[Replayed, list[int]]) -> None:
     session, _ = limited
     first, count = session.rows.first, len(session.rows)
-    assert sum(each.messages for each in counts(session).protocols) == count - first
+    assert sum(each.messages for each in count_messages(session).protocols) == count - first
     assert Study(Rows(session), with_errors=False).total.messages == count - first
-    assert {found.row for found in checkup(session) if found.row is not None} <= set(range(first, count))
+    assert {found.row for found in diagnose(session) if found.row is not None} <= set(range(first, count))
     assert finding.find(finding.field_sought("kafka"), Rows(session), -1) in range(first, count)
     lore = Lore(session)
     assert lore.learn(first) == set()
     assert lore.learn(count)
     alone = session.rows.column("marks")[first:] & analyzer.messages.index.RowMark.PARTNER_LEFT != 0
-    assert not np.isin(np.flatnonzero(alone) + first, unanswered(session, np.arange(first, count))).any()
+    assert not np.isin(np.flatnonzero(alone) + first, find_unanswered(session, np.arange(first, count))).any()
 
 
 # ---- everything leaves at once

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.decode.bodies import decode_tree
-from analyzer.insight.checkup import checkup
+from analyzer.insight.diagnosis import diagnose
 from analyzer.insight.overview import overview
 from analyzer.session import Session
 from tests.analyzer.wire import (
@@ -127,7 +127,7 @@ def test_what_is_foreign_is_named_and_wrong_on_a_port_of_ours(
         # One finding, wherever it is asked for.
         assert [each["code"] for each in row["findings"]] == codes
         assert [each.code for each in decode_tree(session, 0).findings] == codes
-        assert [each.finding.code for each in checkup(session)] == codes
+        assert [each.finding.code for each in diagnose(session)] == codes
         assert [code for _, code, _ in overview(session).findings] == codes
         assert session.findings == []
 

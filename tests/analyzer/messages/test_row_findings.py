@@ -11,13 +11,13 @@ import pytest
 import analyzer.messages.engine
 from analyzer.decode.bodies import flag_row_findings, list_row_findings
 from analyzer.decode.rows import Rows
-from analyzer.insight.counts import counts
-from analyzer.insight.unanswered import unanswered
+from analyzer.insight.counts import count_messages
+from analyzer.insight.unanswered import find_unanswered
 from analyzer.messages.row_findings import decode_findings
 from analyzer.session import Session
 from analyzer.tcp.streams import ACK, FIN, RST
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
-from tests.dissectors.rocketmq.making import command
+from tests.dissectors.rocketmq.frames import command
 
 REQUEST = bytes.fromhex("00000012 0003 0001 00000007 0004 74657374 ffffffff".replace(" ", ""))
 ANSWER = bytes.fromhex("0000000c 00000007 00000000 00000000".replace(" ", ""))
@@ -102,10 +102,10 @@ def test_a_request_that_need_not_be_answered(
     talk = Talk(tuple(each for each in writes if each[1]), (("10.0.0.1", 40_000), ("10.0.0.2", 2888)))
     with Session([capture(tmp_path / "a.pcap", segments(talk), talk)], use_fast_path=use_fast_path).load() as session:
         every = np.arange(len(session.rows))
-        (_, proposal), (total,) = (list_row_findings(session, row) for row in (0, 5)), counts(session).protocols
+        (_, proposal), (total,) = (list_row_findings(session, row) for row in (0, 5)), count_messages(session).protocols
         owed = 0 if greeting else 20
         assert total.requests == 20
-        assert total.unanswered == len(unanswered(session, every)) == owed
+        assert total.unanswered == len(find_unanswered(session, every)) == owed
         assert [finding.code for finding in proposal] == ["closed-unanswered"] * bool(owed)
 
 
@@ -129,5 +129,5 @@ def test_who_goes_while_a_server_holds_its_request(
     path = capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, asked), *end], talk)
     with Session([path]).load() as session:
         assert [finding.code for finding in list_row_findings(session, 0)] == said
-        (total,) = counts(session).protocols
+        (total,) = count_messages(session).protocols
         assert total.unanswered == 1

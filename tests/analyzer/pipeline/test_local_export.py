@@ -19,7 +19,7 @@ import pyarrow.dataset as ds
 
 from analyzer.errors import UserError
 from analyzer.export import objects
-from analyzer.export.folder import filled
+from analyzer.export.folder import create_filled_folder
 from analyzer.export.packets import with_partners
 from analyzer.pipeline.local_export import build_all_tables, write_tables
 from analyzer.pipeline.options import Options
@@ -161,7 +161,7 @@ def test_records_are_those_of_objects(
     with Session([path]) as session:
         session.load()
         counts = write_tables(session, str(tmp_path / "out"), None, Options(), ["records"])
-        with filled(str(tmp_path / "objects")) as folder:
+        with create_filled_folder(str(tmp_path / "objects")) as folder:
             objects.write(session, np.arange(len(session.rows)), folder)
     found = read(tmp_path / "out", "records")
     keys = [row for row in found if row["key_length"] is not None]

@@ -32,7 +32,7 @@ from tests.dissectors.pulsar.frames import (
     send,
     success,
 )
-from tests.dissectors.pulsar.test_chunks import chunk
+from tests.dissectors.pulsar.test_reassembly import chunk
 
 CLIENT, BROKER = True, False
 Step = tuple[bool, bytes]

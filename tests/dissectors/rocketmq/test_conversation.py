@@ -10,7 +10,7 @@ import pytest
 from analyzer.query.response_errors import errors, is_empty
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, SERVER, STEP_NS, Talk, frames, rows, segments, write
-from tests.dissectors.rocketmq.making import binary, command
+from tests.dissectors.rocketmq.frames import binary, command
 
 PULL, NOTIFY, ROUTE = 11, 40, 105
 ANSWER, ONEWAY = 1, 2

@@ -14,7 +14,7 @@ from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.codes import find_header_class, find_required, find_response_name, operations
 from dissectors.rocketmq.message import fold_tree
 from dissectors.rocketmq.tables import table
-from tests.dissectors.rocketmq.making import binary, command, frame, pair
+from tests.dissectors.rocketmq.frames import binary, command, frame, pair
 from tests.dissectors.trees import assert_tiles
 
 ROCKETMQ = RocketMQ()

@@ -12,7 +12,7 @@ from dissectors.api import PREFIX, MessageHeader, Role, State
 from dissectors.kafka import Kafka
 from dissectors.pairing import PairByKey
 from dissectors.rocketmq import RocketMQ
-from tests.dissectors.rocketmq.making import binary, command, frame, pair
+from tests.dissectors.rocketmq.frames import binary, command, frame, pair
 
 ROCKETMQ = RocketMQ()
 JAVA = "JAVA V5_5_0"

@@ -15,7 +15,7 @@ from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.message import fold_tree
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
-from tests.dissectors.rocketmq.making import binary, command, frame, pair, sparing
+from tests.dissectors.rocketmq.frames import binary, command, frame, pair, sparing
 from tests.dissectors.trees import assert_tiles, node
 from tests.effort import within
 

@@ -14,7 +14,7 @@ from dissectors.api import Body, Context, Role
 from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.codes import find_header_class, operations
 from tests.analyzer.wire import rows
-from tests.dissectors.rocketmq.making import command, frame, item, stored
+from tests.dissectors.rocketmq.frames import command, frame, item, stored
 from tests.dissectors.rocketmq.truth import GOLDEN
 
 ROCKETMQ = RocketMQ()

@@ -14,7 +14,7 @@ from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.codes import find_header_class, find_response_name, find_version_name, operations
 from dissectors.rocketmq.message import fold_tree
 from dissectors.wire.secret import Secret
-from tests.dissectors.rocketmq.making import binary, command, frame, pair, sparing
+from tests.dissectors.rocketmq.frames import binary, command, frame, pair, sparing
 from tests.dissectors.trees import assert_tiles, every, node
 
 ROCKETMQ = RocketMQ()

@@ -25,7 +25,7 @@ from tests.analyzer.wire import (
     whole,
     without_handshake,
 )
-from tests.dissectors.rocketmq.making import binary, command, frame
+from tests.dissectors.rocketmq.frames import binary, command, frame
 from tests.dissectors.test_certainty import CONNECT, KAFKA
 from tests.dissectors.trees import assert_tiles
 

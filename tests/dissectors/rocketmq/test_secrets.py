@@ -14,7 +14,7 @@ from dissectors.field import Field
 from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.message import fold_tree
 from dissectors.rocketmq.secrets import SECRETS, is_sensitive
-from tests.dissectors.rocketmq.making import binary, command, frame, pair
+from tests.dissectors.rocketmq.frames import binary, command, frame, pair
 from tests.dissectors.trees import assert_tiles
 
 ROCKETMQ = RocketMQ()

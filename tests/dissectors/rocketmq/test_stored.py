@@ -11,7 +11,7 @@ from dissectors.api import Body, Context, Role
 from dissectors.field import Tree
 from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.message import fold_tree
-from tests.dissectors.rocketmq.making import command, item, sparing, stored
+from tests.dissectors.rocketmq.frames import command, item, sparing, stored
 from tests.dissectors.trees import assert_tiles, at_path, node
 
 ROCKETMQ = RocketMQ()

@@ -30,7 +30,7 @@ from tests.analyzer.wire import (
     without_handshake,
     write,
 )
-from tests.dissectors.rocketmq.making import command, stored
+from tests.dissectors.rocketmq.frames import command, stored
 from tests.dissectors.rocketmq.truth import GOLDEN
 
 NAMES = ("go_550_send", "m430_bin_send", "m494_register_compressed", "m550_json_batch")

@@ -23,7 +23,7 @@ from dissectors.symbolic_text import PiecewiseText
 from dissectors.wire.secret import Secret, VeiledSecret
 from tests.analyzer.roads import Taken, hold_equal, taken
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, in_parts, segments, whole
-from tests.dissectors.rocketmq.making import binary, command, frame, item, pair, stored
+from tests.dissectors.rocketmq.frames import binary, command, frame, item, pair, stored
 from tests.dissectors.rocketmq.truth import GOLDEN, SHARED, SYNTHETIC, captured, synthetic
 
 __all__ = ["taken"]

@@ -16,7 +16,7 @@ from dissectors.wire.cut import CutList, length_of
 from dissectors.wire.embedded import holds_secret
 from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
-from dissectors.zookeeper.quorum import ZooKeeperQuorum, snapshot_shown
+from dissectors.zookeeper.quorum import ZooKeeperQuorum
 from dissectors.zookeeper.quorum.snapshot_framer import CHUNK, SnapshotFramer
 from tests.dissectors.trees import assert_tiles, every
 from tests.dissectors.zookeeper.messages import WORLD, acl, buffer, node, snapshot, ustring, vector
@@ -46,7 +46,7 @@ class Bytes:
 
 def bound(monkeypatch: pytest.MonkeyPatch, most: int, limit: int) -> None:
     """At most so many items of a list are shown, in so many bytes."""
-    monkeypatch.setattr(snapshot_shown, "bounds", lambda: (most, limit))
+    monkeypatch.setattr("dissectors.zookeeper.quorum.snapshot.compute_bounds", lambda: (most, limit))
 
 
 def checked(message: bytes) -> Body:

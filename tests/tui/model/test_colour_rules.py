@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.config.model import ColorRule, Config, built_in_colors, protocol_colors
+from analyzer.config.model import ColorRule, Config, list_built_in_colors, protocol_colors
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import read_cell
 from analyzer.decode.rows import Rows
@@ -104,7 +104,7 @@ def test_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "KEPT_MATCHES", 80)
     with Session([KAFKA]) as session:
         session.load()
-        colouring = ColourRules(session, compile_rules(built_in_colors(), {})[0])
+        colouring = ColourRules(session, compile_rules(list_built_in_colors(), {})[0])
         for first in range(0, 600, 50):
             asked(session, colouring, list(range(first, first + 50)))
         assert len(colouring._matches) == 80
@@ -115,7 +115,7 @@ def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(module, "KEPT_MATCHES", 80)
     with Session([KAFKA]) as session:
         session.load()
-        rules = compile_rules(built_in_colors(), {})[0]
+        rules = compile_rules(list_built_in_colors(), {})[0]
         colouring = ColourRules(session, rules)
         for first in range(0, 120, 40):
             asked(session, colouring, list(range(first, first + 40)))
@@ -132,7 +132,7 @@ def test_a_wrong_filter_is_one_sentence() -> None:
 
 
 def test_signs() -> None:
-    signs = {rule.name: choose_sign(rule.name) for rule in built_in_colors()}
+    signs = {rule.name: choose_sign(rule.name) for rule in list_built_in_colors()}
     assert len(set(signs.values())) == len(signs) - 1  # rocketmq and retransmitted
     assert (choose_sign("Orders"), choose_sign("12 o'clock"), choose_sign("\x1b[31m"), choose_sign("漢")) == (
         "o",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.insight.checkup import ERROR_ANSWER, Found
+from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding
 from analyzer.render.lines import plain
 from analyzer.session import Session
 from dissectors.finding import Finding, Severity
@@ -19,7 +19,7 @@ NOTE, WARNING, ERROR = Severity.NOTE, Severity.WARNING, Severity.ERROR
 def tally(*found: tuple[int | None, Severity, str, str]) -> FindingTally:
     told = FindingTally()
     for row, severity, code, text in found:
-        told.add(Found(row, Finding(severity, code, text)))
+        told.add(LocatedFinding(row, Finding(severity, code, text)))
     return told
 
 

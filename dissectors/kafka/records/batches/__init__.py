@@ -1,8 +1,12 @@
-"""The records of a batch, one by one, as dicts.
+"""Reads the records of batches one by one, or many at once with NumPy (fast_path.py).
 
 Facts (protocol guide, "Record"). A record is a varint of its length, attributes that say nothing yet, and varints:
 timestamp and offset relative to the batch's, key and value behind their lengths, a count of headers, and in each of
 them a key and a value; -1 is the length of null, which a header's key must not be.
+
+Theory. NumPy has its price for each call, and a far higher one for being loaded. So few records are read plainly, and
+all of them where NumPy is not there already: a command that decodes one message does not wait for it. What is read is
+the same.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ FAR = 1 << 62
 
 
 class Head(NamedTuple):
-    """What a batch's header says of its records. append_time: the time of all of them, where the log set it."""
+    """The fields of a batch's header that its records need. append_time: their time, if the log set it."""
 
     total: int
     base: int

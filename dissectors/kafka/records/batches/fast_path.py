@@ -1,10 +1,10 @@
-"""The records of batches, many at once: the fast path of plain.py, in NumPy.
+"""The records of batches, many at once: the fast path of read_rows, in NumPy.
 
 Theory. A record says how long it is, so a light loop finds where each one begins. From there all records are read in
 step, with a cursor for each: one or two bytes at the cursor, looked up in a table, are the value of a varint; the few
 longer ones are read by themselves. What is read is where things lie, so nothing of a record is copied.
 
-All that plain.py checks is checked here. What does not fit, or is so odd that it does not pay, is left to plain.py,
+All that read_rows checks is checked here. What does not fit, or is too unusual to pay off, is left to read_rows,
 which says Unfit where it must.
 """
 
@@ -110,8 +110,10 @@ class _Bytes:
 
 
 class Heads(NamedTuple):
-    """What the headers of n batches say of their records, in columns (int64); where `settled` (bool), append_time is
-    the time of all of them."""
+    """The fields of n batch headers that their records need, in columns (int64).
+
+    settled (bool): append_time is the time of all records of the batch.
+    """
 
     total: Ints
     base: Ints
@@ -123,8 +125,8 @@ class Heads(NamedTuple):
 def read_tables(bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> list[RowTable]:
     """The records of each batch: `bodies` are their bytes, decompressed, `heads` what their headers say.
 
-    Raises Unfit or IndexError where plain.py is to read them. FastPath: plain.rows;
-    tests/dissectors/kafka/batches/test_bulk.py holds them equal.
+    Raises Unfit or IndexError where read_rows must read them. Reference: read_rows, one record at a time;
+    tests/dissectors/kafka/records/batches/test_fast_path.py compares the two.
     """
     data = b"".join((*bodies, BEHIND))
     counts = [head.total for head in heads]
@@ -149,7 +151,7 @@ def read_tables(bodies: Sequence[bytes | memoryview], heads: Sequence[Head]) -> 
 def columns_of(data: bytes, begins: Ints, stops: Ints, heads: Heads) -> FlatColumns:
     """The records of all batches, which lie in `data` from `begins` to `stops` (int64); behind the last is BEHIND.
 
-    Raises Unfit, IndexError or UnicodeDecodeError where plain.py is to read them.
+    Raises Unfit, IndexError or UnicodeDecodeError where read_rows must read them.
     """
     if np.count_nonzero(heads.total * RECORD_MINIMUM > stops - begins):
         raise Unfit

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.insight.checkup import checkup
+from analyzer.insight.diagnosis import diagnose
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from dissectors.check import Check
@@ -327,7 +327,7 @@ FAULTS = {
 def test_who_is_well_is_left_alone(name: str) -> None:
     found: dict[str, int] = {}
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
-        for each in checkup(session):
+        for each in diagnose(session):
             code = each.finding.code
             if code in CODES | {"reconnect-loop", "duplicate-sequence", "out-of-order-sequence", "bug"}:
                 found[code] = found.get(code, 0) + 1
@@ -342,7 +342,7 @@ def test_a_ping_that_nobody_answers(tmp_path: Path, ended: bool) -> None:
     packets = frames([each for each in segments(silent) if ended or not each.flags & FIN], silent, T0)
     packets += frames(segments(other), other, T0 + 20 * NS)
     with Session([write(tmp_path / "a.pcap", packets)]).load() as session:
-        found = [each for each in checkup(session) if each.finding.code == "late-pong"]
+        found = [each for each in diagnose(session) if each.finding.code == "late-pong"]
     assert [each.row for each in found] == ([] if ended else [2])
     assert all("when the capture ends" in each.finding.text for each in found)
 

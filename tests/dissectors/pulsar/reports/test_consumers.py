@@ -8,14 +8,14 @@ import pytest
 
 from dissectors import outstanding
 from dissectors.pulsar.reports.consumers import ConsumerReport
-from tests.dissectors.pulsar.reports.told import TOPIC, Book, place
+from tests.dissectors.pulsar.reports.message_report import TOPIC, ReportBuilder, place
 from tests.dissectors.telling import MS
 
 COUNTS = ("delivered", "acked", "acked_up_to", "acks_beside", "unacked", "most_unacked")
 
 
 def test_one_that_reads_and_is_closed() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     row = book.consumer()
     book.flow(10)
     book.message(0)
@@ -32,7 +32,7 @@ def test_one_that_reads_and_is_closed() -> None:
 
 
 def test_one_on_whose_connection_bytes_are_missing_has_no_number_of_permits() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.losses = 1
     book.consumer()
     book.flow(2)
@@ -43,7 +43,7 @@ def test_one_on_whose_connection_bytes_are_missing_has_no_number_of_permits() ->
 
 
 def test_one_that_starves() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.flow(2)
     book.message(0, batch=3)
@@ -53,7 +53,7 @@ def test_one_that_starves() -> None:
 
 
 def test_one_that_starved_for_a_while() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.flow(1)
     book.message(0)
@@ -62,7 +62,7 @@ def test_one_that_starved_for_a_while() -> None:
 
 
 def test_of_one_from_before_the_capture_permits_are_unknown() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.message(3, 9)
     book.flow(5, 9)
     book.ack(1, 3, number=9)
@@ -70,7 +70,7 @@ def test_of_one_from_before_the_capture_permits_are_unknown() -> None:
 
 
 def test_batches_are_acknowledged_bit_by_bit() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.message(0, batch=5)
     book.ack(place(0, ack_set=[0b11101]))
@@ -80,7 +80,7 @@ def test_batches_are_acknowledged_bit_by_bit() -> None:
 
 
 def test_a_cumulative_ack_is_for_all_before_it() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     for entry in range(4):
         book.message(entry, batch=5)
@@ -91,7 +91,7 @@ def test_a_cumulative_ack_is_for_all_before_it() -> None:
 
 
 def test_an_entry_that_is_named_twice_in_an_ack_is_one() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.message(0, batch=3)
     book.ack(0, 0, 0)
@@ -101,7 +101,7 @@ def test_an_entry_that_is_named_twice_in_an_ack_is_one() -> None:
 
 @pytest.mark.parametrize(("ids", "again", "left"), [([], 3, 0), ([place(0), place(9)], 2, 2)])
 def test_what_is_asked_for_again_is_taken_back(ids: list[Any], again: int, left: int) -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.flow(10)
     for entry in range(3):
@@ -113,7 +113,7 @@ def test_what_is_asked_for_again_is_taken_back(ids: list[Any], again: int, left:
 
 
 def test_the_same_again_is_a_redelivery() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.message(0)
     book.message(0)
@@ -121,7 +121,7 @@ def test_the_same_again_is_a_redelivery() -> None:
 
 
 def test_acks_that_fail() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.message(0)
     asked = {"consumer_id": 0, "ack_type": "Individual", "message_id": [place(0)]}
@@ -139,7 +139,7 @@ def test_acks_that_fail() -> None:
     ],
 )
 def test_how_one_ends(operation: str, push: bool, state: str, by: str) -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     (book.push if push else book.tell)(operation, {"consumer_id": 0})
     book.end()
@@ -147,7 +147,7 @@ def test_how_one_ends(operation: str, push: bool, state: str, by: str) -> None:
 
 
 def test_a_seek_makes_it_subscribe_again() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.flow(5)
     book.call("SEEK", {"consumer_id": 0})
@@ -157,7 +157,7 @@ def test_a_seek_makes_it_subscribe_again() -> None:
 
 
 def test_one_that_is_refused() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     asked = {"topic": TOPIC, "subscription": "s", "subType": "Exclusive", "consumer_id": 0}
     book.call("SUBSCRIBE", asked, "ERROR", {"error": "ConsumerBusy"})
     book.consumer()
@@ -165,14 +165,14 @@ def test_one_that_is_refused() -> None:
 
 
 def test_an_error_to_a_seek_ends_nothing() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.call("SEEK", {"consumer_id": 0}, "ERROR", {"error": "SubscriptionNotFound"})
     assert book.only("state", "error") == [("open", None)]
 
 
 def test_one_that_may_not_unsubscribe_stays() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.call("UNSUBSCRIBE", {"consumer_id": 0}, "ERROR", {"error": "UnknownError"})
     book.end()
@@ -181,14 +181,14 @@ def test_one_that_may_not_unsubscribe_stays() -> None:
 
 @pytest.mark.parametrize("operation", ["SUBSCRIBE", "FLOW", "MESSAGE", "ACK", "SEEK", "CLOSE_CONSUMER"])
 def test_what_is_broken_before_its_number_is_nobodys(operation: str) -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.tell(operation, {"topic": TOPIC, "consumer_id": None})
     assert book.finish() == []
 
 
 @pytest.mark.parametrize(("value", "active"), [(True, "yes"), (False, "no"), (None, "no")])
 def test_whether_it_is_served(value: bool | None, active: str) -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.push("ACTIVE_CONSUMER_CHANGE", {"consumer_id": 0, "is_active": value})
     assert book.only("active") == [(active,)]
@@ -196,7 +196,7 @@ def test_whether_it_is_served(value: bool | None, active: str) -> None:
 
 def test_no_more_entries_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outstanding, "LIMIT", 3)
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     for entry in range(10):
         book.message(entry)
@@ -205,7 +205,7 @@ def test_no_more_entries_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_numbers_belong_to_their_connection() -> None:
-    book = Book(ConsumerReport)
+    book = ReportBuilder(ConsumerReport)
     book.consumer()
     book.consumer(stream=2, subscription="t")
     book.message(0, stream=2)

@@ -7,16 +7,16 @@ import pytest
 from dissectors.pulsar.reports import messages
 from dissectors.pulsar.reports.deliveries import DeliveryReport
 from dissectors.pulsar.reports.fields import NO_NUMBER
-from tests.dissectors.pulsar.reports.told import SIZE, TOPIC, Book, place
+from tests.dissectors.pulsar.reports.message_report import SIZE, TOPIC, ReportBuilder, place
 from tests.dissectors.telling import MS
 
 TIMES = ("receipt_ns", "delivery_ns", "ack_ns", "end_to_end_ns")
 READER, OTHER = 2, 3
 
 
-def begun(*readers: tuple[int, str]) -> Book:
+def begun(*readers: tuple[int, str]) -> ReportBuilder:
     """A producer on connection 1, and consumers."""
-    book = Book(DeliveryReport)
+    book = ReportBuilder(DeliveryReport)
     book.producer()
     for stream, subscription in readers:
         book.consumer(stream=stream, subscription=subscription)
@@ -80,7 +80,7 @@ def test_a_message_that_comes_before_the_receipt() -> None:
 
 @pytest.mark.parametrize("late", [1, READER], ids=["producer", "consumer"])
 def test_a_connection_from_before_the_capture(late: int) -> None:
-    book = Book(DeliveryReport)
+    book = ReportBuilder(DeliveryReport)
     if late == READER:
         book.producer()
     else:
@@ -178,7 +178,7 @@ def test_chunks_are_one_message_by_the_id_of_the_last() -> None:
 
 
 def test_chunks_that_nobody_saw_sent_are_joined_by_their_uuid() -> None:
-    book = Book(DeliveryReport)
+    book = ReportBuilder(DeliveryReport)
     book.consumer(stream=READER)
     for entry in range(3):
         book.message(entry, stream=READER, uuid="p-0")
@@ -192,7 +192,7 @@ def through_proxy(stream: int) -> tuple[str, str]:
 
 
 def test_a_message_on_both_sides_of_a_proxy_is_one() -> None:
-    book = Book(DeliveryReport, through_proxy)
+    book = ReportBuilder(DeliveryReport, through_proxy)
     for stream in (1, 11):
         book.producer(stream=stream)
     for stream in (2, 12):
@@ -211,13 +211,13 @@ def test_a_message_on_both_sides_of_a_proxy_is_one() -> None:
 
 
 def test_a_proxy_on_the_same_host_is_told_by_connect() -> None:
-    book = Book(DeliveryReport, lambda stream: ("127.0.0.1:5000", "127.0.0.1:6650"))
+    book = ReportBuilder(DeliveryReport, lambda stream: ("127.0.0.1:5000", "127.0.0.1:6650"))
     book.tell("CONNECT", {"proxy_to_broker_url": "pulsar://b"}, stream=2)
     for stream in (12, 2, 22):
         book.consumer(stream=stream)
         book.message(0, stream=stream)
     assert book.only("redelivered") == [(0,)], "the third is an echo of the second"
-    book = Book(DeliveryReport, lambda stream: ("127.0.0.1:5000", "127.0.0.1:6650"))
+    book = ReportBuilder(DeliveryReport, lambda stream: ("127.0.0.1:5000", "127.0.0.1:6650"))
     for stream in (12, 2):
         book.consumer(stream=stream)
         book.message(0, stream=stream)
@@ -240,7 +240,7 @@ def test_a_send_without_a_message() -> None:
 
 @pytest.mark.parametrize("marker", [True, False])
 def test_what_has_no_line(marker: bool) -> None:
-    book = Book(DeliveryReport)
+    book = ReportBuilder(DeliveryReport)
     topic = TOPIC if marker else "non-persistent://public/default/t"
     book.producer(topic=topic)
     book.consumer(topic=topic, stream=READER)

@@ -12,7 +12,7 @@ from dissectors.correlator import MessageEvent
 from dissectors.pulsar.commands import commands
 from dissectors.pulsar.reports import reports
 from dissectors.report import ReportType
-from tests.dissectors.pulsar.reports.told import ends
+from tests.dissectors.pulsar.reports.message_report import ends
 from tests.dissectors.telling import feed, kinds_of, wanted_names
 
 _NAMES = sorted(wanted_names([*reports()]) | {"ledgerId", "entryId", "ack_set", "partition"})

@@ -12,7 +12,7 @@ from analyzer.insight.reports import ReportReading
 from analyzer.session import Session
 from dissectors.pulsar.reports import lookups
 from dissectors.pulsar.reports.lookups import LookupReport
-from tests.dissectors.pulsar.reports.lines import Lines
+from tests.dissectors.pulsar.reports.command_report import CommandReportBuilder
 from tests.dissectors.telling import MS
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "pulsar"
@@ -20,69 +20,69 @@ TOPIC: dict[str, Any] = {"topic": "persistent://public/default/t"}
 A, B = "pulsar://a:6650", "pulsar://b:6650"
 
 
-def metadata(lines: Lines, partitions: int = 0, stream: int = 1) -> None:
+def metadata(lines: CommandReportBuilder, partitions: int = 0, stream: int = 1) -> None:
     told = {"partitions": partitions, "response": "Success"}
     lines.call("PARTITIONED_METADATA", "PARTITIONED_METADATA_RESPONSE", told, stream=stream, **TOPIC)
 
 
-def lookup(lines: Lines, broker: str, response: str = "Connect", stream: int = 1, took: int = 1) -> None:
+def lookup(lines: CommandReportBuilder, broker: str, response: str = "Connect", stream: int = 1, took: int = 1) -> None:
     told = {"brokerServiceUrl": broker, "response": response}
     lines.call("LOOKUP", "LOOKUP_RESPONSE", told, stream=stream, took=took, **TOPIC)
 
 
-def producer(lines: Lines, stream: int = 1, **told: Any) -> None:
+def producer(lines: CommandReportBuilder, stream: int = 1, **told: Any) -> None:
     lines.call("PRODUCER", "ERROR" if told else "PRODUCER_SUCCESS", told, stream=stream, producer_id=0, **TOPIC)
 
 
-def plain(lines: Lines) -> None:
+def plain(lines: CommandReportBuilder) -> None:
     metadata(lines)
     lookup(lines, A)
     producer(lines)
 
 
-def redirected(lines: Lines) -> None:
+def redirected(lines: CommandReportBuilder) -> None:
     metadata(lines)
     lookup(lines, B, "Redirect", took=5)
     lookup(lines, B, stream=2)
     producer(lines, stream=2)
 
 
-def in_circles(lines: Lines) -> None:
+def in_circles(lines: CommandReportBuilder) -> None:
     lookup(lines, B, "Redirect")
     lookup(lines, A, "Redirect", stream=2)
     lookup(lines, B, "Redirect", stream=1)
 
 
-def through_a_proxy(lines: Lines) -> None:
+def through_a_proxy(lines: CommandReportBuilder) -> None:
     lookup(lines, A)
     lines.tell("CONNECT", stream=2, proxy_to_broker_url="a:6650")
     producer(lines, stream=2)
 
 
-def two_hosts(lines: Lines) -> None:
+def two_hosts(lines: CommandReportBuilder) -> None:
     lookup(lines, A)
     lookup(lines, A, stream=11)
     producer(lines, stream=11)
 
 
-def two_at_a_time(lines: Lines) -> None:
+def two_at_a_time(lines: CommandReportBuilder) -> None:
     lookup(lines, A)
     lookup(lines, A)
     lines.call("SUBSCRIBE", "SUCCESS", consumer_id=0, **TOPIC)
     producer(lines, error="ProducerBusy")
 
 
-def much_later(lines: Lines) -> None:
+def much_later(lines: CommandReportBuilder) -> None:
     lookup(lines, A)
     lines.tell("PRODUCER", after=61_000, **TOPIC)
 
 
-def failed(lines: Lines) -> None:
+def failed(lines: CommandReportBuilder) -> None:
     told = {"response": "Failed", "error": "ServiceNotReady"}
     lines.call("LOOKUP", "LOOKUP_RESPONSE", told, **TOPIC)
 
 
-def coordinator(lines: Lines) -> None:
+def coordinator(lines: CommandReportBuilder) -> None:
     topic = "persistent://pulsar/system/transaction_coordinator_assign-partition-3"
     lines.call("LOOKUP", "LOOKUP_RESPONSE", {"brokerServiceUrl": A, "response": "Connect"}, topic=topic)
     lines.call("TC_CLIENT_CONNECT_REQUEST", "TC_CLIENT_CONNECT_RESPONSE", tc_id=3)
@@ -90,7 +90,7 @@ def coordinator(lines: Lines) -> None:
 
 COLUMNS = ("result", "steps", "redirects", "again", "slowest", "error", "server")
 A1, B1 = "10.0.1.1:6650", "10.0.1.2:6650"
-WAYS: dict[str, tuple[Callable[[Lines], object], list[tuple[object, ...]]]] = {
+WAYS: dict[str, tuple[Callable[[CommandReportBuilder], object], list[tuple[object, ...]]]] = {
     "to a producer": (plain, [("producer", 3, 0, 0, "PARTITIONED_METADATA", None, A1)]),
     "by another broker": (redirected, [("producer", 4, 1, 0, "LOOKUP", None, B1)]),
     "in circles": (in_circles, [("redirected", 3, 3, 1, "LOOKUP", None, A1)]),
@@ -121,13 +121,13 @@ WAYS: dict[str, tuple[Callable[[Lines], object], list[tuple[object, ...]]]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_a_way(way: str) -> None:
     tell, expected = WAYS[way]
-    lines = Lines(LookupReport)
+    lines = CommandReportBuilder(LookupReport)
     tell(lines)
     assert lines.only(*COLUMNS) == expected
 
 
 def test_how_long_it_took_and_where_it_went() -> None:
-    lines = Lines(LookupReport)
+    lines = CommandReportBuilder(LookupReport)
     redirected(lines)
     assert lines.only("took_ns", "slowest_ns", "brokers", "partitions") == [(11 * MS, 5 * MS, [B, B], 0)]
     (entry,) = lines.entries
@@ -137,14 +137,14 @@ def test_how_long_it_took_and_where_it_went() -> None:
 
 
 def test_a_proxy_is_named() -> None:
-    lines = Lines(LookupReport)
+    lines = CommandReportBuilder(LookupReport)
     through_a_proxy(lines)
     assert lines.only("proxied") == [("a:6650",)]
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LookupReport, "limit", 3)
-    lines = Lines(LookupReport)
+    lines = CommandReportBuilder(LookupReport)
     for number in range(10):
         lines.tell("LOOKUP", topic=str(number))
     assert len(lines.entries) == 7

@@ -8,14 +8,14 @@ import pytest
 
 from dissectors.pulsar.reports.fields import NO_NUMBER
 from dissectors.pulsar.reports.producers import ProducerReport, ProducerRow
-from tests.dissectors.pulsar.reports.told import SIZE, TOPIC, Book, place
+from tests.dissectors.pulsar.reports.message_report import SIZE, TOPIC, ReportBuilder, place
 from tests.dissectors.telling import MS
 
 SENDING = ("sends", "sent", "chunks", "bytes", "errors", "duplicates", "unreceipted")
 
 
 def test_one_that_sends_and_is_closed() -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     row = book.producer()
     book.send(0)
     book.send(1, 1, num_messages=5, after=3)
@@ -37,7 +37,7 @@ def test_one_that_sends_and_is_closed() -> None:
 
 
 def test_one_that_waits_for_its_turn_is_made_when_it_is_ready() -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     row = book.tell("PRODUCER", {"topic": TOPIC, "producer_id": 3}, partner=1)
     book.reply(row, "PRODUCER_SUCCESS", {"producer_name": "w", "producer_ready": False})
     ready = book.reply(row, "PRODUCER_SUCCESS", {"producer_name": "w", "producer_ready": True}, after=500)
@@ -48,14 +48,14 @@ def test_one_that_waits_for_its_turn_is_made_when_it_is_ready() -> None:
 
 @pytest.mark.parametrize(("error", "state"), [("ProducerBusy", "refused"), ("ProducerFenced", "fenced")])
 def test_one_that_is_refused_and_comes_again_is_two(error: str, state: str) -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.call("PRODUCER", {"topic": TOPIC, "producer_id": 0}, "ERROR", {"error": error})
     book.producer()
     assert book.only("state", "error") == [(state, error), ("open", None)]
 
 
 def test_one_that_is_asked_for_again_while_it_stands_is_one() -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.producer()
     book.send(0)
     book.call("PRODUCER", {"topic": TOPIC, "producer_id": 0}, "ERROR", {"error": "ServiceNotReady"})
@@ -63,7 +63,7 @@ def test_one_that_is_asked_for_again_while_it_stands_is_one() -> None:
 
 
 def test_one_that_the_broker_closes_is_sent_on() -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.producer()
     book.push("CLOSE_PRODUCER", {"producer_id": 0, "assignedBrokerServiceUrl": "pulsar://b:6650"})
     book.producer(stream=2)
@@ -71,7 +71,7 @@ def test_one_that_the_broker_closes_is_sent_on() -> None:
 
 
 def test_one_whose_connection_ends_is_lost() -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.producer()
     book.producer(1, stream=2)
     book.end(by_client=False)
@@ -80,7 +80,7 @@ def test_one_whose_connection_ends_is_lost() -> None:
 
 
 def test_a_closed_one_is_not_lost() -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.producer()
     book.call("CLOSE_PRODUCER", {"producer_id": 0})
     book.end()
@@ -88,7 +88,7 @@ def test_a_closed_one_is_not_lost() -> None:
 
 
 def test_chunks_are_one_message() -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.producer()
     for sequence, chunks in ((0, 3), (1, 2)):
         for _ in range(chunks):
@@ -98,7 +98,7 @@ def test_chunks_are_one_message() -> None:
 
 
 def test_errors_duplicates_and_what_has_no_answer() -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.producer()
     book.call("SEND", {"producer_id": 0, "sequence_id": 0}, "SEND_ERROR", {"producer_id": 0, "error": "ChecksumError"})
     again = {"producer_id": 0, "message_id": place(NO_NUMBER, NO_NUMBER)}
@@ -108,7 +108,7 @@ def test_errors_duplicates_and_what_has_no_answer() -> None:
 
 
 def test_one_that_is_fenced_while_it_sends() -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.producer()
     error = {"producer_id": 0, "error": "ProducerFenced"}
     row = book.call("SEND", {"producer_id": 0, "sequence_id": 0}, "SEND_ERROR", error)
@@ -117,7 +117,7 @@ def test_one_that_is_fenced_while_it_sends() -> None:
 
 
 def test_one_from_before_the_capture_has_a_line() -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.send(0, number=5)
     assert book.only("topic", "producer_id", "producer", "access", "made", "sends", "state") == [
         (None, 5, None, None, None, 1, "open")
@@ -126,14 +126,14 @@ def test_one_from_before_the_capture_has_a_line() -> None:
 
 @pytest.mark.parametrize("operation", ["PRODUCER", "SEND", "SEND_RECEIPT", "SEND_ERROR", "CLOSE_PRODUCER"])
 def test_what_is_broken_before_its_number_is_nobodys(operation: str) -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.tell(operation, {"topic": TOPIC})
     assert book.finish() == []
 
 
 @pytest.mark.parametrize(("url", "broker"), [("pulsar://b1:6650", "pulsar://b1:6650"), ("", None), (None, None)])
 def test_the_broker_behind_a_proxy(url: str | None, broker: str | None) -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.tell("CONNECT", {} if url is None else {"proxy_to_broker_url": url})
     book.producer()
     assert book.only("broker") == [(broker,)]
@@ -141,7 +141,7 @@ def test_the_broker_behind_a_proxy(url: str | None, broker: str | None) -> None:
 
 @pytest.mark.parametrize(("kind", "url"), [("Producer", "pulsar://green"), (0, "pulsar://green"), ("Consumer", None)])
 def test_a_topic_that_moves_to_another_cluster(kind: object, url: str | None) -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.producer()
     values: dict[str, Any] = {"resource_id": 0, "resource_type": kind, "brokerServiceUrl": "pulsar://green"}
     book.push("TOPIC_MIGRATED", values)
@@ -150,7 +150,7 @@ def test_a_topic_that_moves_to_another_cluster(kind: object, url: str | None) ->
 
 def test_no_more_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ProducerReport, "limit", 3)
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     for number in range(10):
         book.producer(number)
     assert len(book.entries) == 7
@@ -158,7 +158,7 @@ def test_no_more_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_names_no_more_messages_than_that() -> None:
-    book = Book(ProducerReport)
+    book = ReportBuilder(ProducerReport)
     book.producer()
     for sequence in range(200):
         said = {"producer_id": 0, "error": "PersistenceError"}

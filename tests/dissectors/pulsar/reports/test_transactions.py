@@ -11,7 +11,7 @@ import pytest
 from analyzer.insight.reports import ReportReading
 from analyzer.session import Session
 from dissectors.pulsar.reports.transactions import TransactionReport
-from tests.dissectors.pulsar.reports.lines import Lines
+from tests.dissectors.pulsar.reports.command_report import CommandReportBuilder
 from tests.dissectors.telling import MS
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "pulsar"
@@ -19,11 +19,11 @@ ID: dict[str, Any] = {"txnid_most_bits": 3, "txnid_least_bits": 7}
 PLACE = {"ledgerId": 1, "entryId": 2}
 
 
-def begin(lines: Lines, ttl: int = 1000, **told: Any) -> None:
+def begin(lines: CommandReportBuilder, ttl: int = 1000, **told: Any) -> None:
     lines.call("NEW_TXN", "NEW_TXN_RESPONSE", told or ID, tc_id=3, txn_ttl_millis=ttl)
 
 
-def work(lines: Lines, **told: Any) -> None:
+def work(lines: CommandReportBuilder, **told: Any) -> None:
     lines.call("ADD_PARTITION_TO_TXN", "ADD_PARTITION_TO_TXN_RESPONSE", ID, partitions=["t"], **ID)
     lines.call("SEND", "SEND_RECEIPT", num_messages=5, **ID)
     lines.call("SEND", "SEND_RECEIPT", num_messages=5)
@@ -32,30 +32,30 @@ def work(lines: Lines, **told: Any) -> None:
     lines.call("ACK", "ACK_RESPONSE", told, message_id=[PLACE, PLACE], **ID)
 
 
-def end(lines: Lines, action: str, after: int = 1, **told: Any) -> None:
+def end(lines: CommandReportBuilder, action: str, after: int = 1, **told: Any) -> None:
     lines.call("END_TXN", "END_TXN_RESPONSE", told or ID, txn_action=action, after=after, **ID)
 
 
-def by_the_broker(lines: Lines, action: str, after: int = 1) -> None:
+def by_the_broker(lines: CommandReportBuilder, action: str, after: int = 1) -> None:
     lines.call(
         "END_TXN_ON_PARTITION", "END_TXN_ON_PARTITION_RESPONSE", ID, topic="t", txn_action=action, after=after, **ID
     )
 
 
-def both(*steps: Callable[[Lines], object]) -> Callable[[Lines], object]:
-    def tell(lines: Lines) -> None:
+def both(*steps: Callable[[CommandReportBuilder], object]) -> Callable[[CommandReportBuilder], object]:
+    def tell(lines: CommandReportBuilder) -> None:
         for step in steps:
             step(lines)
 
     return tell
 
 
-def conflict(lines: Lines) -> None:
+def conflict(lines: CommandReportBuilder) -> None:
     work(lines, error="TransactionConflict")
 
 
 COLUMNS = ("outcome", "by", "error")
-OUTCOMES: dict[str, tuple[Callable[[Lines], object], tuple[object, ...]]] = {
+OUTCOMES: dict[str, tuple[Callable[[CommandReportBuilder], object], tuple[object, ...]]] = {
     "committed": (both(begin, work, lambda b: end(b, "COMMIT")), ("committed", "client", None)),
     "aborted": (both(begin, work, lambda b: end(b, "ABORT")), ("aborted", "client", None)),
     "aborted for a conflict": (
@@ -96,13 +96,13 @@ OUTCOMES: dict[str, tuple[Callable[[Lines], object], tuple[object, ...]]] = {
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_how_it_ends(outcome: str) -> None:
     tell, expected = OUTCOMES[outcome]
-    lines = Lines(TransactionReport)
+    lines = CommandReportBuilder(TransactionReport)
     tell(lines)
     assert lines.only(*COLUMNS) == [expected]
 
 
 def test_what_is_counted() -> None:
-    lines = Lines(TransactionReport)
+    lines = CommandReportBuilder(TransactionReport)
     both(begin, work, lambda b: by_the_broker(b, "COMMIT"), lambda b: end(b, "COMMIT"))(lines)
     columns = ("transaction", "client", "coordinator", "sends", "sent", "acks", "topics", "subscriptions")
     assert lines.only(*columns) == [("(3,7)", "10.0.0.0:50001", 3, 1, 5, 2, ["t"], ["s of t"])]
@@ -115,14 +115,14 @@ def test_what_is_counted() -> None:
 
 
 def test_a_number_that_a_coordinator_gives_again_is_another_transaction() -> None:
-    lines = Lines(TransactionReport)
+    lines = CommandReportBuilder(TransactionReport)
     both(begin, lambda b: end(b, "ABORT"), begin)(lines)
     assert lines.only("outcome") == [("aborted",), ("open",)]
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TransactionReport, "limit", 3)
-    lines = Lines(TransactionReport)
+    lines = CommandReportBuilder(TransactionReport)
     for number in range(10):
         lines.tell("SEND", txnid_least_bits=number)
         lines.tell("NEW_TXN")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dissectors.api import Context, Role
 from dissectors.rocketmq.ha import RocketMQHA
-from tests.dissectors.rocketmq.ha.making import (
+from tests.dissectors.rocketmq.ha.frames import (
     answer,
     blank,
     controlled_report,

@@ -9,7 +9,7 @@ import pytest
 from dissectors.api import Outcome, Role
 from dissectors.rocketmq.ha import RocketMQHA
 from dissectors.rocketmq.ha.conversation import FAR
-from tests.dissectors.rocketmq.ha.making import (
+from tests.dissectors.rocketmq.ha.frames import (
     answer,
     controlled_report,
     controlled_transfer,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissectors.rocketmq.ha.log import BLANK, iterate_spans
-from tests.dissectors.rocketmq.ha.making import blank, placed
+from tests.dissectors.rocketmq.ha.frames import blank, placed
 from tests.effort import within
 
 BASE = 5_000_000_000

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dissectors.raw import RawRun
 from dissectors.rocketmq.raw import RAW
-from tests.dissectors.rocketmq.ha.making import (
+from tests.dissectors.rocketmq.ha.frames import (
     answer,
     blank,
     controlled_report,

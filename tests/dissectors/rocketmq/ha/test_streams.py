@@ -26,7 +26,7 @@ from tests.analyzer.wire import (
     whole,
     without_handshake,
 )
-from tests.dissectors.rocketmq.ha.making import (
+from tests.dissectors.rocketmq.ha.frames import (
     answer,
     controlled_report,
     controlled_transfer,

@@ -15,7 +15,7 @@ from dissectors.rocketmq import RocketMQ
 from dissectors.rocketmq.message import fold_tree
 from dissectors.rocketmq.nested.contents import MOST
 from dissectors.rocketmq.nested.handles import spell_json, spell_utf8
-from tests.dissectors.rocketmq.making import binary, command, pair, stored
+from tests.dissectors.rocketmq.frames import binary, command, pair, stored
 from tests.dissectors.trees import assert_tiles, every, node
 
 ROCKETMQ = RocketMQ()

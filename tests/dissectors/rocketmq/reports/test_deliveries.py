@@ -10,12 +10,12 @@ from dissectors.api import Role
 from dissectors.rocketmq.reports import deliveries, messages
 from dissectors.rocketmq.reports.deliveries import DeliveryReport
 from dissectors.rocketmq.reports.messages import estimate_due
-from tests.dissectors.rocketmq.reports.told import HOST, Book, offset_id, said, stored, written
+from tests.dissectors.rocketmq.reports.message_report import HOST, ReportBuilder, offset_id, said, stored, written
 from tests.dissectors.telling import MS
 
 
-def book(**more: Any) -> Book:
-    return Book(DeliveryReport, **more)
+def book(**more: Any) -> ReportBuilder:
+    return ReportBuilder(DeliveryReport, **more)
 
 
 def test_a_message_from_its_sending_to_the_commit() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from dissectors.rocketmq.reports.groups import GroupReport
-from tests.dissectors.rocketmq.reports.lines import BROKER, Lines
+from tests.dissectors.rocketmq.reports.command_report import BROKER, CommandReportBuilder
 from tests.dissectors.telling import MS
 
 
-def beat(lines: Lines, client: str = "c1", wish: str = "*", **more: Any) -> None:
+def beat(lines: CommandReportBuilder, client: str = "c1", wish: str = "*", **more: Any) -> None:
     of_retry = {"topic": "%RETRY%g", "subString": "*", "expressionType": "TAG"}
     wishes = [of_retry, {"topic": "t", "subString": wish, "expressionType": "TAG"}]
     consumer = {
@@ -25,11 +25,11 @@ def beat(lines: Lines, client: str = "c1", wish: str = "*", **more: Any) -> None
     lines.call("HEART_BEAT", body={"clientID": client, "consumerDataSet": [consumer], "producerDataSet": []}, **more)
 
 
-def nothing_new(lines: Lines, client: str = "c1", **more: Any) -> None:
+def nothing_new(lines: CommandReportBuilder, client: str = "c1", **more: Any) -> None:
     lines.call("HEART_BEAT", body={"clientID": client, "withoutSub": True, "consumerDataSet": []}, **more)
 
 
-def leave(lines: Lines, client: str = "c1", **more: Any) -> None:
+def leave(lines: CommandReportBuilder, client: str = "c1", **more: Any) -> None:
     lines.call("UNREGISTER_CLIENT", clientID=client, consumerGroup="g", **more)
 
 
@@ -37,12 +37,14 @@ def queues(*numbers: int) -> list[dict[str, Any]]:
     return [{"topic": "t", "brokerName": "a", "queueId": number} for number in numbers]
 
 
-def lock(lines: Lines, asked: list[dict[str, Any]], got: list[dict[str, Any]], name: str = "LOCK_BATCH_MQ") -> None:
+def lock(
+    lines: CommandReportBuilder, asked: list[dict[str, Any]], got: list[dict[str, Any]], name: str = "LOCK_BATCH_MQ"
+) -> None:
     body = {"consumerGroup": "g", "clientId": "c1", "mqSet": asked}
     lines.call(name, body=body, answer={"lockOKMQSet": got})
 
 
-def whole(lines: Lines) -> None:
+def whole(lines: CommandReportBuilder) -> None:
     beat(lines)
     lines.tell("NOTIFY_CONSUMER_IDS_CHANGED", from_client=False, consumerGroup="g")
     lines.call("GET_CONSUMER_LIST_BY_GROUP", consumerGroup="g", answer={"consumerIdList": ["c1", "c2"]})
@@ -50,32 +52,32 @@ def whole(lines: Lines) -> None:
     leave(lines)
 
 
-def locked(lines: Lines) -> None:
+def locked(lines: CommandReportBuilder) -> None:
     beat(lines)
     lock(lines, queues(0, 1, 2), queues(0, 1))
     lock(lines, queues(1), [], "UNLOCK_BATCH_MQ")
 
 
-def lost(lines: Lines) -> None:
+def lost(lines: CommandReportBuilder) -> None:
     beat(lines)
     beat(lines, stream=12)
     lines.end(11)
     lines.end(12)
 
 
-def one_connection_left(lines: Lines) -> None:
+def one_connection_left(lines: CommandReportBuilder) -> None:
     beat(lines)
     beat(lines, stream=12)
     lines.end(11)
 
 
-def came_back(lines: Lines) -> None:
+def came_back(lines: CommandReportBuilder) -> None:
     beat(lines)
     lines.end(11)
     beat(lines, stream=12, after=90_000)
 
 
-CASES: dict[str, tuple[Callable[[Lines], None], dict[str, Any]]] = {
+CASES: dict[str, tuple[Callable[[CommandReportBuilder], None], dict[str, Any]]] = {
     "whole": (
         whole,
         {"group": "g", "part": "consumer", "client": "c1", "state": "left", "heartbeats": 2, "notified": 1, "lists": 1}
@@ -92,14 +94,14 @@ CASES: dict[str, tuple[Callable[[Lines], None], dict[str, Any]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_member(case: str) -> None:
     tell, expected = CASES[case]
-    lines = Lines(GroupReport)
+    lines = CommandReportBuilder(GroupReport)
     tell(lines)
     (line,) = lines.finish()
     assert {name: line[name] for name in expected} == expected
 
 
 def test_members_that_do_not_subscribe_alike() -> None:
-    lines = Lines(GroupReport)
+    lines = CommandReportBuilder(GroupReport)
     beat(lines)
     beat(lines, "c2", "TagA", stream=12)
     beat(lines, "c3", stream=13)
@@ -108,7 +110,7 @@ def test_members_that_do_not_subscribe_alike() -> None:
 
 
 def test_who_left_differs_from_nobody() -> None:
-    lines = Lines(GroupReport)
+    lines = CommandReportBuilder(GroupReport)
     beat(lines)
     beat(lines, "c2", "TagA", stream=12)
     leave(lines, "c2", stream=12)
@@ -116,14 +118,14 @@ def test_who_left_differs_from_nobody() -> None:
 
 
 def test_producers_have_lines_too() -> None:
-    lines = Lines(GroupReport)
+    lines = CommandReportBuilder(GroupReport)
     lines.call("HEART_BEAT", body={"clientID": "p", "producerDataSet": [{"groupName": "h"}]})
     lines.call("UNREGISTER_CLIENT", clientID="p", producerGroup="h")
     assert lines.only("group", "part", "state", "kind") == [("h", "producer", "left", None)]
 
 
 def test_what_is_said_of_a_message() -> None:
-    lines = Lines(GroupReport)
+    lines = CommandReportBuilder(GroupReport)
     whole(lines)
     lines.finish()
     (entry,) = lines.entries

@@ -11,7 +11,7 @@ from dissectors.api import Context
 from dissectors.correlator import MessageEvent
 from dissectors.rocketmq.codes import find_operation_name
 from dissectors.rocketmq.reports import reports
-from tests.dissectors.rocketmq.reports.told import HOST, ends, offset_id
+from tests.dissectors.rocketmq.reports.message_report import HOST, ends, offset_id
 from tests.dissectors.telling import feed, kinds_of, wanted_names
 
 _NAMES = sorted(

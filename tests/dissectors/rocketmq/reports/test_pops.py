@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from dissectors.rocketmq.reports.pops import PopReport
-from tests.dissectors.rocketmq.reports.told import Book, stored
+from tests.dissectors.rocketmq.reports.message_report import ReportBuilder, stored
 from tests.dissectors.telling import MS
 
 CHANGE = "CHANGE_MESSAGE_INVISIBLETIME"
 
 
-def book() -> Book:
-    return Book(PopReport)
+def book() -> ReportBuilder:
+    return ReportBuilder(PopReport)
 
 
 def test_from_the_pop_to_the_acknowledgement() -> None:

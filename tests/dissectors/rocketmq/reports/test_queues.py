@@ -8,23 +8,23 @@ from typing import Any
 import pytest
 
 from dissectors.rocketmq.reports.queues import QueueReport
-from tests.dissectors.rocketmq.reports.lines import BROKER, Lines
+from tests.dissectors.rocketmq.reports.command_report import BROKER, CommandReportBuilder
 from tests.dissectors.telling import MS
 
 OF: dict[str, Any] = {"consumerGroup": "g", "topic": "t", "queueId": 2}
 EMPTY, RETRY, MOVED = (19, "PULL_NOT_FOUND"), (20, "PULL_RETRY_IMMEDIATELY"), (21, "PULL_OFFSET_MOVED")
 
 
-def pull(lines: Lines, at: int, to: int, end: int, flag: int = 2, **more: Any) -> None:
+def pull(lines: CommandReportBuilder, at: int, to: int, end: int, flag: int = 2, **more: Any) -> None:
     said = {"nextBeginOffset": to, "minOffset": 0, "maxOffset": end}
     lines.call("PULL_MESSAGE", said, **OF, queueOffset=at, sysFlag=flag, **more)
 
 
-def commit(lines: Lines, offset: int) -> None:
+def commit(lines: CommandReportBuilder, offset: int) -> None:
     lines.tell("UPDATE_CONSUMER_OFFSET", **OF, commitOffset=offset)
 
 
-def pushed(lines: Lines) -> None:
+def pushed(lines: CommandReportBuilder) -> None:
     """As a push consumer does: it asks how far the group is, pulls, commits by a pull and by itself."""
     lines.call("QUERY_CONSUMER_OFFSET", {"offset": 4}, **OF)
     pull(lines, 4, 10, 10)
@@ -33,29 +33,29 @@ def pushed(lines: Lines) -> None:
     lines.tell("PULL_MESSAGE", **OF, queueOffset=11, sysFlag=2)
 
 
-def two_clients(lines: Lines) -> None:
+def two_clients(lines: CommandReportBuilder) -> None:
     for stream in (11, 12, 11):
         pull(lines, 0, 0, 0, stream=stream, error=EMPTY)
 
 
-def all_answers(lines: Lines) -> None:
+def all_answers(lines: CommandReportBuilder) -> None:
     for error in (EMPTY, RETRY, MOVED, (1, "SYSTEM_ERROR")):
         pull(lines, 5, 7, 9, error=error)
 
 
-def committed(lines: Lines) -> None:
+def committed(lines: CommandReportBuilder) -> None:
     for offset in (5, 3, 4):
         commit(lines, offset)
 
 
-def popped(lines: Lines) -> None:
+def popped(lines: CommandReportBuilder) -> None:
     of: dict[str, Any] = {"consumerGroup": "g", "topic": "t", "queueId": -1, "pollTime": 5000}
     lines.call("POP_MESSAGE", {"restNum": 3}, **of)
     lines.call("POP_MESSAGE", {"restNum": 0}, **of, error=(210, "POLLING_TIMEOUT"), took=5000)
     lines.call("POP_MESSAGE", {"restNum": 2}, **of, error=(209, "POLLING_FULL"))
 
 
-CASES: dict[str, tuple[Callable[[Lines], None], dict[str, Any]]] = {
+CASES: dict[str, tuple[Callable[[CommandReportBuilder], None], dict[str, Any]]] = {
     "pushed": (
         pushed,
         {"lag": 2, "committed": 10, "pulled": 11, "end": 12, "asked": 3, "found": 2, "held": 1, "waiting": 1}
@@ -86,14 +86,14 @@ CASES: dict[str, tuple[Callable[[Lines], None], dict[str, Any]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_queue(case: str) -> None:
     tell, expected = CASES[case]
-    lines = Lines(QueueReport)
+    lines = CommandReportBuilder(QueueReport)
     tell(lines)
     (line,) = lines.finish()
     assert {name: line[name] for name in expected} == expected
 
 
 def test_queues_are_told_apart() -> None:
-    lines = Lines(QueueReport)
+    lines = CommandReportBuilder(QueueReport)
     for name, other in (("topic", "u"), ("consumerGroup", "h"), ("queueId", 3)):
         lines.tell("UPDATE_CONSUMER_OFFSET", **{**OF, name: other}, commitOffset=1)
     lines.tell("UPDATE_CONSUMER_OFFSET", consumerGroup="g", commitOffset=1)
@@ -101,7 +101,7 @@ def test_queues_are_told_apart() -> None:
 
 
 def test_what_is_said_of_a_message() -> None:
-    lines = Lines(QueueReport)
+    lines = CommandReportBuilder(QueueReport)
     pushed(lines)
     lines.finish()
     (entry,) = lines.entries

@@ -8,58 +8,58 @@ from typing import Any
 import pytest
 
 from dissectors.rocketmq.reports.roles import RoleReport
-from tests.dissectors.rocketmq.reports.lines import BROKER, NAME_SERVER, Lines
+from tests.dissectors.rocketmq.reports.command_report import BROKER, NAME_SERVER, CommandReportBuilder
 
 REFUSED = (3, "REQUEST_CODE_NOT_SUPPORTED")
 OWN: dict[str, Any] = {"brokerAddr": BROKER, "brokerName": "a", "clusterName": "c", "brokerId": 0}
 HA = "10.0.2.1:10912"
 
 
-def register(lines: Lines, **more: Any) -> None:
+def register(lines: CommandReportBuilder, **more: Any) -> None:
     wrapper = {"topicConfigTable": {"t": {}, "u": {}}, "dataVersion": {"counter": 7}}
     body = {"topicConfigSerializeWrapper": wrapper}
     lines.call("REGISTER_BROKER", stream=2, body=body, haServerAddr=HA, **{**OWN, **more})
 
 
-def slave(lines: Lines) -> None:
+def slave(lines: CommandReportBuilder) -> None:
     lines.tell("QUERY_DATA_VERSION", stream=2, **{**OWN, "brokerId": 1})
 
 
-def client(lines: Lines) -> None:
+def client(lines: CommandReportBuilder) -> None:
     lines.call("GET_ROUTEINFO_BY_TOPIC", stream=1, topic="t")
     body = {"clientID": "c1", "consumerDataSet": [{"groupName": "g"}], "producerDataSet": [{"groupName": "h"}]}
     lines.call("HEART_BEAT", body=body)
     lines.call("PULL_MESSAGE")
 
 
-def controllers(lines: Lines) -> None:
+def controllers(lines: CommandReportBuilder) -> None:
     said = {"controllerLeaderAddress": "10.0.1.1:9878", "peers": "n0:10.0.1.1:9878;"}
     lines.call("CONTROLLER_GET_METADATA_INFO", said, stream=3)
     lines.tell("BROKER_HEARTBEAT", stream=3, brokerAddr=BROKER, brokerName="a", clusterName="c", brokerId=2)
 
 
-def routed(lines: Lines) -> None:
+def routed(lines: CommandReportBuilder) -> None:
     data = {"brokerName": "a", "cluster": "c", "brokerAddrs": {"0": BROKER, "1": "fe80::1:10921", "x": 5}}
     lines.call("GET_ROUTEINFO_BY_TOPIC", stream=1, topic="t", answer={"brokerDatas": [data]})
 
 
-def vip(lines: Lines) -> None:
+def vip(lines: CommandReportBuilder) -> None:
     register(lines, brokerAddr="10.0.2.1:10913")
     lines.call("SEND_MESSAGE_V2", stream=11)
 
 
-def proxy(lines: Lines) -> None:
+def proxy(lines: CommandReportBuilder) -> None:
     lines.call("GET_ROUTEINFO_BY_TOPIC", topic="t")
     lines.call("HEART_BEAT", body={"clientID": "c"})
 
 
-def refused(lines: Lines) -> None:
+def refused(lines: CommandReportBuilder) -> None:
     lines.call("GET_ROUTEINFO_BY_TOPIC", topic="t", error=REFUSED)
 
 
 COLUMNS = ("address", "part", "name", "role", "known_by")
 SERVER = (NAME_SERVER, "name server", None, None)
-CASES: dict[str, tuple[Callable[[Lines], None], list[tuple[Any, ...]]]] = {
+CASES: dict[str, tuple[Callable[[CommandReportBuilder], None], list[tuple[Any, ...]]]] = {
     "a broker that registers": (
         register,
         [(BROKER, "broker", "a", "master", "REGISTER_BROKER"), (*SERVER, "REGISTER_BROKER")],
@@ -121,13 +121,13 @@ CASES: dict[str, tuple[Callable[[Lines], None], list[tuple[Any, ...]]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_who_is_who(case: str) -> None:
     tell, expected = CASES[case]
-    lines = Lines(RoleReport)
+    lines = CommandReportBuilder(RoleReport)
     tell(lines)
     assert lines.only(*COLUMNS) == expected
 
 
 def test_what_a_broker_says_of_itself() -> None:
-    lines = Lines(RoleReport)
+    lines = CommandReportBuilder(RoleReport)
     register(lines)
     register(lines, after=30_000)
     columns = ("registrations", "topics", "data_version", "ha", "asks", "servers", "broker_id", "version")
@@ -135,13 +135,13 @@ def test_what_a_broker_says_of_itself() -> None:
 
 
 def test_what_a_client_says_of_itself() -> None:
-    lines = Lines(RoleReport)
+    lines = CommandReportBuilder(RoleReport)
     client(lines)
     assert lines.only("groups", "asks", "answers")[2:] == [(["h", "g"], 2, 0), ([], 0, 2)]
 
 
 def test_what_is_said_of_a_message() -> None:
-    lines = Lines(RoleReport)
+    lines = CommandReportBuilder(RoleReport)
     register(lines)
     lines.finish()
     broker, server = lines.entries

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dissectors.rocketmq.reports.routes import RouteReport
-from tests.dissectors.rocketmq.reports.lines import NAME_SERVER, Lines
+from tests.dissectors.rocketmq.reports.command_report import NAME_SERVER, CommandReportBuilder
 from tests.dissectors.telling import MS
 
 MISSING = (17, "TOPIC_NOT_EXIST")
@@ -29,14 +29,14 @@ def both(*routes: dict[str, Any]) -> dict[str, Any]:
     return {key: [each for route in routes for each in route[key]] for key in ("brokerDatas", "queueDatas")}
 
 
-def route(lines: Lines, answer: Any = None, topic: str = "t", stream: int = 1, **more: Any) -> int:
+def route(lines: CommandReportBuilder, answer: Any = None, topic: str = "t", stream: int = 1, **more: Any) -> int:
     return lines.call("GET_ROUTEINFO_BY_TOPIC", answer=answer, topic=topic, stream=stream, **more)
 
 
-def told(*answers: Any) -> Callable[[Lines], None]:
+def told(*answers: Any) -> Callable[[CommandReportBuilder], None]:
     """An answer for each: a route, or an error."""
 
-    def tell(lines: Lines) -> None:
+    def tell(lines: CommandReportBuilder) -> None:
         for each in answers:
             if isinstance(each, tuple):
                 route(lines, error=each)
@@ -48,7 +48,7 @@ def told(*answers: Any) -> Callable[[Lines], None]:
 
 COLUMNS = ("state", "brokers", "read_queues", "perm", "asked", "missing", "changes", "change")
 A = ["a 0=10.0.2.1:10911"]
-CASES: dict[str, tuple[Callable[[Lines], object], tuple[Any, ...]]] = {
+CASES: dict[str, tuple[Callable[[CommandReportBuilder], object], tuple[Any, ...]]] = {
     "known": (told(broker(), broker()), ("known", A, 4, "read, write", 2, 0, 0, None)),
     "missing": (told(MISSING, MISSING), ("missing", [], None, None, 2, 2, 0, None)),
     "made": (told(MISSING, broker()), ("known", A, 4, "read, write", 2, 1, 1, "made")),
@@ -92,13 +92,13 @@ CASES: dict[str, tuple[Callable[[Lines], object], tuple[Any, ...]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_topic(case: str) -> None:
     tell, expected = CASES[case]
-    lines = Lines(RouteReport)
+    lines = CommandReportBuilder(RouteReport)
     tell(lines)
     assert lines.only(*COLUMNS) == [expected]
 
 
 def test_a_topic_that_is_not_there_yet() -> None:
-    lines = Lines(RouteReport)
+    lines = CommandReportBuilder(RouteReport)
     route(lines, error=MISSING)
     route(lines, broker(), topic="TBW102", took=5)
     route(lines, error=MISSING, stream=2)
@@ -111,7 +111,7 @@ def test_a_topic_that_is_not_there_yet() -> None:
 
 
 def test_what_is_said_of_a_message() -> None:
-    lines = Lines(RouteReport)
+    lines = CommandReportBuilder(RouteReport)
     route(lines, broker())
     row = route(lines, broker(reads=8))
     lines.finish()
@@ -124,7 +124,7 @@ def test_what_is_said_of_a_message() -> None:
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RouteReport, "limit", 3)
-    lines = Lines(RouteReport)
+    lines = CommandReportBuilder(RouteReport)
     for number in range(10):
         lines.tell("GET_ROUTEINFO_BY_TOPIC", stream=1, topic=str(number))
     assert [entry.values[0] for entry in lines.entries] == [str(number) for number in range(7)]

@@ -8,11 +8,11 @@ import pytest
 
 from dissectors.api import Role
 from dissectors.rocketmq.reports.transactions import TransactionReport
-from tests.dissectors.rocketmq.reports.told import Book, offset_id, stored
+from tests.dissectors.rocketmq.reports.message_report import ReportBuilder, offset_id, stored
 from tests.dissectors.telling import MS
 
 
-class Deals(Book):
+class Deals(ReportBuilder):
     def __init__(self) -> None:
         super().__init__(TransactionReport)
 

@@ -9,10 +9,8 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
-from dissectors.zookeeper.checks.clients import ClientCheck
-from dissectors.zookeeper.checks.election import Election
-from dissectors.zookeeper.checks.quorum import Quorum
-from dissectors.zookeeper.quorum.packets import code_of
+from dissectors.zookeeper.checks import ClientCheck, Election, Quorum
+from dissectors.zookeeper.quorum.header import code_of
 from tests.dissectors.checking import End, Step, end, see, show_anything, texts
 
 CLIENT, SERVER = "10.0.0.1:50000", "10.0.1.1:2181"

@@ -9,7 +9,7 @@ import pytest
 from dissectors import registry
 from dissectors.guide import Guide, Page
 from dissectors.zookeeper.guide import CLIENTS, ELECTION, QUORUM
-from dissectors.zookeeper.quorum.packets import packets
+from dissectors.zookeeper.quorum.header import packets
 from dissectors.zookeeper.schemas import operations
 from dissectors.zookeeper.tables import table
 

@@ -13,11 +13,11 @@ from dissectors.correlator import MessageEvent
 from dissectors.report import ReportType
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.zookeeper.labels import load_names
-from dissectors.zookeeper.quorum.packets import packets
-from dissectors.zookeeper.reports import reports, standing
+from dissectors.zookeeper.quorum.header import packets
+from dissectors.zookeeper.reports import reports, watch_table
 from dissectors.zookeeper.reports.causes import Cause, Causes
 from dissectors.zookeeper.reports.fields import Write
-from dissectors.zookeeper.reports.standing import WatchTable
+from dissectors.zookeeper.reports.watch_table import WatchTable
 from tests.dissectors.telling import feed, kinds_of, wanted_names
 from tests.dissectors.zookeeper.reports.told import ends
 
@@ -64,7 +64,7 @@ def test_nothing_is_raised(report: ReportType, messages: list[Any]) -> None:
 
 
 def test_no_more_watches_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "MOST", 10)
+    monkeypatch.setattr(watch_table, "MOST", 10)
     found = WatchTable()
     made = [found.set("s", "data", f"/{number}", number, 0) for number in range(20)]
     assert made == [True] * 10 + [False] * 10
@@ -78,7 +78,7 @@ def test_a_watch_names_no_more_messages_than_that() -> None:
     found = WatchTable()
     for number in range(1000):
         found.set("s", "data", "/a", number, 0)
-    assert len(found.of_session("s")[0].rows) == standing.WatchRow.most_rows
+    assert len(found.of_session("s")[0].rows) == watch_table.WatchRow.most_rows
 
 
 def test_no_more_writes_than_that(monkeypatch: pytest.MonkeyPatch) -> None:

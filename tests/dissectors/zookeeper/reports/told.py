@@ -10,7 +10,7 @@ from dissectors.correlator import Ends
 from dissectors.report import ReportType
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.zookeeper.labels import load_numbers
-from dissectors.zookeeper.quorum.packets import code_of
+from dissectors.zookeeper.quorum.header import code_of
 from tests.dissectors.telling import Telling
 
 SESSION = 0x10

@@ -1,0 +1,110 @@
+"""A checkup: everything there is to say about a capture, message by message, and across messages.
+
+Theory. Rows are looked at in their order, and forgotten. Each is asked for its own findings and for the error that it
+reports, its row for what the index knows, and those that a protocol's Watches want are shown to them as well
+(dissectors.check). Which rows need not be decoded for that, said.py tells. They are looked at a portion at a time:
+large portions have more alike rows, small ones say sooner how far it has come.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from analyzer.capture.records import CaptureInfo
+from analyzer.decode.rows import chunks
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
+from analyzer.insight import one_way, reused
+from analyzer.insight.checks import CheckReading
+from analyzer.insight.expert_info_scan import About, ExpertInfoScan
+from analyzer.session import Analysis, Session
+from dissectors.finding import Finding, Severity
+
+ERROR_ANSWER, NOT_KEPT = "error-answer", "packets-not-kept"
+
+
+class LocatedFinding(NamedTuple):
+    """A finding; `row` is None where it belongs to none: a file, a gap, a stream, which is then `stream`, if any."""
+
+    row: int | None
+    finding: Finding
+    stream: int | None = None
+
+
+def diagnose(session: Analysis, looked: Callable[[int], None] = lambda rows: None) -> Iterator[LocatedFinding]:
+    """All findings of a loaded session: those of rows in their order, then those of files and streams.
+
+    looked: told from time to time how many rows have been looked at.
+    """
+    yield from diagnose_rows(session, len(session.rows), looked)
+    yield from (LocatedFinding(None, *each) for each in session.located)
+    if isinstance(session, Session):
+        yield from (
+            LocatedFinding(None, finding) for info in session.packets.files for finding in _report_dropped(info)
+        )
+
+
+def diagnose_rows(
+    session: Analysis,
+    count: int,
+    looked: Callable[[int], None] = lambda rows: None,
+    portion: tuple[int, int] = (TOGETHER, TOGETHER_BYTES),
+) -> Iterator[LocatedFinding]:
+    """The findings of rows up to the `count`-th, which may be those that there are so far, in their order.
+
+    Behind those of all rows come what the ends of connections tell, each at the last row of its connection.
+
+    portion: rows, and bytes of their messages, after which `looked` is told.
+    """
+    reading = CheckReading(session)
+    saying = ExpertInfoScan(session, reading.paths)
+    done, alone = session.rows.first, one_way.one_way(session)
+    numbers = deque(LocatedFinding(*each) for each in reused.findings(session, max(count, done), reading.losses))
+    for rows in chunks(session, range(done, max(count, done)), *portion):
+        for about in saying.scan_rows(rows):
+            while numbers and _comes_before(numbers[0], about.row):
+                yield numbers.popleft()
+            if about.findings or about.error is not None:
+                every = (*about.findings, *_report_error(session, about))
+                lone = bool(alone[session.rows.cell("stream", about.row)])
+                yield from (
+                    LocatedFinding(about.row, each) for each in every if not (lone and each.code in one_way.LONE)
+                )
+            yield from [LocatedFinding(about.row, finding) for finding in reading.findings(about)]
+        done += len(rows)
+        while numbers and _comes_before(numbers[0], done - 1):
+            yield numbers.popleft()
+        if session.ended and done == len(session.rows):
+            yield from (LocatedFinding(row, finding) for row, finding in reading.end_findings())
+            yield from (LocatedFinding(None, finding) for finding in one_way.findings(session))
+        looked(done)
+
+
+def _comes_before(found: LocatedFinding, row: int) -> bool:
+    return found.row is None or found.row <= row
+
+
+def _report_error(session: Analysis, about: About) -> Iterator[Finding]:
+    """The error that a message reports, as a finding: only a checkup counts them among what is wrong.
+
+    That there is nothing now is none.
+    """
+    if about.error is not None:
+        operation = session.engine.names.text(session.rows.cell("operation", about.row))
+        dissector = session.engine.dissector(session.rows.cell("protocol", about.row))
+        if dissector is not None and about.error[0] in dissector.nothing_new.get(operation or "", ()):
+            return
+        text = about.error[1] if operation is None else f"{operation}: {about.error[1]}"
+        yield Finding(Severity.NOTE, ERROR_ANSWER, text)
+
+
+def _report_dropped(info: CaptureInfo) -> Iterator[Finding]:
+    """What a capture says itself of packets that came too fast for who captured them."""
+    for place, said in info.statistics.items():
+        if said.dropped:
+            where = f"{info.path}, interface {info.interfaces[place].name or place}"
+            text = (
+                f"{where}: {said.dropped:,} packets were dropped while it was captured, so gaps are no loss on the wire"
+            )
+            yield Finding(Severity.WARNING, NOT_KEPT, text)

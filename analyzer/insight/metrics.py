@@ -1,0 +1,187 @@
+"""What is measured of a group of messages: how many, how large, how fast, how well.
+
+Theory. A group is a number that each of its messages has; a message may be in several groups, once in each. So there
+are entries, a place among the rows that are looked at and a group's number, and each figure is one pass over them
+(np.bincount), whatever the groups are. Times and latencies are integers of nanoseconds, so nothing is ever rounded
+but the rates. The latency of an exchange is its response's; one that is negative, because the capture's clock went
+back, is a number as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analyzer.columns.arrays import Array, Bools, Ints
+from analyzer.insight.percentiles import nearest_ranks, sums
+from analyzer.messages.index import MessageTable, find_missing_partners
+from analyzer.query.response_errors import Errors, is_empty
+from analyzer.session import Analysis
+from dissectors.api import Role
+from dissectors.slotted import make_slotted
+from dissectors.wire.fast_path import NULL
+
+SECOND = 10**9
+PERCENTILES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p999_ns": 999}
+"""Figures that are percentiles of latencies, and which, in thousandths."""
+
+
+@make_slotted
+class Metrics:
+    """Of one group; None where nobody knows: rates without a span, errors that were not asked for, latencies of none.
+
+    messages = requests + answers + oneway + push + raw. unanswered: requests without an answer. orphans: answers
+    without their request. bytes: of the messages, length prefixes included. rate: messages a second. errors: messages
+    that report one; empty: those of which it only says that there is nothing now, which are no errors. error_rate:
+    errors in answers, by the answer. timed: answers with a latency, and of these the nearest-rank percentiles.
+    """
+
+    messages: int
+    requests: int
+    answers: int
+    unanswered: int
+    orphans: int
+    oneway: int
+    push: int
+    raw: int
+    bytes: int
+    rate: float | None
+    errors: int | None
+    empty: int | None
+    error_rate: float | None
+    timed: int
+    min_ns: int | None
+    p50_ns: int | None
+    p90_ns: int | None
+    p99_ns: int | None
+    p999_ns: int | None
+    max_ns: int | None
+    mean_ns: float | None
+
+
+FIGURES = tuple(Metrics.__annotations__)
+
+
+@dataclass(frozen=True, slots=True)
+class RowMeasures:
+    """Columns of the n rows that are looked at. failed, empty: None where errors were not asked for.
+
+    latency: ns, of the rows that have one, else 0; timed: the places of those that do, in the order of their latencies.
+    span: ns from the first to the last of the rows' times.
+    """
+
+    role: Array
+    alone: Bools
+    length: Array
+    time: Ints
+    latency: Ints
+    timed: Ints
+    failed: Bools | None
+    empty: Bools | None
+
+    @property
+    def span(self) -> int:
+        """See above."""
+        return int(self.time.max()) - int(self.time.min()) if len(self.time) else 0
+
+    @classmethod
+    def of(cls, session: Analysis, rows: Ints, reported: Errors | None) -> RowMeasures:
+        """The facts about these rows."""
+        table: MessageTable = session.rows
+        role, partner, time = (table.column(name)[rows] for name in ("role", "partner", "time"))
+        alone = find_missing_partners(partner, table.column("marks")[rows])
+        timed = (role == Role.RESPONSE) & (partner != NULL)
+        asked = table.column("time")[np.where(timed, partner, rows)]
+        failed = empty = None
+        if reported is not None:
+            failed, empty = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
+            nothing = is_empty(session, rows, reported)
+            failed[reported.places[~nothing]] = True
+            empty[reported.places[nothing]] = True
+        length = table.column("length")[rows]
+        latency, those = np.where(timed, time - asked, 0), np.flatnonzero(timed)
+        ordered = those[np.argsort(latency[those], kind="stable")]
+        return cls(role, alone, length, time, latency, ordered, failed, empty)
+
+
+def measured(facts: RowMeasures, places: Ints | None, keys: Ints, size: int, span: int) -> list[Metrics]:
+    """The figures of the groups 0 .. size - 1.
+
+    places, keys: n entries, a row and the group that it is in; without places each row is in one. span: ns that rates
+    are over; 0: nobody knows.
+    """
+    take = _whole if places is None else lambda column: column[places]
+    role, alone = take(facts.role), take(facts.alone)
+    both = keys * len(Role) + role
+    everybody, lonely = (_count(each, size * len(Role)).reshape(size, len(Role)) for each in (both, both[alone]))
+    request, answer, *others = everybody.T.tolist()
+    columns = [everybody.sum(axis=1).tolist(), request, answer]
+    columns += [lonely[:, Role.REQUEST].tolist(), lonely[:, Role.RESPONSE].tolist(), *others]
+    columns.append(sums(keys, take(facts.length), size))
+    failed: Sequence[int | None] = [None] * size
+    empty, wrong = failed, failed
+    if facts.failed is not None and facts.empty is not None:
+        failure = take(facts.failed)
+        chosen = (failure, failure & (role == Role.RESPONSE), take(facts.empty))
+        failed, wrong, empty = (_count(keys[each], size).tolist() for each in chosen)
+    mine, latency = latencies(facts, places, keys)
+    ranks = nearest_ranks(mine, latency, size, tuple(PERCENTILES.values())).tolist()
+    whole = sums(mine, latency, size)
+    found = zip(zip(*columns, strict=True), failed, wrong, empty, ranks, whole, strict=True)
+    return [_figures(*each, span=span) for each in found]
+
+
+def _figures(
+    counts: Sequence[int],
+    errors: int | None,
+    wrong: int | None,
+    empty: int | None,
+    ranks: Sequence[int],
+    total: int,
+    *,
+    span: int,
+) -> Metrics:
+    """One group's. counts: up to `bytes`. wrong: errors in answers. ranks: see nearest_ranks. total: of latencies."""
+    messages, answers, timed = counts[0], counts[2], ranks[0]
+    rate = messages * SECOND / span if span else None
+    share = wrong / answers if wrong is not None and answers else None
+    least, *percentiles, most = ranks[1:] if timed else (None,) * (len(ranks) - 1)
+    values: dict[str, Any] = {
+        **dict(zip(FIGURES, counts, strict=False)),
+        "rate": rate,
+        "errors": errors,
+        "empty": empty,
+        "error_rate": share,
+        "timed": timed,
+        "min_ns": least,
+        "max_ns": most,
+        "mean_ns": total / timed if timed else None,
+        **dict(zip(PERCENTILES, percentiles, strict=True)),
+    }
+    return Metrics(**values)
+
+
+def latencies(facts: RowMeasures, places: Ints | None, keys: Ints) -> tuple[Ints, Ints]:
+    """Of the entries that have a latency, in the order of these, the group and the latency (ns)."""
+    timed = facts.timed if places is None else _timed(facts, places)
+    return keys[timed], facts.latency[timed if places is None else places[timed]]
+
+
+def _timed(facts: RowMeasures, places: Ints) -> Ints:
+    """Which of the entries have a latency, in the order of these."""
+    rank = np.full(len(facts.role), -1, np.int64)
+    rank[facts.timed] = np.arange(len(facts.timed))
+    mine = rank[places]
+    found: Ints = np.argsort(mine, kind="stable")[int((mine < 0).sum()) :]
+    return found
+
+
+def _whole(column: Array) -> Array:
+    return column
+
+
+def _count(keys: Ints, size: int) -> Ints:
+    return np.bincount(keys, minlength=size)
