@@ -14,7 +14,7 @@ from dissectors.kafka import Kafka
 from dissectors.kafka.body import decode_tree as read_tree
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.records import batches
-from dissectors.kafka.records.batches import Head, fast_path, plain
+from dissectors.kafka.records.batches import Head, fast_path
 from dissectors.wire.emit import FAILURES
 from dissectors.wire.flat import FlatRows, RowTable
 from dissectors.wire.message import fold_tree
@@ -44,7 +44,7 @@ def body(records: list[tuple[int, int, bytes | None, bytes | None, list[tuple[by
 def test_what_kafka_writes(parts: list[tuple[list, tuple[int, int, int | None]]]) -> None:
     bodies = [body(records) for records, _ in parts]
     heads = [Head(len(records), *rest) for records, rest in parts]
-    expected = [plain.read_rows(data, 0, len(data), head) for data, head in zip(bodies, heads, strict=True)]
+    expected = [batches.read_rows(data, 0, len(data), head) for data, head in zip(bodies, heads, strict=True)]
     assert fast_path.read_tables(bodies, heads) == expected
 
 
@@ -86,7 +86,7 @@ def test_broken(data: bytes) -> None:
         with pytest.raises(FAILURES):
             fast_path.read_tables(bodies, [Head(1, 0, 0, None)] * len(bodies))
     with pytest.raises(FAILURES):
-        plain.read_rows(data, 0, len(data), Head(1, 0, 0, None))
+        batches.read_rows(data, 0, len(data), Head(1, 0, 0, None))
 
 
 def test_one_record_with_many_headers_is_left_to_the_plain_way() -> None:
@@ -106,7 +106,7 @@ def test_many_records_become_tables_over_all_partitions() -> None:
     (first, second) = KAFKA.values(frame(data), CONTEXT).values["topicData"][0]["partitionData"][0]["records"]
     assert isinstance(first["records"], RowTable)
     assert first["records"].columns is second["records"].columns
-    assert list(first["records"]) == plain.read_rows(
+    assert list(first["records"]) == batches.read_rows(
         b"".join(records), 0, len(b"".join(records)), Head(200, 100, 1000, None)
     )
 
