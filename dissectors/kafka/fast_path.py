@@ -143,7 +143,7 @@ class KafkaFastPath(FastPath):
 
         return logs(context, layout)
 
-    def logged(self, fields: LogFields) -> Iterator[LogRecords]:
+    def read_log_records(self, fields: LogFields) -> Iterator[LogRecords]:
         """Reads the records of many messages, in runs of messages whose batches are read together."""
         from dissectors.kafka.records.fast_path import iterate_record_columns  # the same
 

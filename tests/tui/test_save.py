@@ -147,7 +147,7 @@ def test_escape_stops_it_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp
 
     parts = forms._parts
 
-    def slow(asked: exports.Asked, rows: Ints) -> Iterator[Ints]:
+    def slow(asked: exports.ExportRequest, rows: Ints) -> Iterator[Ints]:
         for part in parts(asked, rows):
             yield part
             begun.set()
@@ -174,7 +174,7 @@ def test_quitting_meanwhile_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_
     begun, go_on = threading.Event(), threading.Event()
     parts = forms._parts
 
-    def slow(asked: exports.Asked, rows: Ints) -> Iterator[Ints]:
+    def slow(asked: exports.ExportRequest, rows: Ints) -> Iterator[Ints]:
         for part in parts(asked, rows):
             yield part
             begun.set()

@@ -232,7 +232,7 @@ def test_a_kernel_short_of_memory_is_asked_for_less(wanted: int, most: int, aske
     tap._socket = kernel  # type: ignore[assignment]
     if most < asked[-1]:
         with pytest.raises(OSError, match="no memory"):
-            tap._granted_blocks(wanted)
+            tap._request_blocks(wanted)
     else:
-        assert tap._granted_blocks(wanted) == asked[-1]
+        assert tap._request_blocks(wanted) == asked[-1]
     assert kernel.asked == asked
