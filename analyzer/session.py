@@ -110,7 +110,7 @@ class Session(Analysis):
         """Who reads the captures."""
         return self._reader
 
-    def again(self, where: DecodeAsTarget, protocol: str) -> Session:
+    def reopen_with_rule(self, where: DecodeAsTarget, protocol: str) -> Session:
         """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
         told = merge_rules((*(self._told or {}).items(), (where, protocol)))
         if isinstance(self._inputs, FileSuccession):

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from analyzer.decode.rows import Rows
-from analyzer.query.filter import compiled
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter import compile_filter
 from analyzer.session import Session
 from benchmarks.comparison import Bench, installed
 from benchmarks.measure import Failed, alternated, ours, told
@@ -44,14 +44,14 @@ def column_costs(capture: Path, texts: Sequence[str], times: int) -> list[float]
     """Milliseconds of CPU that each filter takes for a million rows; medians."""
     found = []
     with Session([capture]) as session:
-        reader, rows = Rows(session.load()), range(len(session.rows))
+        reader, rows = RowReader(session.load()), range(len(session.rows))
         for text in texts:
-            asked = compiled(text)
-            asked.rows(reader, rows)
+            asked = compile_filter(text)
+            asked.select_rows(reader, rows)
             runs = []
             for _ in range(max(times, 3)):
                 began = time.process_time()
-                asked.rows(reader, rows)
+                asked.select_rows(reader, rows)
                 runs.append(time.process_time() - began)
             found.append(statistics.median(runs) * 1e9 / len(rows))
     return found

@@ -14,7 +14,7 @@ import pytest
 
 from analyzer.cli.program import COMMANDS
 from analyzer.config import load
-from analyzer.query.filter import compiled
+from analyzer.query.filter import compile_filter
 from tests.documents import (
     DOCUMENTS,
     PAGES,
@@ -69,7 +69,7 @@ def test_commands_have_the_options_that_are_shown(path: Path) -> None:
 
 @pytest.mark.parametrize("text", sorted({*TABLE, *SHOWN}))
 def test_a_filter_in_the_documents_is_one(text: str) -> None:
-    assert compiled(text.replace("\\|", "|"), {"slow": "latency > 100ms"}).fields
+    assert compile_filter(text.replace("\\|", "|"), {"slow": "latency > 100ms"}).fields
 
 
 def test_the_configuration_in_the_documents_is_one(tmp_path: Path) -> None:

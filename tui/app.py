@@ -121,7 +121,7 @@ class TuiApp(CrashGuard, App[Exception]):
         return True
 
     def _show_defect(self, error: Exception) -> None:
-        from analyzer.render.bug_report import report
+        from analyzer.render.bug_report import format_report
         from tui.screens.bug import BugScreen
 
         def handle_answer(going: str | None) -> None:
@@ -130,7 +130,7 @@ class TuiApp(CrashGuard, App[Exception]):
 
         if not isinstance(self.screen, BugScreen):
             happened = "What you did last may not have been done; the program can go on."
-            self.push_screen(BugScreen(self.main.palette, report(error), happened), handle_answer)
+            self.push_screen(BugScreen(self.main.palette, format_report(error), happened), handle_answer)
 
     def _handle_exception(self, error: Exception) -> None:
         if not (is_survivable(error) and self.handle_defect(error)):

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.wire.fast_path import NULL
@@ -47,12 +47,12 @@ class RowReaders:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._final = False
-        self._reader = Rows(session)
+        self._reader = RowReader(session)
 
-    def get_reader(self) -> tuple[Rows, bool]:
+    def get_reader(self) -> tuple[RowReader, bool]:
         """Returns the reader, and whether the input has ended."""
         if self._session.ended and not self._final:
-            self._final, self._reader = True, Rows(self._session)
+            self._final, self._reader = True, RowReader(self._session)
         return self._reader, self._final
 
 
@@ -148,7 +148,7 @@ def _apply_filter(wanted: Filter, rows: RowPortion, readers: RowReaders, session
     began = time.monotonic()
     reader, final = readers.get_reader()
     waiting = np.zeros(0, np.int64) if final else _find_unanswered(session, np.asarray(rows))
-    kept = wanted.rows(reader, rows)
+    kept = wanted.select_rows(reader, rows)
     return FilterResult(rows, kept, waiting, final, time.monotonic() - began)
 
 

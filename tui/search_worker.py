@@ -24,7 +24,7 @@ from tui.model.detail import ByteRange, find_fields
 
 if TYPE_CHECKING:
     from analyzer.query import search as find
-    from analyzer.query.search import Sought
+    from analyzer.query.search import SearchTarget
 
 FILTER_SIGN, BYTES_SIGNS = "=", ("0x", "0X", '"', "'")
 """The signs that begin a filter, and bytes."""
@@ -42,7 +42,7 @@ class Search:
     is_stopped: set when the result is not wanted any more.
     """
 
-    def __init__(self, sought: Sought, start: int, among: Ints, *, forward: bool) -> None:
+    def __init__(self, sought: SearchTarget, start: int, among: Ints, *, forward: bool) -> None:
         self.sought, self.start, self.among, self.forward = sought, start, among, forward
         self.is_stopped = Event()
 
@@ -53,7 +53,7 @@ class SearchResult:
 
     search: Search
     row: int | None
-    place: find.Place | None = None
+    place: find.TreePlace | None = None
 
     @property
     def has_wrapped(self) -> bool:
@@ -90,7 +90,7 @@ class SearchWorker:
         self.on_progress: Callable[[int], object] = lambda percent: None
         self.on_end: Callable[[SearchResult], object] = lambda found: None
         self._session, self._readers, self._worker = session, readers, worker
-        self._sought: Sought | None = None
+        self._sought: SearchTarget | None = None
         self._search: Search | None = None
 
     @property
@@ -98,7 +98,7 @@ class SearchWorker:
         """Whether a target was set."""
         return self._sought is not None
 
-    def set_target(self, words: str, sought: Sought) -> None:
+    def set_target(self, words: str, sought: SearchTarget) -> None:
         """Sets the target, and stops the search for another one."""
         self.stop()
         self.text, self._sought = words, sought
@@ -156,28 +156,28 @@ class SearchWorker:
             asked += find.STEP
             return search.is_stopped.is_set()
 
-        row = find.find(
+        row = find.find_row(
             search.sought, reader, search.start, forward=search.forward, among=search.among, stop=is_stopped
         )
         if row is None:
             return SearchResult(search, None)
-        places = find.places(search.sought, decode_tree(self._session, row))
+        places = find.find_places(search.sought, decode_tree(self._session, row))
         return SearchResult(search, row, places[0] if places else None)
 
 
-def parse_search(words: str, named: Mapping[str, str]) -> Sought:
+def parse_search(words: str, named: Mapping[str, str]) -> SearchTarget:
     """Parses the input of a search.
 
     named: filters that it may refer to. Raises UserError, and FilterError for a wrong filter.
     """
-    from analyzer.query.filter import compiled
-    from analyzer.query.filter.literals import quoted
-    from analyzer.query.search import Sought, bytes_sought, text_sought
+    from analyzer.query.filter import compile_filter
+    from analyzer.query.filter.literals import quote
+    from analyzer.query.search import SearchTarget, parse_bytes, parse_text
 
     if words.startswith(FILTER_SIGN):
-        return Sought(compiled(words.removeprefix(FILTER_SIGN), named))
+        return SearchTarget(compile_filter(words.removeprefix(FILTER_SIGN), named))
     if words.startswith(BYTES_SIGNS):
-        return bytes_sought(words)
-    said = text_sought(words)
-    shown = (f"lower({key}) contains {quoted(words.lower())}" for key in LIST_KEYS)
-    return Sought(compiled(" or ".join((said.filter.text, *shown)), named), text=said.text)
+        return parse_bytes(words)
+    said = parse_text(words)
+    shown = (f"lower({key}) contains {quote(words.lower())}" for key in LIST_KEYS)
+    return SearchTarget(compile_filter(" or ".join((said.filter.text, *shown)), named), text=said.text)

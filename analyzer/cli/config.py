@@ -8,7 +8,7 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.settings import config_path, settings
-from analyzer.query.presets import presets
+from analyzer.query.presets import load_presets
 
 
 @click.group("config")
@@ -30,4 +30,4 @@ def show() -> None:
     """Print the configuration in force as TOML, and where each part of it comes from."""
     from analyzer.config.writing import format_config
 
-    click.echo(format_config(settings(), presets()), nl=False)
+    click.echo(format_config(settings(), load_presets()), nl=False)

@@ -11,7 +11,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.insight.counts import Count, MessageCounts, count_messages, count_streams
-from analyzer.render.columns_text import columns
+from analyzer.render.columns_text import format_columns
 from analyzer.render.figures_text import LEAST
 from analyzer.render.objects import write_objects
 from analyzer.session import Session
@@ -28,7 +28,7 @@ def print_counts(session: Session, form: str, rows: Ints | None) -> None:
     """Counts rows (None: all) and prints them in one of formats.ROWS."""
     found = count_messages(session, rows)
     if form == "json":
-        sys.stdout.buffer.write(JsonWriter().line(_object(session, found, rows)))
+        sys.stdout.buffer.write(JsonWriter().format_line(_object(session, found, rows)))
     elif form != "table":
         write_objects(sys.stdout.buffer, form, NAMES, map(asdict, found.operations))
     else:
@@ -62,7 +62,7 @@ def _lines(session: Session, found: MessageCounts, rows: Ints | None, width: int
             cells += [_cells(f"  {_name(each)}", each) for each in own]
         if len(found.protocols) > 1:
             cells.append(_cells("all", _sum(found.protocols)))
-        yield from columns(cells, frozenset({0}), width, {0: LEAST}, _LESS)
+        yield from format_columns(cells, frozenset({0}), width, {0: LEAST}, _LESS)
     packets = session.packets.counts
     yield (
         f"{packets.packets:,} packets ({packets.tcp:,} TCP), {packets.bytes:,} bytes; "

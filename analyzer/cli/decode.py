@@ -17,7 +17,7 @@ from analyzer.errors import UserError
 from analyzer.hexinput import pasted
 from analyzer.render.lines import print_lines
 from analyzer.render.objects import write_objects
-from analyzer.render.tree_json import tree_object
+from analyzer.render.tree_json import make_tree_object
 from dissectors import registry
 from dissectors.api import Dissector, Role
 
@@ -60,15 +60,15 @@ def command(
     dissector, doubt = dissector_of(data, protocol, response_told=api is not None)
     for problem in () if protocol is not None else registry.problems():
         click.echo(sentence(problem), err=True)
-    messages = pasted.cut(data, dissector, True if is_request else False if is_response else None)
+    messages = pasted.cut_messages(data, dissector, True if is_request else False if is_response else None)
     if api is not None:
         code, operation = find_operation(dissector, api)
         _check_version(dissector, code, version)
-        found = pasted.responses_to(dissector, messages, operation, code, version)
+        found = pasted.make_responses(dissector, messages, operation, code, version)
     elif is_response:
-        found = pasted.conversation(dissector, messages)
+        found = pasted.pair_pasted(dissector, messages)
     else:
-        found = pasted.by_looks(dissector, messages, True if is_request else None)
+        found = pasted.decode_by_looks(dissector, messages, True if is_request else None)
     if form != "text":
         _print_json(dissector, found, limits, form, guess=doubt is not None)
     else:
@@ -103,6 +103,8 @@ def _check_version(dissector: Dissector, code: int | None, version: int | None) 
         raise UserError(f"the layouts of {dissector.name} depend on the version: say --version N too")
 
 
-def _print_json(dissector: Dissector, found: Iterator[pasted.Pasted], limits: Limits, form: str, guess: bool) -> None:
-    objects = (tree_object(*decode_messages(dissector, piece, guess)) for piece in found)
+def _print_json(
+    dissector: Dissector, found: Iterator[pasted.PastedMessage], limits: Limits, form: str, guess: bool
+) -> None:
+    objects = (make_tree_object(*decode_messages(dissector, piece, guess)) for piece in found)
     write_objects(sys.stdout.buffer, form, (), objects, limits)

@@ -17,9 +17,9 @@ from analyzer.hexinput import pasted
 from analyzer.hexinput.error import HexError
 from analyzer.hexinput.forms import parse_dumps, strip_ip
 from analyzer.messages import defects
-from analyzer.render.lines import Line, plain
-from analyzer.render.message_text import EMPTY, message_lines
-from analyzer.render.tree_json import Message
+from analyzer.render.lines import Line, strip_styles
+from analyzer.render.message_text import EMPTY, format_message
+from analyzer.render.tree_json import PrintedMessage
 from dissectors import registry
 from dissectors.api import Dissector, State
 from dissectors.field import Tree
@@ -42,9 +42,9 @@ def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours
         dissector, doubt = dissector_of(data, None, response_told=False)
         if doubt is not None or registry.problems():
             return None
-        found = pasted.by_looks(dissector, pasted.cut(data, dissector), None)
+        found = pasted.decode_by_looks(dissector, pasted.cut_messages(data, dissector), None)
         lines = text_lines(dissector, found, Limits(), guess=False)
-        return "".join(plain(line) + "\n" for line in lines)
+        return "".join(strip_styles(line) + "\n" for line in lines)
     except Exception:  # the program meets it again, and says what there is to say
         return None
 
@@ -110,16 +110,18 @@ def dissector_of(data: bytes, protocol: str | None, response_told: bool) -> tupl
     return found.dissector, f"no protocol fits; shown is the best guess, {name}: if it is right, say -p {name}"
 
 
-def text_lines(dissector: Dissector, found: Iterator[pasted.Pasted], limits: Limits, guess: bool) -> Iterator[Line]:
+def text_lines(
+    dissector: Dissector, found: Iterator[pasted.PastedMessage], limits: Limits, guess: bool
+) -> Iterator[Line]:
     """All messages for people, an empty line between them."""
     for number, piece in enumerate(found):
         if number:
             yield EMPTY
         message, tree = decode_messages(dissector, piece, guess)
-        yield from message_lines(message, tree, limits)
+        yield from format_message(message, tree, limits)
 
 
-def decode_messages(dissector: Dissector, piece: pasted.Pasted, guess: bool) -> tuple[Message, Tree]:
+def decode_messages(dissector: Dissector, piece: pasted.PastedMessage, guess: bool) -> tuple[PrintedMessage, Tree]:
     """A message and its tree; `guess`: nobody is sure of the dissector."""
     body = defects.decode_values(dissector, piece.data, piece.context)
     tree = defects.decode_tree(dissector, piece.data, piece.context)
@@ -129,4 +131,4 @@ def decode_messages(dissector: Dissector, piece: pasted.Pasted, guess: bool) -> 
     said = {(finding.code, finding.text) for finding in tree.findings}
     more = tuple(finding for finding in body.findings if (finding.code, finding.text) not in said)
     info = defects.format_info(dissector, body, piece.context)
-    return Message(dissector.name, header, body.error, info, more), tree
+    return PrintedMessage(dissector.name, header, body.error, info, more), tree

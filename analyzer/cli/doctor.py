@@ -24,14 +24,14 @@ from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.cli.values import OneOf
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
-from analyzer.decode.resolved_names import Naming
-from analyzer.decode.rows import Rows, said_finding
+from analyzer.decode.resolved_names import TopicNamer
+from analyzer.decode.rows import RowReader, make_finding
 from analyzer.insight.counts import count_streams
 from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, diagnose
 from analyzer.insight.kinds import FindingGroup, FindingKind, group_findings
 from analyzer.messages.decode_as import DecodeAsRules
-from analyzer.render.amounts import counted
-from analyzer.render.fitting import cells_of, wrapped
+from analyzer.render.amounts import format_counted
+from analyzer.render.fitting import count_cells, wrap_text
 from analyzer.render.objects import write_objects
 from analyzer.session import Session
 from dissectors.finding import Severity
@@ -88,7 +88,7 @@ def command(
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):
             pass
-        chosen = None if wanted is None else wanted.rows(Rows(session), np.arange(len(session.rows)))
+        chosen = None if wanted is None else wanted.select_rows(RowReader(session), np.arange(len(session.rows)))
         if chosen is not None:
             tell_nothing_passes(len(chosen), len(session.rows))
         with patiently() as bar:
@@ -114,15 +114,15 @@ def _run_diagnosis(session: Session, chosen: Ints | None, bar: Bar) -> Iterator[
 
 def _print_each(session: Session, found: Iterable[LocatedFinding], form: str) -> Severity | None:
     """An object or a line for each finding; returns the gravest severity."""
-    rows, severities = Rows(session), set[Severity]()
+    rows, severities = RowReader(session), set[Severity]()
 
     def objects() -> Iterator[dict[str, object]]:
         for row, finding, _ in found:
             severities.add(finding.severity)
             place: dict[str, object] = {"number": None, "id": None}
             if row is not None:
-                place = {"number": row + 1, "id": rows.column("id", np.array([row])).values()[0]}
-            yield place | said_finding(finding)
+                place = {"number": row + 1, "id": rows.read_column("id", np.array([row])).values()[0]}
+            yield place | make_finding(finding)
 
     write_objects(sys.stdout.buffer, form, KEYS, objects())
     return max(severities, default=None)
@@ -133,12 +133,12 @@ def print_summary(
 ) -> Severity | None:
     """The kinds of findings with examples, the gravest first; returns the gravest severity."""
     groups = group_findings(session, found, SHOWN, None if is_verbose() else EXAMPLES)
-    what = partial(_describe_kind, Rows(session), Naming(session))
+    what = partial(_describe_kind, RowReader(session), TopicNamer(session))
     for kind, group in _fewer(groups):
         print_fitted(_lines(kind, group, what, _places(session, kind, group), line_width()))
     messages = len(session.rows) if chosen is None else len(chosen)
     total = sum(group.count for group in groups.values())
-    findings = counted(total, "finding") if total else "nothing to say"
+    findings = format_counted(total, "finding") if total else "nothing to say"
     print_fitted([f"{findings} in {messages:,} messages of {count_streams(session, chosen):,} streams"])
     if any(group.rows for group in groups.values()) and "-" not in files:
         print_fitted(_hint(files, line_width()))
@@ -159,16 +159,16 @@ def _fewer(groups: Mapping[FindingKind, FindingGroup]) -> Iterator[tuple[Finding
         yield FindingKind(rest[0].severity, ERROR_ANSWER, f"{len(rest):,} others"), others
 
 
-def _describe_kind(reader: Rows, naming: Naming, row: int) -> str:
+def _describe_kind(reader: RowReader, naming: TopicNamer, row: int) -> str:
     """What a message is, as `list` says it; empty for one of which it says nothing."""
-    (said,) = reader.objects(("operation", "info"), np.array([row]), naming.named)
+    (said,) = reader.read_objects(("operation", "info"), np.array([row]), naming.fill_in_names)
     return f"{said['operation']} {said['info']}" if said["operation"] and said["info"] else ""
 
 
 def _hint(files: Sequence[str], width: int | None) -> Iterator[str]:
     """What to do next; with the files by name, where that fits a line."""
     text = f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)"
-    yield text if width is None or cells_of(text) <= width else "(wireanalyze show FILE NUMBER shows a message)"
+    yield text if width is None or count_cells(text) <= width else "(wireanalyze show FILE NUMBER shows a message)"
 
 
 def _lines(
@@ -188,7 +188,7 @@ def _lines(
 
 
 def _wrap_text(begin: str, text: str, width: int | None) -> Iterator[str]:
-    return iter([f"{begin}{text}".rstrip()]) if width is None else map(str.rstrip, wrapped(text, width, begin))
+    return iter([f"{begin}{text}".rstrip()]) if width is None else map(str.rstrip, wrap_text(text, width, begin))
 
 
 def _places(session: Session, kind: FindingKind, group: FindingGroup) -> str:

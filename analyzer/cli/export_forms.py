@@ -9,7 +9,7 @@ import numpy as np
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.streams import SIDES, find_stream
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.export.forms import LINES, ExportRequest, check
 from analyzer.session import Session
@@ -49,7 +49,7 @@ def rows_of(session: Session, wanted: Filter | None, stream: str | None, only: s
     if only is not None:
         rows = rows[session.rows.column("side")[rows] == SIDES[only]]
     if wanted is not None:
-        rows = wanted.rows(Rows(session), rows)
+        rows = wanted.select_rows(RowReader(session), rows)
     if partners:
         from analyzer.export.packets import with_partners
 

@@ -11,7 +11,7 @@ import click
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
-from analyzer.query.fields.catalog import every, near
+from analyzer.query.fields.catalog import find_near, list_fields
 from analyzer.query.fields.keys import NAMES
 from analyzer.query.fields.path import FieldPath
 from analyzer.render.objects import write_objects
@@ -29,11 +29,11 @@ def command(word: str | None, form: str) -> None:
     A WORD with a dot is looked for in whole paths, one without in the names of fields and operations. A path of a body
     works with .request, with .response, and without either; arrays are implicit.
     """
-    found = every(word)
+    found = list_fields(word)
     first = next(found, None)
     if first is None:
         assert word is not None
-        meant = near(word, NAMES)
+        meant = find_near(word, NAMES)
         hint = f"; did you mean {' or '.join(meant)}?" if meant else "; wireanalyze fields lists all of them"
         raise UserError(f"no field has {word} in its name{hint}")
     if form == "table":

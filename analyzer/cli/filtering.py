@@ -28,6 +28,6 @@ def filter_option(command: _Command) -> Callable[..., Any]:
 def compile_filter_option(text: str) -> Filter:
     """The filter that a user wrote, who may refer to those in the configuration. Raises FilterError."""
     from analyzer.cli.settings import settings
-    from analyzer.query.filter import compiled  # who filters nothing does not pay for it
+    from analyzer.query.filter import compile_filter  # who filters nothing does not pay for it
 
-    return compiled(text, settings().filters)
+    return compile_filter(text, settings().filters)

@@ -24,14 +24,20 @@ from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_messages
 from analyzer.decode.endpoints import name_endpoint, name_stream
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.resolved_names import Naming
-from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.resolved_names import TopicNamer
+from analyzer.decode.rows import RowReader, split_rows
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
-from analyzer.render.dialogue import KEYS, comment_notes, dump_lines, field_lines, message_line
+from analyzer.render.dialogue import (
+    KEYS,
+    format_comment_notes,
+    format_dump_lines,
+    format_field_lines,
+    format_message_line,
+)
 from analyzer.render.lines import Line, print_lines
 from analyzer.render.objects import FORMS
-from analyzer.render.printer import Printer
+from analyzer.render.printer import RowPrinter
 from analyzer.session import Session
 
 if TYPE_CHECKING:
@@ -76,12 +82,12 @@ def command(
         sides = session.rows.column("side")[every]
         numbers = every if only is None else every[sides == SIDES[only]]
         if wanted is not None:
-            count, numbers = len(numbers), wanted.rows(Rows(session), numbers)
+            count, numbers = len(numbers), wanted.select_rows(RowReader(session), numbers)
             tell_nothing_passes(len(numbers), count)
         if form != "text":
-            printer = Printer((), form, view == "fields", limits)
-            printer.head()
-            printer.rows(Rows(session), numbers)
+            printer = RowPrinter((), form, view == "fields", limits)
+            printer.print_head()
+            printer.print_rows(RowReader(session), numbers)
             printer.end()
         elif view == "raw":
             _print_raw(session, numbers)
@@ -92,16 +98,16 @@ def command(
 
 def _lines(session: Session, stream: int, numbers: Ints, began: int, view: str, limits: Limits) -> Iterator[Line]:
     yield (("title", f"stream {stream}: {safe_text(_name_stream(session, stream))}, {len(numbers):,} messages"),)
-    reading, naming, times = Rows(session), Naming(session), session.rows.column("time")
+    reading, naming, times = RowReader(session), TopicNamer(session), session.rows.column("time")
     commented = session.comments.has_comments
-    for part in chunks(session, numbers):
-        for row, cells in zip(part.tolist(), reading.objects(KEYS, part, naming.named), strict=True):
-            yield message_line(cells, int(times[row]) - began)
-            yield from comment_notes(session.comments.read_row(row) if commented else ())
+    for part in split_rows(session, numbers):
+        for row, cells in zip(part.tolist(), reading.read_objects(KEYS, part, naming.fill_in_names), strict=True):
+            yield format_message_line(cells, int(times[row]) - began)
+            yield from format_comment_notes(session.comments.read_row(row) if commented else ())
             if view == "fields":
-                yield from field_lines(decode_tree(session, row), limits)
+                yield from format_field_lines(decode_tree(session, row), limits)
             elif view == "hex":
-                yield from dump_lines(decode_tree(session, row), limits)
+                yield from format_dump_lines(decode_tree(session, row), limits)
 
 
 def _name_stream(session: Session, stream: int) -> str:
@@ -113,5 +119,5 @@ def _name_stream(session: Session, stream: int) -> str:
 
 def _print_raw(session: Session, numbers: Ints) -> None:
     click.echo(sentence("raw bytes can't be masked: passwords and tokens are among them if they were sent"), err=True)
-    for part in chunks(session, numbers):
+    for part in split_rows(session, numbers):
         sys.stdout.buffer.writelines(read_messages(session, part))

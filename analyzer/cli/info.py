@@ -13,7 +13,7 @@ from analyzer.cli.options import decode_as_option
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.insight.properties import properties
 from analyzer.messages.decode_as import DecodeAsRules
-from analyzer.render.properties_text import WIDTH, property_lines
+from analyzer.render.properties_text import WIDTH, format_properties
 
 
 @click.command("info")
@@ -25,6 +25,6 @@ def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName
     with load_session(files, decode_as, reader) as session:
         found = properties(session, len(session.rows), len(session.engine.streams))
         if form == "json":
-            sys.stdout.buffer.write(JsonWriter().line(found))
+            sys.stdout.buffer.write(JsonWriter().format_line(found))
         else:
-            click.echo("\n".join(f"{each.name + ':':<{WIDTH}} {each.text}" for each in property_lines(found)))
+            click.echo("\n".join(f"{each.name + ':':<{WIDTH}} {each.text}" for each in format_properties(found)))

@@ -17,12 +17,12 @@ from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import rows_options
 from analyzer.cli.selecting import selection_options
 from analyzer.cli.terminal import wide_option
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.query.selection import FIRST, Selection
-from analyzer.render.jobs import WINDOW, Deferred, print_together, usual_jobs
-from analyzer.render.printer import Printer
+from analyzer.render.jobs import WINDOW, DeferredOutput, choose_jobs, print_in_parallel
+from analyzer.render.printer import RowPrinter
 from analyzer.session import Session, grow_within
 
 
@@ -38,7 +38,7 @@ def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
     reader: ReaderName,
-    printer: Printer,
+    printer: RowPrinter,
     selection: Selection,
     memory: int | None,
     jobs: int | None,
@@ -64,62 +64,64 @@ def command(
             _print_read(session, printer, selection, len(session.rows), jobs)
     else:
         with open_session(files, decode_as, reader) as session:
-            count = sum(len(rows) for rows in selection.read(progress(session)))
+            count = sum(len(rows) for rows in selection.limit_rows(progress(session)))
             _print_read(session, printer, selection, count)
             tell_findings(session)
             tell_unread(session)
 
 
-def _print_read(session: Session, printer: Printer, selection: Selection, count: int, jobs: int | None = 1) -> None:
+def _print_read(session: Session, printer: RowPrinter, selection: Selection, count: int, jobs: int | None = 1) -> None:
     """Rows that have been read; where the input goes on, they know no more than a stream up to there.
 
     jobs: how many processes print them; None: as many as are worth it.
     """
-    printer.head()
+    printer.print_head()
     asked, printed = (
-        Rows(session, streaming=not session.ended, hindsight=late) for late in (False, printer.for_people)
+        RowReader(session, streaming=not session.ended, hindsight=late) for late in (False, printer.for_people)
     )
     if jobs is None:
-        jobs = usual_jobs(int(session.rows.column("length").sum(dtype="int64")))
+        jobs = choose_jobs(int(session.rows.column("length").sum(dtype="int64")))
     if jobs > 1 and selection.divisible and printer.divisible and printer.out_is_standard:
         passing = _print_together(printer, selection, asked, printed, count, jobs)
     else:
         passing = 0
-        for rows in selection.of(asked, count):
-            printer.rows(printed, rows)
+        for rows in selection.select_rows(asked, count):
+            printer.print_rows(printed, rows)
             passing += len(rows)
     printer.end()
     if selection.wanted is not None:
         tell_nothing_passes(passing, count)
 
 
-def _print_together(printer: Printer, selection: Selection, asked: Rows, printed: Rows, count: int, jobs: int) -> int:
+def _print_together(
+    printer: RowPrinter, selection: Selection, asked: RowReader, printed: RowReader, count: int, jobs: int
+) -> int:
     """The same by several processes, but for the first rows, by which columns are as wide as they are."""
     first, passing = 0, 0
     while first < count and not passing:
         window = range(first, min(first + FIRST, count))
-        rows = selection.passing(asked, window)
-        printer.rows(printed, rows)
+        rows = selection.filter_rows(asked, window)
+        printer.print_rows(printed, rows)
         first, passing = window.stop, passing + len(rows)
 
-    def work(window: range, out: Deferred) -> int:
+    def work(window: range, out: DeferredOutput) -> int:
         printer.redirect(out)
-        rows = selection.passing(asked, window)
-        printer.rows(printed, rows)
+        rows = selection.filter_rows(asked, window)
+        printer.print_rows(printed, rows)
         return len(rows)
 
     windows = [range(at, min(at + WINDOW, count)) for at in range(first, count, WINDOW)]
     if windows:
-        passing = print_together(windows, jobs, work, passing)
+        passing = print_in_parallel(windows, jobs, work, passing)
         printer.redirect(sys.stdout.buffer)
     return passing
 
 
-def _print_growing(session: Session, printer: Printer, selection: Selection, memory: int | None) -> None:
-    printer.head()
-    reading = Rows(session, streaming=True)
+def _print_growing(session: Session, printer: RowPrinter, selection: Selection, memory: int | None) -> None:
+    printer.print_head()
+    reading = RowReader(session, streaming=True)
     growth = session.grow() if memory is None else grow_within(session, memory)
-    for rows in selection.as_they_come(reading, selection.read(growth)):
-        printer.rows(reading, rows)
+    for rows in selection.iterate_selected(reading, selection.limit_rows(growth)):
+        printer.print_rows(reading, rows)
         sys.stdout.buffer.flush()
     printer.end()

@@ -21,10 +21,10 @@ import numpy as np
 
 from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.notes import tell_findings
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.live.live_session import LiveSession
-from analyzer.render.printer import Printer
+from analyzer.render.printer import RowPrinter
 from analyzer.session import grow_within
 
 if TYPE_CHECKING:
@@ -39,21 +39,21 @@ NO_READER = {errno.EPIPE, errno.EIO}
 """A pipe, and a terminal, at whose other end is nobody."""
 
 
-def print_live(sniffing: LiveSession, printer: Printer, wanted: Filter | None, status: LiveStatus) -> None:
+def print_live(sniffing: LiveSession, printer: RowPrinter, wanted: Filter | None, status: LiveStatus) -> None:
     """Prints until the capture has ended and all of it has been read.
 
     Raises KeyboardInterrupt where somebody did not want to wait for that, BrokenPipeError where nobody reads any more.
     """
     with _stop_on_signals(sniffing), status:
         with _printing(status):
-            printer.head()
+            printer.print_head()
         session = sniffing.session
-        reading = Rows(session, streaming=True)
+        reading = RowReader(session, streaming=True)
         for rows in grow_within(session, sniffing.memory):
-            chosen = rows if wanted is None else wanted.rows(reading, np.arange(rows.start, rows.stop))
+            chosen = rows if wanted is None else wanted.select_rows(reading, np.arange(rows.start, rows.stop))
             if len(chosen):
                 with _printing(status):
-                    printer.rows(reading, chosen)
+                    printer.print_rows(reading, chosen)
             status.printed = rows.stop
         with _printing(status):
             printer.end()

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from analyzer.query.units import whole_amount
+from analyzer.query.units import parse_whole_amount
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -59,4 +59,4 @@ class Memory(click.ParamType[int | None]):
 
 def size_of(text: str) -> int | None:
     """Bytes as they are written, with a unit or none; None where that is no size."""
-    return whole_amount(text, _SIZES)
+    return parse_whole_amount(text, _SIZES)

@@ -10,7 +10,7 @@ import numpy as np
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.settings import is_verbose
-from analyzer.decode.endpoints import server_ports
+from analyzer.decode.endpoints import find_server_ports
 from analyzer.session import Analysis, Session
 from dissectors.finding import Finding
 
@@ -27,7 +27,7 @@ def tell_findings(session: Session) -> None:
 
 def streams_to(session: Analysis, some: int, port: int) -> str:
     """How many of the connections to a port these are: `3 of 400 streams to port 9092`."""
-    every = int(np.count_nonzero(server_ports(session) == port))
+    every = int(np.count_nonzero(find_server_ports(session) == port))
     return f"{some:,} of {every:,} stream{'' if every == 1 else 's'} to port {port}"
 
 

@@ -9,7 +9,7 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.notes import streams_to
-from analyzer.render.amounts import counted
+from analyzer.render.amounts import format_counted
 from dissectors.foreign import advice
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ KEYS = "the fields of their messages cannot be read without keys; capture where 
 def tell_nothing_passes(passing: int, count: int) -> None:
     """Says how many messages there were where none passes the filter."""
     if not passing and count:
-        click.echo(sentence(f"0 of {counted(count, 'message')} pass the filter"), err=True)
+        click.echo(sentence(f"0 of {format_counted(count, 'message')} pass the filter"), err=True)
 
 
 def tell_unread(session: Session) -> None:
@@ -69,7 +69,7 @@ def _unread(session: Session, connections: Sequence[PortProtocol]) -> Iterator[s
     if not counts.packets:
         yield "the input has no packets"
         return
-    yield f"no message of a known protocol is in {counted(counts.packets, 'packet')}"
+    yield f"no message of a known protocol is in {format_counted(counts.packets, 'packet')}"
     parts = [_connections(each) for each in connections[:SHOWN]]
     rest = list_other_ports(session) if counts.tcp < counts.packets else []
     if rest:
@@ -83,8 +83,8 @@ def _unread(session: Session, connections: Sequence[PortProtocol]) -> Iterator[s
 
 
 def _connections(each: PortProtocol) -> str:
-    from analyzer.render.amounts import size
+    from analyzer.render.amounts import format_size
 
     what = [] if each.name is None else [each.name.upper()]
-    what.append(size(each.bytes) if each.bytes else "no data")
-    return f"{counted(each.connections, 'connection')} to port {each.port} ({', '.join(what)})"
+    what.append(format_size(each.bytes) if each.bytes else "no data")
+    return f"{format_counted(each.connections, 'connection')} to port {each.port} ({', '.join(what)})"

@@ -12,7 +12,7 @@ import click
 
 from analyzer.cli.values import OneOf
 from analyzer.decode.jsonable import Limits
-from analyzer.query.units import SIZES, whole_amount
+from analyzer.query.units import SIZES, parse_whole_amount
 from dissectors.wire import budget
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Size(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The bytes."""
-        size = whole_amount(str(value), _SIZES)
+        size = parse_whole_amount(str(value), _SIZES)
         if size is None:
             self.fail(f"{value!r} is not a size: give one such as 512MiB", param, ctx)
         return size

@@ -106,7 +106,7 @@ def command(
     """
     if any(isinstance(where, StreamNumber) for where, _ in decode_as):
         raise UserError("streams have no numbers in a pipeline: name the stream by its id, CLIENT>SERVER=PROTOCOL")
-    extras.require("pipeline", "pipeline", whole=remote is not None)
+    extras.require_extra("pipeline", "pipeline", whole=remote is not None)
     opened = _session(master, remote, dict(conf))
     from analyzer.pipeline import job, progress, ring_capture, spark_frames
     from analyzer.pipeline.ledger import SETTLE_SECONDS

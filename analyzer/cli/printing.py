@@ -17,8 +17,8 @@ from analyzer.columns.text import safe_text
 from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
-from analyzer.query.presets import presets
-from analyzer.render.printer import Printer
+from analyzer.query.presets import load_presets
+from analyzer.render.printer import RowPrinter
 
 LISTED = "list"
 """The name of no set of columns: it prints those that there are."""
@@ -79,7 +79,7 @@ def rows_options(command: _Command) -> Callable[..., Any]:
         if LISTED in sets:
             click.echo("\n".join(_list_column_sets()))
             raise click.exceptions.Exit(0)
-        look = partial(Printer, width=line_width(), mark=mark())
+        look = partial(RowPrinter, width=line_width(), mark=mark())
         printer = look(chosen, form, with_fields, limits, sets=sets, time=time, config=settings)
         return command(*args, printer=printer, **rest)
 
@@ -88,7 +88,7 @@ def rows_options(command: _Command) -> Callable[..., Any]:
 
 def _list_column_sets() -> Iterator[str]:
     """The sets of columns, one a line."""
-    known = {**presets(), **settings().columns}
+    known = {**load_presets(), **settings().columns}
     width = max(map(len, known))
     for name, keys in known.items():
         yield safe_text(f"{name:<{width}}  {','.join(keys)}")

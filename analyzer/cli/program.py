@@ -17,7 +17,7 @@ import click
 
 from analyzer.cli.errors import sentence, usage_sentence
 from analyzer.errors import UserError
-from analyzer.render.bug_report import PROGRAM, bug_report, version
+from analyzer.render.bug_report import PROGRAM, find_version, format_defect
 
 COMMANDS: dict[str, str] = {
     "open": "Captures in three panes: messages, fields, bytes.",
@@ -85,7 +85,7 @@ class Commands(click.Group):
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        click.echo(f"{PROGRAM} {version()}")
+        click.echo(f"{PROGRAM} {find_version()}")
         ctx.exit()
 
 
@@ -163,9 +163,9 @@ def _status(arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except ImportError as error:
-        from analyzer.render.extras import missing_extra  # only a broken installation pays for it
+        from analyzer.render.extras import explain_missing_extra  # only a broken installation pays for it
 
-        missing = missing_extra(error)
+        missing = explain_missing_extra(error)
         if missing is None:
             return _defect(error)
         return _say(sentence(missing), 2)
@@ -181,7 +181,7 @@ def _defect(error: Exception) -> int:
     """Reports a defect, or raises it again for --debug."""
     if os.environ.get("WIREANALYZE_DEBUG"):
         raise error
-    return _say(bug_report(error), os.EX_SOFTWARE)
+    return _say(format_defect(error), os.EX_SOFTWARE)
 
 
 def _say(text: str, status: int) -> int:

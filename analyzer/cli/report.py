@@ -25,9 +25,9 @@ from analyzer.insight.reports import (
     reports_by_name,
 )
 from analyzer.messages.decode_as import DecodeAsRules
-from analyzer.render.columns_text import aligned
+from analyzer.render.columns_text import align_rows
 from analyzer.render.objects import write_objects
-from analyzer.render.reports_text import entry_object, keys, table_lines
+from analyzer.render.reports_text import format_table, list_entry_keys, make_entry_object
 from analyzer.session import Session
 from dissectors.registry import dissectors
 from dissectors.report import ReportType
@@ -94,11 +94,11 @@ def _print_known(known: Mapping[str, ReportType], asked: Sequence[str]) -> None:
         if name not in known:
             raise UserError(f"there is no report {name}; there are {', '.join(known)}")
     if not asked:
-        print_fitted(aligned([[name, report.about] for name, report in known.items()], frozenset({0, 1})))
+        print_fitted(align_rows([[name, report.about] for name, report in known.items()], frozenset({0, 1})))
     for name in asked:
         print_fitted([f"{name}: {known[name].about}"])
         rows = [[f"  {each.name}", each.kind, each.about] for each in known[name].columns]
-        print_fitted(aligned(rows, frozenset({0, 1, 2})))
+        print_fitted(align_rows(rows, frozenset({0, 1, 2})))
 
 
 def _print_counts(wanted: Mapping[str, ReportType], tables: Sequence[ReportTable]) -> None:
@@ -108,17 +108,17 @@ def _print_counts(wanted: Mapping[str, ReportType], tables: Sequence[ReportTable
         [name, f"{len(table.entries) + table.more:,}", report.about]
         for (name, report), table in zip(wanted.items(), tables, strict=True)
     ]
-    print_fitted(aligned(rows, frozenset({0, 2})))
+    print_fitted(align_rows(rows, frozenset({0, 2})))
 
 
 def _print(name: str, table: ReportTable, form: str) -> None:
     """The lines of one report."""
     report, entries = table.report, table.entries
     if form == "table":
-        print_fitted(table_lines(report, entries, line_width()) if entries else ())
+        print_fitted(format_table(report, entries, line_width()) if entries else ())
     else:
-        objects = ({"story": name, **entry_object(report, entry)} for entry in entries)
-        write_objects(sys.stdout.buffer, form, keys(report), objects)
+        objects = ({"story": name, **make_entry_object(report, entry)} for entry in entries)
+        write_objects(sys.stdout.buffer, form, list_entry_keys(report), objects)
     sys.stdout.flush()
     if not entries:
         text = f"there is nothing to tell of {name}: no message of {report.needs} says anything of it"

@@ -16,10 +16,10 @@ from analyzer.cli.inputs import patiently
 from analyzer.cli.terminal import is_wide, line_width, print_fitted
 from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import JsonWriter
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.metrics import FIGURES
 from analyzer.render.objects import write_objects
-from analyzer.render.sparkline import bars_for
+from analyzer.render.sparkline import choose_bars
 from analyzer.session import Session
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class PrintedReport:
 
     def __init__(self, session: Session, rows: Ints | None, form: str, top: int | None) -> None:
         self._session, self._rows, self._form, self._top = session, rows, form, top
-        self._bars = bars_for(sys.stdout.encoding)
+        self._bars = choose_bars(sys.stdout.encoding)
 
     def counts(self) -> None:
         """How many messages of which kind."""
@@ -55,58 +55,58 @@ class PrintedReport:
         with _looking() as looked:
             found = overview(self._session, self._rows, with_errors=with_errors, looked=looked)
         if self._form == "json":
-            from analyzer.render.overview_json import overview_object
+            from analyzer.render.overview_json import make_overview_object
 
-            _write_json(overview_object(found, Rows(self._session)))
+            _write_json(make_overview_object(found, RowReader(self._session)))
         elif self._form != "table":
             named = ((each.protocol, each.operation, asdict(each.figures)) for each in found.operations)
             rows = ({"protocol": protocol, "operation": name, **figures} for protocol, name, figures in named)
             write_objects(sys.stdout.buffer, self._form, ["protocol", "operation", *FIGURES], rows)
         else:
-            from analyzer.render.overview_text import overview_lines
+            from analyzer.render.overview_text import format_overview
 
             name = "standard input" if files[0] == "-" else os.path.basename(files[0])
             source = name if len(files) == 1 else f"{name} and {len(files) - 1} more"
             width = UNBOUNDED if is_wide() else shutil.get_terminal_size((WIDTH, 0)).columns
-            print_fitted(overview_lines(found, source, self._bars, width))
+            print_fitted(format_overview(found, source, self._bars, width))
 
     def groups(self, by: Sequence[str], interval: int | None, sort: str | None, *, with_errors: bool) -> None:
         """The groups of --by. Raises UserError."""
         from analyzer.insight.statistics import statistics
-        from analyzer.render.overview_json import group_object, statistics_object
+        from analyzer.render.overview_json import make_group_object, make_statistics_object
 
         with _looking() as looked:
-            reader = Rows(self._session)
+            reader = RowReader(self._session)
             found = statistics(reader, by, self._rows, with_errors=with_errors, interval=interval, looked=looked)
         groups = _sort_rows(found, by, sort)[: self._top if by == ["time"] else self._most]
         if self._form == "json":
-            _write_json(statistics_object(found, groups))
+            _write_json(make_statistics_object(found, groups))
         elif self._form != "table":
-            rows = (group_object(by, group) for group in groups)
+            rows = (make_group_object(by, group) for group in groups)
             write_objects(sys.stdout.buffer, self._form, [*by, *FIGURES], rows)
         else:
-            from analyzer.render.figures_text import groups_lines
+            from analyzer.render.figures_text import format_groups
 
-            print_fitted(groups_lines(found, groups, self._bars, line_width()))
+            print_fitted(format_groups(found, groups, self._bars, line_width()))
 
     def traffic(self, view: str) -> None:
         """Who talks to whom; view: conversations or endpoints."""
         from analyzer.insight.traffic import Conversation, Endpoint, conversations, endpoints
-        from analyzer.render.figures_text import conversations_lines, endpoints_lines
-        from analyzer.render.overview_json import conversation_object
+        from analyzer.render.figures_text import format_conversations, format_endpoints
+        from analyzer.render.overview_json import make_conversation_object
 
-        reader = Rows(self._session)
+        reader = RowReader(self._session)
         rows = np.arange(len(self._session.rows)) if self._rows is None else self._rows
         if view == "conversations":
             talks = conversations(reader, rows)
             lines, objects = (
-                conversations_lines(talks, self._most, line_width()),
-                [conversation_object(each) for each in talks],
+                format_conversations(talks, self._most, line_width()),
+                [make_conversation_object(each) for each in talks],
             )
             names = list(Conversation.__annotations__)
         else:
             ends = endpoints(reader, rows)
-            lines, objects = endpoints_lines(ends, self._most, line_width()), [asdict(each) for each in ends]
+            lines, objects = format_endpoints(ends, self._most, line_width()), [asdict(each) for each in ends]
             names = list(Endpoint.__annotations__)
         if self._form == "table":
             print_fitted(lines)
@@ -154,4 +154,4 @@ def _sort_rows(found: Statistics, by: Sequence[str], sort: str | None) -> Sequen
 
 
 def _write_json(found: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(JsonWriter().line(found))
+    sys.stdout.buffer.write(JsonWriter().format_line(found))

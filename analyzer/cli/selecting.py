@@ -52,6 +52,6 @@ def _selection(
 ) -> Selection:
     if not order:
         return Selection(count, wanted, (), head, tail)
-    from analyzer.query.ordering import sort_keys  # who sorts nothing does not pay for it
+    from analyzer.query.ordering import parse_sort_keys  # who sorts nothing does not pay for it
 
-    return Selection(count, wanted, tuple(sort_keys(",".join(order))), head, tail)
+    return Selection(count, wanted, tuple(parse_sort_keys(",".join(order))), head, tail)

@@ -18,14 +18,14 @@ from analyzer.decode import fragments
 from analyzer.decode.content import read_header
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.packets import list_packets
-from analyzer.decode.rows import ROW_KEYS, Rows
+from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.errors import UserError
 from analyzer.insight.related import known_of
 from analyzer.messages.decode_as import DecodeAsRules
-from analyzer.render.known_text import known_objects
+from analyzer.render.known_text import make_known_objects
 from analyzer.render.lines import print_lines
-from analyzer.render.shown import said_of, shown_lines
-from analyzer.render.tree_json import tree_object
+from analyzer.render.shown import describe_row, format_row
+from analyzer.render.tree_json import make_tree_object
 from analyzer.session import Session
 
 
@@ -50,19 +50,19 @@ def command(
         if not 0 <= row < len(session.rows):
             raise UserError(f"there is no message {number}: the input has {len(session.rows)}, counted from 1")
         if form == "json":
-            sys.stdout.buffer.write(JsonWriter(limits).line(_object(session, row)))
+            sys.stdout.buffer.write(JsonWriter(limits).format_line(_object(session, row)))
         else:
-            print_lines(shown_lines(session, row, limits), sys.stdout, color)
+            print_lines(format_row(session, row, limits), sys.stdout, color)
 
 
 def _object(session: Session, row: int) -> dict[str, Any]:
     """What the message says, ids as they are."""
-    (cells,) = Rows(session).objects(ROW_KEYS, np.array([row]), None)
-    tree, packets = fragments.tree(session, row), list_packets(session, row)
+    (cells,) = RowReader(session).read_objects(ROW_KEYS, np.array([row]), None)
+    tree, packets = fragments.decode_tree_with_message(session, row), list_packets(session, row)
     known = known_of(session, row, tree)  # which writes names beside ids in the tree
     _add_comments(packets, session.comments.read_message(packets))
-    found = tree_object(said_of(read_header(session, row), cells), tree)
-    return found | {"row": cells, "packets": packets, **known_objects(known)}
+    found = make_tree_object(describe_row(read_header(session, row), cells), tree)
+    return found | {"row": cells, "packets": packets, **make_known_objects(known)}
 
 
 def _add_comments(packets: list[dict[str, Any]], comments: Sequence[tuple[int, str]]) -> None:

@@ -27,7 +27,7 @@ from analyzer.errors import UserError
 from analyzer.live.capture import LiveCapture
 from analyzer.live.live_session import LiveSession
 from analyzer.messages.decode_as import DecodeAsRules
-from analyzer.render.printer import Printer
+from analyzer.render.printer import RowPrinter
 
 if TYPE_CHECKING:
     from analyzer.query.filter import Filter
@@ -46,7 +46,12 @@ KEYS_AND_SCREEN = (0, 1, 2)
 @wide_option("--wide")
 @theme_option
 def command(
-    capturing: Capturing, headless: bool, decode_as: DecodeAsRules, printer: Printer, wanted: Filter | None, theme: str
+    capturing: Capturing,
+    headless: bool,
+    decode_as: DecodeAsRules,
+    printer: RowPrinter,
+    wanted: Filter | None,
+    theme: str,
 ) -> None:
     """Sniff interfaces and show their messages as they come; without -i, the first interface that is up.
 
@@ -94,7 +99,7 @@ def _sniffing(capturing: Capturing, decode_as: DecodeAsRules) -> Iterator[LiveSe
             yield sniffing
 
 
-def _print(sniffing: LiveSession, printer: Printer, wanted: Filter | None) -> None:
+def _print(sniffing: LiveSession, printer: RowPrinter, wanted: Filter | None) -> None:
     status = LiveStatus(sniffing)
     try:
         print_live(sniffing, printer, wanted, status)

@@ -18,7 +18,7 @@ from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.cli.reporting import SHOWN, PrintedReport, order_of
 from analyzer.cli.terminal import wide_option
 from analyzer.cli.values import Whole
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.insight.metrics import FIGURES
 from analyzer.messages.decode_as import DecodeAsRules
@@ -39,9 +39,9 @@ class Duration(click.ParamType[int]):
         """Nanoseconds, at least 1."""
         if isinstance(value, int):
             return value
-        from analyzer.query.filter.units import number
+        from analyzer.query.filter.units import parse_number
 
-        found = number(str(value))
+        found = parse_number(str(value))
         if found is None or found[1] not in DURATIONS or not 1 <= int(found[0]) < 1 << 62:
             self.fail(f"{value!r} is not a length of time: give one with its unit, such as 500ms, 1s or 5m", param, ctx)
         return int(found[0])
@@ -94,7 +94,7 @@ def command(
     _check(by, view, interval=interval, sort=sort, top=top, errors=errors)
     gc.freeze()  # what was imported stays: looking through it for cycles, again and again, takes a tenth of the time
     with load_session(files, decode_as, reader) as session:
-        rows = None if wanted is None else wanted.rows(Rows(session), np.arange(len(session.rows)))
+        rows = None if wanted is None else wanted.select_rows(RowReader(session), np.arange(len(session.rows)))
         if rows is not None:
             tell_nothing_passes(len(rows), len(session.rows))
         report = PrintedReport(session, rows, form, top)

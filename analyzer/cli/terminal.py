@@ -61,8 +61,8 @@ def print_fitted(lines: Iterable[str]) -> None:
     """Prints lines on stdout; on a terminal none is wider than it."""
     width, end = line_width(), mark()
     if width is not None:
-        from analyzer.render.fitting import cut  # pipes do without
+        from analyzer.render.fitting import cut_end  # pipes do without
 
-        lines = (cut(line, width) for line in lines)
+        lines = (cut_end(line, width) for line in lines)
     for line in lines:
         sys.stdout.write((line if end == ELLIPSIS else line.replace(ELLIPSIS, end)) + "\n")

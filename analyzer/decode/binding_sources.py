@@ -31,7 +31,7 @@ _What = tuple[str, int | None, int | None, Role]
 """Protocol, code, version and role of a message."""
 
 
-class Teaching:
+class BindingSourceFinder:
     """Finds what teaches. `kinds`: what is to be learned; None is everything."""
 
     def __init__(self, session: Analysis, kinds: Collection[str] | None) -> None:
@@ -41,44 +41,44 @@ class Teaching:
         self._alike: dict[_What, int | None] = {}
         self._heard: set[tuple[_What, int]] = set()
 
-    def wants(self, kind: str) -> bool:
+    def is_wanted(self, kind: str) -> bool:
         """Whether names of a kind are to be learned."""
         return self._kinds is None or kind in self._kinds
 
-    def constants(self) -> Iterator[NameBinding]:
+    def list_constants(self) -> Iterator[NameBinding]:
         """What no message has to tell."""
         for dissector in self._session.engine.known.dissectors:
-            yield from (each for each in defects.list_constants(dissector) if self.wants(each.kind))
+            yield from (each for each in defects.list_constants(dissector) if self.is_wanted(each.kind))
 
-    def rows(self, first: int, last: int) -> Ints:
+    def find_rows(self, first: int, last: int) -> Ints:
         """The rows from `first` to before `last` that can teach something that is wanted, in order."""
         table = self._session.rows
         protocol, code, role = (table.column(name)[first:last] for name in ("protocol", "code", "role"))
         what = np.where(code == NULL, NULL, code.astype(np.int64) * _ROLES + role)
         found = np.zeros(last - first, bool)
         for number in np.unique(protocol).tolist():
-            binding_sources = self._of(number)
+            binding_sources = self._list_sources(number)
             every = [each.code * _ROLES + each.role for each in binding_sources if not each.client]
             taught = np.isin(what, every)
             for each in binding_sources:
                 if each.client:
-                    clients = np.isin(table.column("client")[first:last], self._named(each.client))
+                    clients = np.isin(table.column("client")[first:last], self._find_clients(each.client))
                     taught |= clients & (what == each.code * _ROLES + each.role)
             found |= taught & (protocol == number)
         found &= table.column("state")[first:last] == State.COMPLETE
         found &= table.column("length")[first:last] <= LONGEST
         return np.flatnonzero(found) + first
 
-    def _of(self, number: int) -> list[BindingSource]:
+    def _list_sources(self, number: int) -> list[BindingSource]:
         """What teaches in a protocol, by its number in the index."""
         found = self._binding_sources.get(number)
         if found is None:
             dissector = self._session.engine.dissector(number)
             every = () if dissector is None else defects.list_binding_sources(dissector)
-            found = self._binding_sources[number] = [each for each in every if self.wants(each.kind)]
+            found = self._binding_sources[number] = [each for each in every if self.is_wanted(each.kind)]
         return found
 
-    def _named(self, prefix: str) -> list[int]:
+    def _find_clients(self, prefix: str) -> list[int]:
         """Numbers of the clients whose name begins so, of all that are known by now."""
         texts = self._session.engine.names.texts
         seen, found = self._clients.get(prefix, (0, []))
@@ -87,7 +87,7 @@ class Teaching:
         self._clients[prefix] = known, found
         return found
 
-    def repeats(self, dissector: Dissector, message: bytes | Window, context: Context) -> bool:
+    def is_repeat(self, dissector: Dissector, message: bytes | Window, context: Context) -> bool:
         """Whether the same was said before, and nothing else of what it speaks of since."""
         what = dissector.name, context.code, context.version, context.role
         if what not in self._alike:
@@ -96,7 +96,7 @@ class Teaching:
                 for each in defects.list_binding_sources(dissector)
                 if (each.code, each.role) == (context.code, context.role)
             ]
-            begins = [each.alike for each in ours if self.wants(each.kind)]
+            begins = [each.alike for each in ours if self.is_wanted(each.kind)]
             self._alike[what] = None if None in begins else max(each or 0 for each in begins)
         begin = self._alike[what]
         if begin is None or context.extra is not None:
@@ -108,6 +108,6 @@ class Teaching:
             self._heard.add(heard)
         return False
 
-    def forget(self) -> None:
+    def forget_repeats(self) -> None:
         """Something has another name now, so what was said of it before is news when it comes again."""
         self._heard.clear()

@@ -29,7 +29,7 @@ def decode_body(session: Analysis, row: int) -> Body:
     """A row decoded to values, with all that is to be said of it."""
     dissector = find_dissector(session, row)
     if dissector is None:
-        return raw.body(session, row, read_message(session, row))
+        return raw.make_raw_body(session, row, read_message(session, row))
     (message,) = read_contents(session, np.array([row]))
     return add_row_findings(session, row, defects.decode_values(dissector, message, read_context(session, row)))
 
@@ -39,10 +39,10 @@ def decode_tree(session: Analysis, row: int, make: MakeTree = defects.decode_tre
     dissector = find_dissector(session, row)
     message = read_message(session, row)
     if dissector is None:
-        tree = raw.tree(session, row, message)
+        tree = raw.make_raw_tree(session, row, message)
     else:
         tree = make(dissector, message, read_context(session, row))
-        tree.findings[:] = [*list_row_findings(session, row), *_findings_of_body(session, row, tree.findings)]
+        tree.findings[:] = [*list_row_findings(session, row), *_filter_findings(session, row, tree.findings)]
     _add_lost(session, row, tree)
     return tree
 
@@ -50,7 +50,7 @@ def decode_tree(session: Analysis, row: int, make: MakeTree = defects.decode_tre
 def add_row_findings(session: Analysis, row: int, body: Body, remarks: Sequence[Finding] | None = None) -> Body:
     """A body with what the index knows of its row; remarks: that, where it is known already."""
     known = list_row_findings(session, row) if remarks is None else remarks
-    return body._replace(findings=(*known, *_findings_of_body(session, row, body.findings)))
+    return body._replace(findings=(*known, *_filter_findings(session, row, body.findings)))
 
 
 def list_row_findings(session: Analysis, row: int) -> list[Finding]:
@@ -78,7 +78,7 @@ def _are_held(session: Analysis, rows: Ints) -> Bools:
     return found
 
 
-def _findings_of_body(session: Analysis, row: int, findings: Sequence[Finding]) -> list[Finding]:
+def _filter_findings(session: Analysis, row: int, findings: Sequence[Finding]) -> list[Finding]:
     """A body that breaks because bytes are missing is no malformed body."""
     if session.rows.cell("state", row) != State.PARTIAL:
         return list(findings)

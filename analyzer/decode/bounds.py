@@ -29,7 +29,7 @@ _INTERVALS: dict[str, Callable[[int], tuple[int, int]]] = {
 }
 
 
-class Block(NamedTuple):
+class BoundsBlock(NamedTuple):
     """k numbers of one width in a segment: `columns` of its bytes (k * width), the least and the most of each."""
 
     segment: int
@@ -38,7 +38,7 @@ class Block(NamedTuple):
     least: Ints
     most: Ints
 
-    def met(self, segment: Cells) -> Bools:
+    def find_matches(self, segment: Cells) -> Bools:
         """Which rows of the segment are within all bounds."""
         numbers: Array = segment.take(self.columns, axis=1).view(self.kind)
         within: Bools = (numbers >= self.least) & (numbers <= self.most)
@@ -46,14 +46,14 @@ class Block(NamedTuple):
         return found
 
 
-def bounded(
+def split_conditions(
     conditions: Iterable[Condition], place: Callable[[int], tuple[int, int]]
-) -> tuple[Sequence[Block], Sequence[Condition]]:
+) -> tuple[Sequence[BoundsBlock], Sequence[Condition]]:
     """Blocks for the conditions on one signed number each, and all others. place: Template.place."""
     intervals: dict[Term, tuple[int, int]] = {}
     others: list[Condition] = []
     for condition in conditions:
-        term, interval = condition.terms[0], _interval(condition)
+        term, interval = condition.terms[0], _find_interval(condition)
         if interval is None or not isinstance(term, Term):
             others.append(condition)
         else:
@@ -63,10 +63,10 @@ def bounded(
     for term, bounds in intervals.items():
         segment, inside = place(term.at)
         alike.setdefault((segment, term.size), []).append((inside, *bounds))
-    return [_block(segment, size, found) for (segment, size), found in alike.items()], others
+    return [_make_block(segment, size, found) for (segment, size), found in alike.items()], others
 
 
-def _interval(condition: Condition) -> tuple[int, int] | None:
+def _find_interval(condition: Condition) -> tuple[int, int] | None:
     """The numbers that meet a condition; None where it is no interval of one signed number."""
     (term, *more), constant, name, other, outcome = condition
     if more or not isinstance(term, Term) or term.negated or term.code in _UNLIKE or term.code.isupper():
@@ -76,6 +76,6 @@ def _interval(condition: Condition) -> tuple[int, int] | None:
     return (least, most) if LEAST <= least <= most <= MOST else None
 
 
-def _block(segment: int, size: int, found: Sequence[tuple[int, int, int]]) -> Block:
+def _make_block(segment: int, size: int, found: Sequence[tuple[int, int, int]]) -> BoundsBlock:
     inside, least, most = (np.array(column, np.int64) for column in zip(*found, strict=True))
-    return Block(segment, (inside[:, None] + np.arange(size)).reshape(-1), f">i{size}", least, most)
+    return BoundsBlock(segment, (inside[:, None] + np.arange(size)).reshape(-1), f">i{size}", least, most)

@@ -93,12 +93,12 @@ def read_messages(session: Analysis, rows: Ints) -> list[bytes]:
     several = (session.rows.column("count")[rows] > 1) | (at < 0)
     found = session.source.store.read_many(np.where(several, 0, at), np.where(several, 0, length))
     places = np.flatnonzero(several)
-    for place, message in zip(places.tolist(), _join(session, rows[places]), strict=True):
+    for place, message in zip(places.tolist(), _join_pieces(session, rows[places]), strict=True):
         found[place] = message
     return found
 
 
-def _join(session: Analysis, rows: Ints) -> Iterator[bytes]:
+def _join_pieces(session: Analysis, rows: Ints) -> Iterator[bytes]:
     """The bytes of rows that have several pieces, or lost ones; all pieces are read in one go."""
     count = session.rows.column("count")[rows].astype(np.int64)
     piece = np.repeat(session.rows.column("pieces")[rows], count) + rank_in_runs(count)

@@ -9,13 +9,13 @@ from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 
 
-def server_port(session: Analysis, stream: int) -> int:
+def find_server_port(session: Analysis, stream: int) -> int:
     """The port of a connection's server; where nobody knows who is the server, that of the flow's second side."""
     cell = session.engine.streams.cell
     return session.source.flows.port(cell("flow", stream), 1 - max(cell("client", stream), 0))
 
 
-def server_ports(session: Analysis) -> Ints:
+def find_server_ports(session: Analysis) -> Ints:
     """The same of all connections."""
     flow, client = (session.engine.streams.column(name) for name in ("flow", "client"))
     first, second = (session.source.flows.ports(side)[flow] for side in (0, 1))

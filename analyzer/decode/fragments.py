@@ -42,7 +42,7 @@ _ALIKE = ("stream", "side", "protocol", "code")
 """What rows with portions of the same have in common."""
 
 
-class Found(NamedTuple):
+class FragmentRow(NamedTuple):
     """A row, and what it carries."""
 
     row: int
@@ -66,53 +66,53 @@ def read_fragment(session: Analysis, dissector: Dissector, row: int) -> Fragment
     return None if fragments is None else defects.call_or_default(partial(fragments.portion, prefix), None)
 
 
-def before(session: Analysis, row: int, mine: Fragment) -> dict[int, int]:
+def find_before(session: Analysis, row: int, mine: Fragment) -> dict[int, int]:
     """See Before."""
     if not mine.number:
         return {}
-    return _nearest(_same(session, _alike_before(session, row, session.rows.first), mine), mine)
+    return _select_nearest(_find_same(session, _find_alike_before(session, row, session.rows.first), mine), mine)
 
 
-def completing(session: Analysis, row: int, mine: Fragment) -> Found | None:
+def find_completing(session: Analysis, row: int, mine: Fragment) -> FragmentRow | None:
     """The row behind one that completes the same, if it comes before the same begins again."""
-    for each in _same(session, _alike_behind(session, row), mine):
+    for each in _find_same(session, _find_alike_behind(session, row), mine):
         if each.portion.completes or each.portion.number <= mine.number:
             return each if each.portion.completes else None
     return None
 
 
-class Passed:
+class FragmentTracker:
     """The same as before(), for rows that are asked for in their order."""
 
     def __init__(self, session: Analysis) -> None:
         self._session = session
-        self._lanes: dict[tuple[int, ...], _Lane] = {}
+        self._lanes: dict[tuple[int, ...], _FragmentLane] = {}
 
-    def before(self, row: int, mine: Fragment) -> dict[int, int]:
+    def find_before(self, row: int, mine: Fragment) -> dict[int, int]:
         """See Before."""
         session = self._session
-        lane = self._lanes.setdefault(tuple(session.rows.cell(name, row) for name in _ALIKE), _Lane())
-        alike = islice(_alike_before(session, row, max(lane.stop, session.rows.first)), MOST)
+        lane = self._lanes.setdefault(tuple(session.rows.cell(name, row) for name in _ALIKE), _FragmentLane())
+        alike = islice(_find_alike_before(session, row, max(lane.stop, session.rows.first)), MOST)
         for each in reversed(list(alike)):
             dissector = find_dissector(session, each)
             lane.add(each, None if dissector is None else read_fragment(session, dissector, each))
         lane.stop = row
-        return _nearest(reversed(lane.wholes.get(mine.whole, ())), mine)
+        return _select_nearest(reversed(lane.wholes.get(mine.whole, ())), mine)
 
 
-class _Lane:
+class _FragmentLane:
     """The latest rows that do the same in one direction of a connection, and what they carry; stop: behind them."""
 
     def __init__(self) -> None:
         self.stop = 0
-        self.wholes: dict[object, deque[Found]] = {}
+        self.wholes: dict[object, deque[FragmentRow]] = {}
         self._latest: deque[Fragment | None] = deque()
 
     def add(self, row: int, portion: Fragment | None) -> None:
         """Takes one in, and forgets one that is too far away."""
         self._latest.append(portion)
         if portion is not None:
-            self.wholes.setdefault(portion.whole, deque()).append(Found(row, portion))
+            self.wholes.setdefault(portion.whole, deque()).append(FragmentRow(row, portion))
         oldest = self._latest.popleft() if len(self._latest) > MOST else None
         if oldest is not None:
             rows = self.wholes[oldest.whole]
@@ -121,7 +121,7 @@ class _Lane:
                 del self.wholes[oldest.whole]
 
 
-def _nearest(found: Iterable[Found], mine: Fragment) -> dict[int, int]:
+def _select_nearest(found: Iterable[FragmentRow], mine: Fragment) -> dict[int, int]:
     """Of the rows with portions of the same, from the nearest on, those of one delivery."""
     rows: dict[int, int] = {}
     for row, portion in found:
@@ -133,28 +133,28 @@ def _nearest(found: Iterable[Found], mine: Fragment) -> dict[int, int]:
     return rows
 
 
-def _same(session: Analysis, rows: Iterator[int], mine: Fragment) -> Iterator[Found]:
+def _find_same(session: Analysis, rows: Iterator[int], mine: Fragment) -> Iterator[FragmentRow]:
     """Those of the next rows, which do the same, that carry portions of the same."""
     for each in islice(rows, MOST):
         dissector = find_dissector(session, each)
         portion = None if dissector is None else read_fragment(session, dissector, each)
         if portion is not None and portion.whole == mine.whole:
-            yield Found(each, portion)
+            yield FragmentRow(each, portion)
 
 
-def _alike_before(session: Analysis, row: int, first: int) -> Iterator[int]:
+def _find_alike_before(session: Analysis, row: int, first: int) -> Iterator[int]:
     """The rows before one that do the same in its direction of its connection, from the nearest back to the first."""
     for stop in range(row, first, -_STEP):
-        yield from _alike(session, row, max(stop - _STEP, first), stop)[::-1].tolist()
+        yield from _find_alike(session, row, max(stop - _STEP, first), stop)[::-1].tolist()
 
 
-def _alike_behind(session: Analysis, row: int) -> Iterator[int]:
+def _find_alike_behind(session: Analysis, row: int) -> Iterator[int]:
     stop = len(session.rows)
     for first in range(row + 1, stop, _STEP):
-        yield from _alike(session, row, first, min(first + _STEP, stop)).tolist()
+        yield from _find_alike(session, row, first, min(first + _STEP, stop)).tolist()
 
 
-def _alike(session: Analysis, row: int, first: int, stop: int) -> Ints:
+def _find_alike(session: Analysis, row: int, first: int, stop: int) -> Ints:
     alike = np.ones(stop - first, bool)
     for name in _ALIKE:
         alike &= session.rows.column(name)[first:stop] == session.rows.cell(name, row)
@@ -162,15 +162,15 @@ def _alike(session: Analysis, row: int, first: int, stop: int) -> Ints:
     return found
 
 
-def tree(session: Analysis, row: int) -> Tree:
+def decode_tree_with_message(session: Analysis, row: int) -> Tree:
     """A row as decode_tree gives it, and what it completes as a source of its own."""
     found = find_fragment(session, row)
     if found is None:
         return decode_tree(session, row)
-    return decode_tree(session, row, partial(defects.decode_reassembled, others=_others(session, row, found)))
+    return decode_tree(session, row, partial(defects.decode_reassembled, others=_find_others(session, row, found)))
 
 
-def whole(session: Analysis, row: int, mine: Fragment, find: Before) -> tuple[Body, list[int]] | None:
+def decode_reassembled(session: Analysis, row: int, mine: Fragment, find: Before) -> tuple[Body, list[int]] | None:
     """The values of a row that completes something, with that in its portion's place, and the rows of all portions.
 
     None where it can't be read.
@@ -178,7 +178,7 @@ def whole(session: Analysis, row: int, mine: Fragment, find: Before) -> tuple[Bo
     dissector = find_dissector(session, row)
     if dissector is None:
         return None
-    others = _parts(session, row, find(row, mine))
+    others = _collect_parts(session, row, find(row, mine))
     fragments, message, context = dissector.fragments, read_message(session, row), read_context(session, row)
     body = (
         None
@@ -197,15 +197,15 @@ def find_fragment(session: Analysis, row: int) -> Fragment | None:
     return read_fragment(session, dissector, row)
 
 
-def _others(session: Analysis, row: int, mine: Fragment) -> list[Other]:
+def _find_others(session: Analysis, row: int, mine: Fragment) -> list[Other]:
     """The messages that Dissector.joined is to get beside a row."""
     if mine.completes:
-        return _parts(session, row, before(session, row, mine))
-    last = completing(session, row, mine)
+        return _collect_parts(session, row, find_before(session, row, mine))
+    last = find_completing(session, row, mine)
     return [] if last is None else [Other(last.row + 1, last.portion.number, None)]
 
 
-def _parts(session: Analysis, row: int, found: Mapping[int, int]) -> list[Other]:
+def _collect_parts(session: Analysis, row: int, found: Mapping[int, int]) -> list[Other]:
     """Messages with portions of the same, by whose numbers their rows are given, beside the one that completes it."""
     lengths = session.rows.column("length")
     held = int(lengths[row]) + sum(int(lengths[each]) for each in found.values())

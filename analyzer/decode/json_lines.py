@@ -38,7 +38,7 @@ class Unwritable(Exception):
     """These rows are not for a matrix."""
 
 
-class Lines:
+class JsonLineMatrix:
     """`rows` lines, described from left to right; `width` is how far they are."""
 
     def __init__(self, rows: int) -> None:
@@ -48,7 +48,7 @@ class Lines:
         self._cells: list[tuple[int, Bytes]] = []
         self._nulls: list[tuple[int, int, Flags]] = []
 
-    def into(self, lines: Bytes) -> Bytes:
+    def write_into(self, lines: Bytes) -> Bytes:
         """Writes all that was described into a matrix at least as wide; returns it."""
         lines[:, : self.width] = np.frombuffer(b"".join(self._shared), np.uint8)
         for at, cell in self._cells:
@@ -58,57 +58,57 @@ class Lines:
             lines[places, at : at + len(_NULL)] = _NULL
         return lines
 
-    def text(self, text: bytes) -> None:
+    def add_text(self, text: bytes) -> None:
         """The same in all lines."""
         self._shared.append(text)
         self.width += len(text)
 
-    def columns(self, columns: FlatColumns, start: int, stop: int, limit: int | None) -> None:
+    def add_columns(self, columns: FlatColumns, start: int, stop: int, limit: int | None) -> None:
         """The rows of columns, without what closes an object; a list within is its open bracket."""
         mark = "{"
         for column in columns.columns:
-            self.text(f"{mark}{json.dumps(column.name)}:".encode())
+            self.add_text(f"{mark}{json.dumps(column.name)}:".encode())
             mark = ","
             if isinstance(column, IntegerColumn):
-                self.numbers(np.asarray(column.values[start:stop]))
+                self.add_numbers(np.asarray(column.values[start:stop]))
             elif isinstance(column, Slices):
                 at, length = np.asarray(column.at[start:stop]), np.asarray(column.length[start:stop])
-                self._slices(columns.data, at, length, limit, column.text)
+                self._add_slices(columns.data, at, length, limit, column.text)
             else:
-                self.text(b"[")
+                self.add_text(b"[")
 
-    def numbers(self, values: Ints) -> None:
+    def add_numbers(self, values: Ints) -> None:
         """Decimal integers. Those of neighbours often differ in their last digits alone: the others are shared."""
         least, most = int(np.minimum.reduce(values)), int(np.maximum.reduce(values))
         shared = least // _SHARED
         if shared > 0 and shared == most // _SHARED:
-            self.text(str(shared).encode())
+            self.add_text(str(shared).encode())
             # With a digit put in front the rest has all its zeros.
-            self._cell(format_integers(values - (shared - 1) * _SHARED)[:, 1:])
+            self._add_cell(format_integers(values - (shared - 1) * _SHARED)[:, 1:])
         else:
-            self._cell(format_integers(values))
+            self._add_cell(format_integers(values))
 
-    def _slices(self, data: bytes, at: Ints, length: Ints, limit: int | None, text: bool) -> None:
+    def _add_slices(self, data: bytes, at: Ints, length: Ints, limit: int | None, text: bool) -> None:
         """Bytes as an object of digits and length, or text that needs no escapes; null where the length is negative."""
         begin, null = self.width, None
         if np.minimum.reduce(length) < 0:
             null, length = length < 0, np.maximum(length, 0)
         if text:
-            self.text(b'"')
-            self._cell(self._windows(data, at, length, True))
-            self.text(b'"')
+            self.add_text(b'"')
+            self._add_cell(self._add_windows(data, at, length, True))
+            self.add_text(b'"')
             if null is not None:
-                self.text(b"\0\0")  # room for the word
+                self.add_text(b"\0\0")  # room for the word
         else:
-            self.text(b'{"hex":"')
-            self._cell(self._windows(data, at, length if limit is None else np.minimum(length, limit), False))
-            self.text(b'","length":')
-            self.numbers(length)
-            self.text(b"}")
+            self.add_text(b'{"hex":"')
+            self._add_cell(self._add_windows(data, at, length if limit is None else np.minimum(length, limit), False))
+            self.add_text(b'","length":')
+            self.add_numbers(length)
+            self.add_text(b"}")
         if null is not None:
             self._nulls.append((begin, self.width, null))
 
-    def _windows(self, data: bytes, at: Ints, size: Ints, text: bool) -> Bytes:
+    def _add_windows(self, data: bytes, at: Ints, size: Ints, text: bool) -> Bytes:
         """`size` bytes of data at each place, as they are if they are text and else in hexadecimal."""
         width = int(np.maximum.reduce(size))
         if width < 0 or width * self._rows > _PADDING * (int(np.add.reduce(size)) + _LITTLE * self._rows):
@@ -128,6 +128,6 @@ class Lines:
             raise Unwritable
         return letters * inside
 
-    def _cell(self, cell: Bytes) -> None:
+    def _add_cell(self, cell: Bytes) -> None:
         self._cells.append((self.width, cell))
-        self.text(bytes(cell.shape[1]))
+        self.add_text(bytes(cell.shape[1]))

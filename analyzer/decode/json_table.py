@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyzer.decode.json_lines import Bytes, Ints, Lines, Unwritable
+from analyzer.decode.json_lines import Bytes, Ints, JsonLineMatrix, Unwritable
 from dissectors.wire.flat import FlatColumns, NestedColumn, RowTable, Slices
 
 _MATRIX = 1 << 20
@@ -28,7 +28,7 @@ _ROW = 256
 """Bytes of a line besides what is shown of its values, roughly."""
 
 
-class TableTexts:
+class JsonTableWriter:
     """Writes Tables. What was made for one is kept while the next ones lie in the same columns, as batches do.
 
     limit: of each bytes value so many bytes are shown; None for all.
@@ -40,21 +40,21 @@ class TableTexts:
         self._unwritable_of: FlatColumns | None = None
         self._unwritable_until = 0
 
-    def text(self, table: RowTable) -> bytes:
+    def format_table(self, table: RowTable) -> bytes:
         """The JSON text of a list of rows. Raises Unwritable where it is to be written as any list is."""
         columns, at = table.columns, table.start
         parts = []
         while at < table.stop:
             window = self._window
             if window is None or window.columns is not columns or not window.start <= at < window.stop:
-                window = self._window = self._next(columns, at, table.stop)
+                window = self._window = self._open_window(columns, at, table.stop)
             stop = min(table.stop, window.stop)
-            parts.append(window.text(at, stop))
+            parts.append(window.slice_text(at, stop))
             at = stop
         text = b"".join(parts)
-        return _listed(text, 0, len(text), columns)
+        return _format_list(text, 0, len(text), columns)
 
-    def ready(self, table: RowTable, most: int) -> bytes | None:
+    def find_ready_text(self, table: RowTable, most: int) -> bytes | None:
         """The same where it is made already, safe for terminals, and the list has no more than `most` rows; else None.
 
         Lists of alike messages are many and short: to look them up may not cost more than to write them.
@@ -65,19 +65,19 @@ class TableTexts:
         first, last = table.start - window.start, table.stop - window.start
         if first < 0 or last >= len(window.begins) or last - first > most:
             return None
-        return _listed(window.rows, window.begins[first], window.begins[last], window.columns)
+        return _format_list(window.rows, window.begins[first], window.begins[last], window.columns)
 
-    def _next(self, columns: FlatColumns, at: int, stop: int) -> _Window:
+    def _open_window(self, columns: FlatColumns, at: int, stop: int) -> _Window:
         """A window that begins at a row. Where a row in it can't be written, the others do not go with it."""
         if self._unwritable_of is not columns:
             self._unwritable_of, self._unwritable_until = columns, 0
         if at >= self._unwritable_until:
             most = min(at + _ROWS, columns.rows)
             try:
-                return _window(columns, at, most, self._limit)
+                return _write_window(columns, at, most, self._limit)
             except Unwritable:
                 self._unwritable_until = most
-        return _window(columns, at, min(stop, at + _ROWS), self._limit)
+        return _write_window(columns, at, min(stop, at + _ROWS), self._limit)
 
     def forget(self) -> None:
         """Lets go of the last columns."""
@@ -97,12 +97,12 @@ class _Window(NamedTuple):
     begins: list[int]
     plain: bool
 
-    def text(self, start: int, stop: int) -> bytes:
+    def slice_text(self, start: int, stop: int) -> bytes:
         """The text of some of them: each row behind what closes the one before it."""
         return self.rows[self.begins[start - self.start] : self.begins[stop - self.start]]
 
 
-def _written(columns: FlatColumns, start: int, stop: int, lines: Bytes, first: Ints) -> _Window:
+def _make_window(columns: FlatColumns, start: int, stop: int, lines: Bytes, first: Ints) -> _Window:
     """The text of rows in `lines`; those of a row begin at its place in `first`."""
     ends = np.zeros(len(lines) + 1, np.int64)
     written = lines != 0
@@ -112,51 +112,53 @@ def _written(columns: FlatColumns, start: int, stop: int, lines: Bytes, first: I
     return _Window(columns, start, stop, text, ends[first].tolist(), plain)
 
 
-def _listed(rows: bytes, begin: int, end: int, columns: FlatColumns) -> bytes:
+def _format_list(rows: bytes, begin: int, end: int, columns: FlatColumns) -> bytes:
     """The rows from `begin` to `end` as a list: the first has none before it to close, and nothing closes the last."""
-    closing = _closing(columns)
+    closing = _find_closing(columns)
     return b"[%b%b]" % (rows[begin + len(closing) + 1 : end], closing) if begin < end else b"[]"
 
 
-def _closing(columns: FlatColumns) -> bytes:
+def _find_closing(columns: FlatColumns) -> bytes:
     return b"]}" if isinstance(columns.columns[-1], NestedColumn) else b"}"
 
 
-def _window(columns: FlatColumns, start: int, stop: int, limit: int | None) -> _Window:
+def _write_window(columns: FlatColumns, start: int, stop: int, limit: int | None) -> _Window:
     """The text of rows up to `stop`, or of as many of them as make a matrix of a good size. Raises Unwritable."""
-    while (size := _size(columns, start, stop, limit)) > _MATRIX:
+    while (size := _estimate_size(columns, start, stop, limit)) > _MATRIX:
         stop = start + (stop - start) * _MATRIX // (size + _MATRIX)
         if stop - start < _ROWS_LEAST:
             raise Unwritable
     rows = stop - start
-    outer = Lines(rows)
-    outer.text(_closing(columns) + b",")
-    outer.columns(columns, start, stop, limit)
+    outer = JsonLineMatrix(rows)
+    outer.add_text(_find_closing(columns) + b",")
+    outer.add_columns(columns, start, stop, limit)
     nested = columns.columns[-1]
     if not isinstance(nested, NestedColumn):
-        return _written(columns, start, stop, outer.into(np.empty((rows, outer.width), np.uint8)), np.arange(rows + 1))
+        return _make_window(
+            columns, start, stop, outer.write_into(np.empty((rows, outer.width), np.uint8)), np.arange(rows + 1)
+        )
     ends = np.asarray(nested.ends[start : stop + 1])
     behind = ends - ends[0]
     items, first = int(behind[-1]), np.arange(rows + 1) + behind
     if not items:
-        return _written(columns, start, stop, outer.into(np.empty((rows, outer.width), np.uint8)), first)
-    inner = Lines(items)
-    inner.text(b",")
-    inner.columns(nested.rows, int(ends[0]), int(ends[-1]), limit)
-    inner.text(b"}")
+        return _make_window(columns, start, stop, outer.write_into(np.empty((rows, outer.width), np.uint8)), first)
+    inner = JsonLineMatrix(items)
+    inner.add_text(b",")
+    inner.add_columns(nested.rows, int(ends[0]), int(ends[-1]), limit)
+    inner.add_text(b"}")
     width = max(outer.width, inner.width)
     stack = np.zeros((rows + items, width), np.uint8)
-    outer.into(stack[:rows])
-    inner.into(stack[rows:])[behind[:-1][behind[1:] > behind[:-1]], 0] = 0  # no comma before the first of a list
+    outer.write_into(stack[:rows])
+    inner.write_into(stack[rows:])[behind[:-1][behind[1:] > behind[:-1]], 0] = 0  # no comma before the first of a list
     order = np.empty(rows + items, np.int64)
     within = np.ones(rows + items, bool)
     within[first[:-1]] = False
     order[first[:-1]] = np.arange(rows)
     order[within] = np.arange(rows, rows + items)
-    return _written(columns, start, stop, stack[order], first)
+    return _make_window(columns, start, stop, stack[order], first)
 
 
-def _size(columns: FlatColumns, start: int, stop: int, limit: int | None) -> int:
+def _estimate_size(columns: FlatColumns, start: int, stop: int, limit: int | None) -> int:
     """About how many bytes a matrix of these rows takes."""
     rows, width, inner = stop - start, _ROW, 0
     for column in columns.columns:
@@ -168,5 +170,5 @@ def _size(columns: FlatColumns, start: int, stop: int, limit: int | None) -> int
                 width += 2 * limit
         elif isinstance(column, NestedColumn):
             first, last = np.asarray(column.ends[start : stop + 1])[[0, -1]].tolist()
-            inner = _size(column.rows, first, last, limit)
+            inner = _estimate_size(column.rows, first, last, limit)
     return max(rows * width, inner)

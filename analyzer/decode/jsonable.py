@@ -26,7 +26,7 @@ from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
 if TYPE_CHECKING:
-    from analyzer.decode.json_table import TableTexts
+    from analyzer.decode.json_table import JsonTableWriter
 
 __all__ = ["OPTIONS", "JsonWriter", "Limits"]
 
@@ -40,7 +40,7 @@ _WORTH_COLUMNS = 6
 
 
 @lru_cache(maxsize=256)
-def _template(keys: tuple[str, ...]) -> str:
+def _make_template(keys: tuple[str, ...]) -> str:
     return "{" + ",".join(f"{json.dumps(key).replace('%', '%%')}:%s" for key in keys) + "}"
 
 
@@ -55,66 +55,66 @@ class JsonWriter:
         most = self.limits.max_items
         self._suspicious = math.inf if most is None else most * _BYTES_OF_A_LIST_ITEM
         self._keeps = keeps
-        self._tables: TableTexts | None = None
+        self._tables: JsonTableWriter | None = None
         self._looked_at = 0  # bytes of the line that no list in it makes suspicious
 
     def dumps(self, value: Any) -> bytes:
         """One value, without a line break."""
-        return self.line(value)[:-1]
+        return self.format_line(value)[:-1]
 
-    def line(self, value: Any) -> bytes:
+    def format_line(self, value: Any) -> bytes:
         """One value and a line break."""
         self._looked_at = 0
         try:
-            out = orjson.dumps(value, self._plain, OPTIONS)
+            out = orjson.dumps(value, self._make_plain, OPTIONS)
         except TypeError as error:
             if error.__cause__ is not None and not isinstance(error.__cause__, TypeError | UnicodeEncodeError):
                 raise error.__cause__ from None  # a defect in the hook is none of the value
-            return self._slow_line(value)
+            return self._format_slow_line(value)
         finally:
             if not self._keeps:
                 self.forget()
         if len(out) - self._looked_at <= self._suspicious or not self._has_long_list(value):
             return escape_json(out)
-        return self._line_of_copy(value, self._copy(value))
+        return self._format_copy(value, self._copy_value(value))
 
     def forget(self) -> None:
         """Lets go of the last message."""
         if self._tables is not None:
             self._tables.forget()
 
-    def _line_of_copy(self, value: Any, copy: Any) -> bytes:
+    def _format_copy(self, value: Any, copy: Any) -> bytes:
         try:
-            return escape_json(orjson.dumps(copy, self._plain, OPTIONS))
+            return escape_json(orjson.dumps(copy, self._make_plain, OPTIONS))
         except TypeError:
-            return self._slow_line(value)
+            return self._format_slow_line(value)
 
-    def _slow_line(self, value: Any) -> bytes:
+    def _format_slow_line(self, value: Any) -> bytes:
         """Huge integers and lone surrogates; the latter stay the escapes that JSON has for them."""
-        text = json.dumps(self._copy(value), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(self._copy_value(value), ensure_ascii=False, separators=(",", ":"))
         return escape_json(text.encode("utf-8", "backslashreplace") + b"\n")
 
-    def _plain(self, value: Any) -> Any:
+    def _make_plain(self, value: Any) -> Any:
         if isinstance(value, bytes):
-            return orjson.Fragment(self._bytes(value))
+            return orjson.Fragment(self._make_bytes(value))
         if isinstance(value, FlatRows):
-            return self._flat(value)
+            return self._format_flat_rows(value)
         if type(value) is RowTable:
-            return self._table(value)
+            return self._make_table(value)
         if isinstance(value, Secret):
             return value.reveal() if self.limits.show_secrets else {"redacted": True, "length": len(value)}
         if isinstance(value, EmbeddedValue):
-            return self._embedded(value)
+            return self._make_nested(value)
         if isinstance(value, CutList):
-            return self._cut(value)
+            return self._cut_list(value)
         if isinstance(value, NonFinite):
             return str(value)
         raise TypeError(f"{type(value).__name__} has no JSON form")
 
-    def _bytes(self, value: bytes) -> str:
+    def _make_bytes(self, value: bytes) -> str:
         return f'{{"hex":"{value[: self.limits.bytes_limit].hex()}","length":{len(value)}}}'
 
-    def _embedded(self, value: EmbeddedValue) -> dict[str, Any]:
+    def _make_nested(self, value: EmbeddedValue) -> dict[str, Any]:
         """Bytes as ever, and behind them what they decode to."""
         data: bytes | str | Secret = value.data
         if isinstance(data, Secret) and self.limits.show_secrets:
@@ -124,57 +124,59 @@ class JsonWriter:
         name = {} if value.name is None else {"as": value.name}
         return {**form, "length": size, **name, "value": value.value}
 
-    def _cut(self, items: CutList) -> list[Any]:
+    def _cut_list(self, items: CutList) -> list[Any]:
         """What there is of a list that its reader has cut, and how long it is."""
         return [*items[: self.limits.max_items], {"truncated": True, "length": items.length}]
 
-    def _flat(self, rows: FlatRows) -> Any:
+    def _format_flat_rows(self, rows: FlatRows) -> Any:
         """The rows a column at a time, put together by one template."""
         most = self.limits.max_items
         if len(rows) < _WORTH_COLUMNS or (most is not None and len(rows) > most):
             return list(rows)
-        return orjson.Fragment("[" + ",".join(self._alike(rows)) + "]")
+        return orjson.Fragment("[" + ",".join(self._format_alike(rows)) + "]")
 
-    def _table(self, table: RowTable) -> Any:
+    def _make_table(self, table: RowTable) -> Any:
         """The text of all rows; or the rows, which are then asked for again, if they are to be written one by one."""
         if self.is_long(table):
             return table.rows()
-        text = self.table_text(table)
+        text = self.format_table(table)
         if text is None:
             return FlatRows(table.rows())
         self._looked_at += len(text)
         return orjson.Fragment(text)
 
-    def table_text(self, table: RowTable) -> bytes | None:
+    def format_table(self, table: RowTable) -> bytes | None:
         """The text of all rows, not made safe for terminals; None where they are to be written one by one."""
         # A Table is read by NumPy, so it is there; whoever has none does not pay for it.
         from analyzer.decode.json_lines import Unwritable
-        from analyzer.decode.json_table import TableTexts
+        from analyzer.decode.json_table import JsonTableWriter
 
         if self._tables is None:
-            self._tables = TableTexts(self.limits.bytes_limit)
+            self._tables = JsonTableWriter(self.limits.bytes_limit)
         try:
-            return self._tables.text(table)
+            return self._tables.format_table(table)
         except Unwritable:
             return None
 
-    def ready_text(self, table: RowTable) -> bytes | None:
+    def find_ready_text(self, table: RowTable) -> bytes | None:
         """The same, made safe, where it is made already; else None."""
         most = self.limits.max_items
-        return None if self._tables is None else self._tables.ready(table, len(table) if most is None else most)
+        return (
+            None if self._tables is None else self._tables.find_ready_text(table, len(table) if most is None else most)
+        )
 
     def is_long(self, table: RowTable) -> bool:
         """Whether the table or a list in it has more items than are shown."""
         most = self.limits.max_items
         return most is not None and max(len(table), table.columns.longest) > most
 
-    def _alike(self, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    def _format_alike(self, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         """The text of each of several dicts with the same keys in the same order."""
-        template = _template(tuple(rows[0]))
-        columns = [self._column(column) for column in zip(*map(dict.values, rows), strict=True)]
+        template = _make_template(tuple(rows[0]))
+        columns = [self._format_column(column) for column in zip(*map(dict.values, rows), strict=True)]
         return map(template.__mod__, zip(*columns, strict=True))
 
-    def _column(self, column: tuple[Any, ...]) -> Sequence[str]:
+    def _format_column(self, column: tuple[Any, ...]) -> Sequence[str]:
         kinds = set(map(type, column))
         if kinds == {str}:
             known = {value: self.dumps(value).decode() for value in set(column)}
@@ -188,24 +190,24 @@ class JsonWriter:
                 for value in column
             ]
         if kinds == {list} and (inner := [item for items in column for item in items]) and _are_alike(inner):
-            texts = self._alike(inner)
+            texts = self._format_alike(inner)
             return ["[" + ",".join(islice(texts, len(items))) + "]" for items in column]
         return [self.dumps(value).decode() for value in column]
 
-    def _copy(self, value: Any) -> Any:
+    def _copy_value(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: self._copy(item) for key, item in value.items()}
+            return {key: self._copy_value(item) for key, item in value.items()}
         if isinstance(value, CutList):
-            return [self._copy(item) for item in self._cut(value)]
+            return [self._copy_value(item) for item in self._cut_list(value)]
         if isinstance(value, list | tuple | RowTable):
             most = self.limits.max_items
             if most is None or len(value) <= most:
-                return [self._copy(item) for item in value]
-            return [*(self._copy(item) for item in value[:most]), {"truncated": True, "length": len(value)}]
+                return [self._copy_value(item) for item in value]
+            return [*(self._copy_value(item) for item in value[:most]), {"truncated": True, "length": len(value)}]
         if isinstance(value, bytes):
             return {"hex": value[: self.limits.bytes_limit].hex(), "length": len(value)}
         if isinstance(value, Secret | EmbeddedValue):
-            return self._copy(self._plain(value))
+            return self._copy_value(self._make_plain(value))
         return str(value) if isinstance(value, NonFinite) else value
 
     def _has_long_list(self, value: Any) -> bool:

@@ -22,56 +22,56 @@ def is_secret(node: Field) -> bool:
     return node.spec.secret or isinstance(node.value, Secret)
 
 
-def hides_parts(node: Field) -> bool:
+def has_hidden_parts(node: Field) -> bool:
     """Whether everything below the node is masked with it."""
     return is_secret(node) and not isinstance(node.spec, PartedSpec)
 
 
-def conceals(node: Field) -> bool:
+def has_hidden_value(node: Field) -> bool:
     """Whether showing the node's value as it is would show a secret: its own, or one among what it was decoded to."""
-    return is_secret(node) or (isinstance(node.value, bytes) and any(map(_holds_secret, node.children)))
+    return is_secret(node) or (isinstance(node.value, bytes) and any(map(_has_secret, node.children)))
 
 
-def secret_spans(tree: Tree) -> dict[int, list[Span]]:
+def find_secret_spans(tree: Tree) -> dict[int, list[Span]]:
     """For each source that shows secrets the spans (start, end) to mask, in order."""
     spans: dict[int, list[Span]] = {}
-    for node in _topmost_secrets(tree.fields):
+    for node in _find_topmost_secrets(tree.fields):
         spans.setdefault(node.source, []).append((node.offset + node.head, node.offset + node.length))
-        for inner in _below(node) if hides_parts(node) else ():
+        for inner in _iterate_below(node) if has_hidden_parts(node) else ():
             if inner.source != node.source:
                 spans.setdefault(inner.source, []).append((inner.offset, inner.offset + inner.length))
     for source in reversed(tree.sources):  # a source comes after the one that it was made from
         if source.id in spans and source.parent:
-            origin = _node_at(tree, source.parent)
+            origin = _find_node(tree, source.parent)
             spans.setdefault(origin.source, []).append((origin.offset + origin.head, origin.offset + origin.length))
     return {source: sorted(set(found)) for source, found in spans.items()}
 
 
-def _node_at(tree: Tree, path: tuple[int, ...]) -> Field:
+def _find_node(tree: Tree, path: tuple[int, ...]) -> Field:
     node = tree.fields[path[0]]
     for index in path[1:]:
         node = node.children[index]
     return node
 
 
-def _topmost_secrets(nodes: list[Field]) -> Iterator[Field]:
+def _find_topmost_secrets(nodes: list[Field]) -> Iterator[Field]:
     for node in nodes:
         if is_secret(node) and not _has_parts_here(node):
             yield node
-        if not hides_parts(node):
-            yield from _topmost_secrets(node.children)
+        if not has_hidden_parts(node):
+            yield from _find_topmost_secrets(node.children)
 
 
 def _has_parts_here(node: Field) -> bool:
     """Whether parts of the node say for themselves which of its own bytes are secret."""
-    return not hides_parts(node) and any(child.source == node.source for child in node.children)
+    return not has_hidden_parts(node) and any(child.source == node.source for child in node.children)
 
 
-def _below(node: Field) -> Iterator[Field]:
+def _iterate_below(node: Field) -> Iterator[Field]:
     for child in node.children:
         yield child
-        yield from _below(child)
+        yield from _iterate_below(child)
 
 
-def _holds_secret(node: Field) -> bool:
-    return is_secret(node) or any(map(_holds_secret, node.children))
+def _has_secret(node: Field) -> bool:
+    return is_secret(node) or any(map(_has_secret, node.children))

@@ -51,7 +51,9 @@ class MultiSegmentReader:
         return found
 
 
-def placed(session: Analysis, rows: Ints, least: int) -> Iterator[tuple[Ints, Store | MultiSegmentReader, Ints]]:
+def locate_messages(
+    session: Analysis, rows: Ints, least: int
+) -> Iterator[tuple[Ints, Store | MultiSegmentReader, Ints]]:
     """Where the bytes of messages of which none is lost can be read: those in one piece, and those in several.
 
     Gives which of `rows`, by place, what reads them, and where each begins; of either kind if there are `least`.

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from analyzer.decode.content import find_dissector, read_context
-from analyzer.decode.name_resolver import EVERYWHERE, Known, Lore
+from analyzer.decode.name_resolver import EVERYWHERE, NameResolver, ResolvedName
 from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.field import Field, Tree
@@ -25,7 +25,7 @@ _NOBODY = (-1, "")
 """What stands for nothing where an id might be."""
 
 
-class Named(NamedTuple):
+class NameAnnotation(NamedTuple):
     """An id in a message, its name, and the row that told it; None where it is the same everywhere.
 
     id: of a number that one connection counts, with what it counts: `of consumer 3`.
@@ -42,60 +42,60 @@ class Named(NamedTuple):
         return _PHRASES.get(self.kind, "") + self.name
 
 
-def named_by(kind: str, key: str, known: Known) -> Named:
+def make_annotation(kind: str, key: str, known: ResolvedName) -> NameAnnotation:
     """An id with what is known of it."""
-    return Named(kind, key, known.name, None if known.row == EVERYWHERE else known.row)
+    return NameAnnotation(kind, key, known.name, None if known.row == EVERYWHERE else known.row)
 
 
-def kinds_in(session: Analysis, row: int, tree: Tree) -> set[str]:
+def list_kinds(session: Analysis, row: int, tree: Tree) -> set[str]:
     """The kinds of ids in a row's tree."""
-    return {kind for kind, _, _ in _ids(session, row, tree)}
+    return {kind for kind, _, _ in _find_ids(session, row, tree)}
 
 
-def annotate(lore: Lore, row: int, tree: Tree) -> list[Named]:
+def annotate(lore: NameResolver, row: int, tree: Tree) -> list[NameAnnotation]:
     """Says names beside the ids in a row's tree, as far as they have been learned; which these are, each once."""
-    found: dict[tuple[str, str], Named] = {}
-    for kind, scope, node in _ids(lore.session, row, tree):
+    found: dict[tuple[str, str], NameAnnotation] = {}
+    for kind, scope, node in _find_ids(lore.session, row, tree):
         known = lore.find(kind, str(node.value), row, scope)
         if known is not None:
-            named = named_by(kind, f"of {scope} {node.value}" if scope else str(node.value), known)
+            named = make_annotation(kind, f"of {scope} {node.value}" if scope else str(node.value), known)
             found.setdefault(named[:2], named)
-            _say(node, named.phrase)
+            _add_text(node, named.phrase)
     return list(found.values())
 
 
-def _ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, str | None, Field]]:
+def _find_ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, str | None, Field]]:
     """The nodes with ids in a row's tree, of what kind and in which scope they are."""
     dissector = find_dissector(session, row)
     if dissector is not None:
         for reference in defects.list_references(dissector, read_context(session, row)):
-            for node in _nodes(tree.fields, reference.path):
+            for node in _find_nodes(tree.fields, reference.path):
                 if type(node.value) in (int, str) and node.value not in _NOBODY:
                     yield reference.kind, reference.scope, node
 
 
-def _say(node: Field, text: str) -> None:
+def _add_text(node: Field, text: str) -> None:
     """Adds a text to what is said of a node."""
     before = defects.format_label(node).text
     said = text if before is None else f"{before}, {text}"
     node.spec = replace(node.spec, label=lambda _: said)
 
 
-def _nodes(nodes: list[Field], path: Path) -> Iterator[Field]:
+def _find_nodes(nodes: list[Field], path: Path) -> Iterator[Field]:
     """The nodes at the end of a path of names, those of each element of the arrays on it."""
     for node in nodes:
         if isinstance(node.spec, LayoutSpec):
-            yield from _nodes(node.children, path)
+            yield from _find_nodes(node.children, path)
         elif node.spec.name == path[0] and not isinstance(node.spec, Wrapping):
-            yield from _within(node, path[1:])
+            yield from _find_in_array(node, path[1:])
 
 
-def _within(node: Field, path: Path) -> Iterator[Field]:
+def _find_in_array(node: Field, path: Path) -> Iterator[Field]:
     if isinstance(node.spec, Many):
         for each in node.children:
             if not isinstance(each.spec, LayoutSpec):
-                yield from _within(each, path)
+                yield from _find_in_array(each, path)
     elif path:
-        yield from _nodes(node.children, path)
+        yield from _find_nodes(node.children, path)
     else:
         yield node

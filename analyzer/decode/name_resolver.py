@@ -17,10 +17,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.binding_sources import Teaching
+from analyzer.decode.binding_sources import BindingSourceFinder
 from analyzer.decode.content import Undecoded, read_cell, read_undecoded
 from analyzer.decode.endpoints import name_endpoint
-from analyzer.decode.rows import chunks
+from analyzer.decode.rows import split_rows
 from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
@@ -45,41 +45,42 @@ _Id: TypeAlias = tuple[str, str] | tuple[str, str, str, int]
 """Kind and id; of one that is counted in connections also its scope and the connection's number."""
 
 
-class Known(NamedTuple):
+class ResolvedName(NamedTuple):
     """A name, and the row that told it, or EVERYWHERE."""
 
     row: int
     name: str
 
 
-class Lore:
+class NameResolver:
     """Names by kind and id. `kinds`: what to learn; None is everything."""
 
     def __init__(self, session: Analysis, kinds: Collection[str] | None = None) -> None:
         self.session = session
         self.read = 0
         """Rows from the first on that have been read."""
-        self._teaching = Teaching(session, kinds)
-        self._known: dict[_Id, list[Known]] = {
-            (binding.kind, binding.key): [Known(EVERYWHERE, binding.value)] for binding in self._teaching.constants()
+        self._teaching = BindingSourceFinder(session, kinds)
+        self._known: dict[_Id, list[ResolvedName]] = {
+            (binding.kind, binding.key): [ResolvedName(EVERYWHERE, binding.value)]
+            for binding in self._teaching.list_constants()
         }
 
-    def find(self, kind: str, key: str, row: int, scope: str | None = None) -> Known | None:
+    def find(self, kind: str, key: str, row: int, scope: str | None = None) -> ResolvedName | None:
         """The name of an id at a row. None where nobody told.
 
         Of an id that is the same everywhere also the first that was told behind it; what a connection has counted is
         the last one that was called so.
         """
-        names = self._known.get(self._id(kind, key, row, scope))
+        names = self._known.get(self._make_id(kind, key, row, scope))
         if names is None:
             return None
         last = bisect_right(names, row, key=_row) - 1
         return names[max(last, 0)] if scope is None or last >= 0 else None
 
-    def _id(self, kind: str, key: str, row: int, scope: str | None) -> _Id:
+    def _make_id(self, kind: str, key: str, row: int, scope: str | None) -> _Id:
         return (kind, key) if scope is None else (kind, key, scope, int(self.session.rows.cell("stream", row)))
 
-    def first(self, kind: str, key: str) -> Known | None:
+    def find_first(self, kind: str, key: str) -> ResolvedName | None:
         """The first name of an id, whenever it was told."""
         names = self._known.get((kind, key))
         return None if names is None else names[0]
@@ -91,21 +92,21 @@ class Lore:
         """
         if rows <= self.read:
             return set()
-        teaching = self._teaching.rows(max(self.read, min(self.session.rows.first, rows)), rows)
+        teaching = self._teaching.find_rows(max(self.read, min(self.session.rows.first, rows)), rows)
         if most is not None and len(teaching) > most:
             teaching = teaching[:most]
             rows = int(teaching[-1]) + 1
-        found = {binding.kind for row, binding in self.name_bindings(teaching) if self._note(row, binding)}
+        found = {binding.kind for row, binding in self.name_bindings(teaching) if self._keep_binding(row, binding)}
         self.read = rows
         return found
 
-    def _note(self, row: int, binding: NameBinding) -> bool:
+    def _keep_binding(self, row: int, binding: NameBinding) -> bool:
         """Keeps what is news."""
-        if not self._teaching.wants(binding.kind) or len(binding.value) > LONGEST or len(binding.key) > LONGEST:
+        if not self._teaching.is_wanted(binding.kind) or len(binding.value) > LONGEST or len(binding.key) > LONGEST:
             return False
-        said = self._id(binding.kind, binding.key, row, binding.scope)
+        said = self._make_id(binding.kind, binding.key, row, binding.scope)
         names = self._known.get(said)
-        known = Known(row, binding.value)
+        known = ResolvedName(row, binding.value)
         if names is None:
             if len(self._known) < MOST:
                 self._known[said] = [known]
@@ -113,7 +114,7 @@ class Lore:
             return False
         if names[-1].name == known.name:
             return False
-        self._teaching.forget()
+        self._teaching.forget_repeats()
         # Another thread may be looking: a list that has been seen only grows, and is replaced when it is long.
         if len(names) < MOST_NAMES:
             names.append(known)
@@ -124,34 +125,34 @@ class Lore:
     def name_bindings(self, rows: Ints) -> Iterator[tuple[int, NameBinding]]:
         """What rows that teach say, each with its row, in their order; what only repeats an earlier one is left out."""
         session = self.session
-        for part in chunks(session, rows):
+        for part in split_rows(session, rows):
             for row, readable in zip(part.tolist(), read_undecoded(session, part), strict=True):
                 dissector, message, context = readable
-                if dissector is None or self._teaching.repeats(dissector, message, context):
+                if dissector is None or self._teaching.is_repeat(dissector, message, context):
                     continue
                 body = defects.decode_values(dissector, message, context)
                 host = (
                     name_endpoint(session, session.rows.cell("stream", row), FROM_CLIENT).rpartition(":")[0].strip("[]")
                 )
                 client = session.engine.names.text(session.rows.cell("client", row))
-                taught = BoundName(body.values, context, partial(request_of, session, row), client, host)
+                taught = BoundName(body.values, context, partial(read_request, session, row), client, host)
                 for binding in defects.list_name_bindings(dissector, taught):
                     yield row, binding
 
 
-def _row(known: Known) -> int:
+def _row(known: ResolvedName) -> int:
     return known.row
 
 
-def request_of(session: Analysis, row: int) -> Values | None:
+def read_request(session: Analysis, row: int) -> Values | None:
     """The values of the request that a row answers; None where it answers none that is known."""
     partner = read_cell(session, "partner", row)
     if partner is None or session.rows.cell("role", row) != Role.RESPONSE:
         return None
-    return values_of(session, partner)
+    return read_values(session, partner)
 
 
-def values_of(session: Analysis, row: int) -> Values | None:
+def read_values(session: Analysis, row: int) -> Values | None:
     """The values of a row; None for raw bytes."""
     readable: Undecoded = read_undecoded(session, np.array([row]))[0]
     dissector: Dissector | None = readable[0]

@@ -18,7 +18,7 @@ _PLACE_BITS = 44
 """A place in a direction and the number of the direction share 64 bits; 16 TiB are more than a direction has."""
 
 
-def retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -> Ints:
+def count_retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -> Ints:
     """For each of `rows` (n) how many times bytes of it came again (int64, n).
 
     streaming: only those that came before its last packet, for more is not known when a row is printed as it closes.
@@ -49,7 +49,7 @@ def retransmissions(session: Analysis, rows: Ints, *, streaming: bool = False) -
     last = first + repeats.column("length")[kept][runs]
     mine, theirs = (named[each] << _PLACE_BITS for each in (direction[places], again[runs]))
     if not streaming:
-        found[places] = _below(mine + end, theirs + first) - _below(mine + begin + 1, theirs + last)
+        found[places] = _count_below(mine + end, theirs + first) - _count_below(mine + begin + 1, theirs + last)
         return found
     closing, packet = index.column("last")[rows[places]], repeats.column("packet")[kept][runs]
     for place, (low, high, by) in enumerate(zip(mine + begin, mine + end, closing, strict=True)):
@@ -69,7 +69,7 @@ def list_packets(session: Analysis, row: int) -> list[dict[str, int | str | bool
         if pieces.cell("at", index) >= 0:
             found.append((pieces.cell("packet", index), pieces.cell("time", index), offset, length, False))
         offset += length
-    found += _repeated(session, row)
+    found += _list_retransmissions(session, row)
     return [
         {
             "number": packet,
@@ -82,7 +82,7 @@ def list_packets(session: Analysis, row: int) -> list[dict[str, int | str | bool
     ]
 
 
-def _repeated(session: Analysis, row: int) -> list[tuple[int, int, int, int, bool]]:
+def _list_retransmissions(session: Analysis, row: int) -> list[tuple[int, int, int, int, bool]]:
     """Retransmissions of bytes of a row, as (packet, time, offset in the message, length, True)."""
     stream, begin = session.rows.cell("stream", row), session.rows.cell("offset", row)
     end = begin + session.rows.cell("length", row)
@@ -102,7 +102,7 @@ def _repeated(session: Analysis, row: int) -> list[tuple[int, int, int, int, boo
     return found
 
 
-def packets(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[Ints, Ints]:
+def list_packet_numbers(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[Ints, Ints]:
     """The numbers of the packets in which bytes of `rows` lie, retransmissions among them, each once for a row.
 
     Returns places among `rows` (int64, rising) and as many packet numbers (int64), which rise within a row.
@@ -113,7 +113,7 @@ def packets(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[
     at = np.repeat(index.column("pieces")[rows].astype(np.int64), counts) + rank_in_runs(counts)
     there = pieces.column("at")[at] >= 0  # what is negative was lost
     found = [(np.repeat(np.arange(len(rows)), counts)[there], pieces.column("packet")[at[there]].astype(np.int64))]
-    for place in np.flatnonzero(retransmissions(session, rows, streaming=streaming)).tolist():
+    for place in np.flatnonzero(count_retransmissions(session, rows, streaming=streaming)).tolist():
         brought = list_packets(session, int(rows[place]))
         closing = index.cell("last", int(rows[place]))
         again = [int(each["number"]) for each in brought if each["retransmission"]]
@@ -127,7 +127,7 @@ def packets(session: Analysis, rows: Ints, *, streaming: bool = False) -> tuple[
     return places[once], numbers[once]
 
 
-def _below(limits: Ints, places: Array) -> Ints:
+def _count_below(limits: Ints, places: Array) -> Ints:
     """How many places lie below each limit."""
     below: Ints = np.searchsorted(np.sort(places), limits)
     return below

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.decode.bodies import decode_body
-from analyzer.decode.resolved_names import Naming
+from analyzer.decode.resolved_names import TopicNamer
 from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector, Role
@@ -13,7 +13,7 @@ from dissectors.wire.fast_path import NULL
 
 
 def read_payloads(
-    session: Analysis, naming: Naming, row: int, dissector: Dissector, body: Body, context: Context
+    session: Analysis, naming: TopicNamer, row: int, dissector: Dissector, body: Body, context: Context
 ) -> tuple[Payload, ...]:
     """What the dissector says of a row, with names for the ids of topics; nothing where it fails."""
 
@@ -21,5 +21,5 @@ def read_payloads(
         partner = session.rows.cell("partner", row)
         return decode_body(session, partner).values if partner != NULL and context.role is Role.RESPONSE else None
 
-    named = naming.named(dissector, body, context, row)
+    named = naming.fill_in_names(dissector, body, context, row)
     return defects.extract_payloads(dissector, named.values, asked)

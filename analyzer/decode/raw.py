@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.endpoints import server_port
+from analyzer.decode.endpoints import find_server_port
 from analyzer.messages import defects
 from analyzer.messages.index import FROM_CLIENT, NO_PROTOCOL
 from analyzer.session import Analysis
@@ -34,74 +34,74 @@ _PREFIX = 64
 """Bytes that tell a foreign protocol."""
 
 
-def body(session: Analysis, row: int, message: bytes | Window) -> Body:
+def make_raw_body(session: Analysis, row: int, message: bytes | Window) -> Body:
     """The bytes, and what they are if that is known."""
     data = defects.read_whole(message)
-    return Body({"data": data}, None, tuple(_about(session, row, data, len(data))))
+    return Body({"data": data}, None, tuple(_find_foreign(session, row, data, len(data))))
 
 
-def line(session: Analysis, row: int, message: bytes | Window, said: Body) -> str:
+def format_raw_info(session: Analysis, row: int, message: bytes | Window, said: Body) -> str:
     """How many, and what they are. said: their body."""
     data = defects.read_whole(message)
-    known, other = told(session, row, data), foreign(data[:_PREFIX])
+    known, other = find_nested_info(session, row, data), foreign(data[:_PREFIX])
     texts = [finding.text for finding in said.findings[:1] if finding.code != WRONG]
     texts += [other.text] if other is not None and not texts else []
     texts += [] if known is None else [known]
     return f"{len(message)} bytes, {'; '.join(texts) or 'no protocol of ours'}"
 
 
-def told(session: Analysis, row: int, message: bytes) -> str | None:
+def find_nested_info(session: Analysis, row: int, message: bytes) -> str | None:
     """What a protocol of ours says of bytes that begin so; None where none knows them."""
-    return _asked(session, row, message, lambda reader, run: reader.line(run))
+    return _ask_readers(session, row, message, lambda reader, run: reader.line(run))
 
 
-def tree(session: Analysis, row: int, message: bytes) -> Tree:
+def make_raw_tree(session: Analysis, row: int, message: bytes) -> Tree:
     """One leaf, or what a protocol makes of them."""
-    found = _asked(session, row, message, lambda reader, run: reader.tree(run))
+    found = _ask_readers(session, row, message, lambda reader, run: reader.tree(run))
     if found is None:
         found = Tree([Field(_DATA, message, 0, len(message))], [Source(0, "message", message)], [])
-    found.findings[:0] = _about(session, row, message, len(message))
+    found.findings[:0] = _find_foreign(session, row, message, len(message))
     return found
 
 
-def findings(session: Analysis, rows: Ints) -> Iterator[Finding]:
+def collect_raw_findings(session: Analysis, rows: Ints) -> Iterator[Finding]:
     """What the bodies of raw rows say, by their first bytes alone."""
     for row in rows[session.rows.column("protocol")[rows] == NO_PROTOCOL].tolist():
-        yield from _about(session, row, beginning(session, row), session.rows.cell("length", row))
+        yield from _find_foreign(session, row, read_beginning(session, row), session.rows.cell("length", row))
 
 
-def beginning(session: Analysis, row: int) -> bytes:
+def read_beginning(session: Analysis, row: int) -> bytes:
     """The first bytes of a row."""
     at, length = (session.engine.pieces.cell(name, session.rows.cell("pieces", row)) for name in ("at", "length"))
     return b"" if at < 0 else session.source.store.read_bytes(at, min(length, _PREFIX))
 
 
-def _about(session: Analysis, row: int, prefix: bytes, length: int) -> Iterator[Finding]:
+def _find_foreign(session: Analysis, row: int, prefix: bytes, length: int) -> Iterator[Finding]:
     other = foreign(prefix[:_PREFIX])
     if other is None:
         return
     if other.preamble:
         yield Finding(Severity.NOTE, "proxy-preamble", other.text, 0, 0, length)
-    elif (where := _expected(session, row)) is not None:
+    elif (where := _find_expectation(session, row)) is not None:
         yield Finding(Severity.NOTE, WRONG, f"{other.text}, {where}; {other.advice}", 0, 0, length)
 
 
-def _expected(session: Analysis, row: int) -> str | None:
+def _find_expectation(session: Analysis, row: int) -> str | None:
     """Where the bytes of a row are, if a protocol of ours is to be expected there."""
     stream = session.rows.cell("stream", row)
     spoken = session.engine.dissector(session.engine.streams.cell("protocol", stream))
     if spoken is not None:
         return f"in a connection of {spoken.name}"
-    port = server_port(session, stream)
+    port = find_server_port(session, stream)
     usual = session.engine.known.by_port(port)
     return None if usual is None else f"on port {port}, which usually is that of {usual.name}"
 
 
-def _asked(
+def _ask_readers(
     session: Analysis, row: int, message: bytes | Window, ask: Callable[[RawReader, RawRun], _T | None]
 ) -> _T | None:
     """The first answer of those who may know; None if nobody does."""
-    run = _run(session, row, defects.read_whole(message))
+    run = _make_run(session, row, defects.read_whole(message))
     for reader in registry.raw_readers():
         found = defects.call_or_default(lambda reader=reader: ask(reader, run), None)  # type: ignore[misc]
         if found is not None:
@@ -109,7 +109,7 @@ def _asked(
     return None
 
 
-def _run(session: Analysis, row: int, data: bytes) -> RawRun:
+def _make_run(session: Analysis, row: int, data: bytes) -> RawRun:
     stream, side = session.rows.cell("stream", row), session.rows.cell("side", row)
     cell, flows = session.engine.streams.cell, session.source.flows
     client, flow = max(cell("client", stream), 0), cell("flow", stream)

@@ -28,13 +28,13 @@ SHORT = 4096
 _NONE = -1
 
 
-class Request(NamedTuple):
+class RequestFields(NamedTuple):
     """What is known of one: the code of its operation, and values."""
 
     code: int | None
     values: Mapping[str, Any]
 
-    def beside(self, body: Body) -> Body:
+    def add_to_body(self, body: Body) -> Body:
         """The body of its answer with it."""
         return body._replace(request=self.values, asked=self.code)
 
@@ -46,40 +46,40 @@ def read_fields(found: Undecoded, paths: frozenset[Path]) -> Mapping[str, Any]:
         return {}
     pick = None
     if context.extra is None:
-        pick = _picker(dissector, context.role, context.code, context.version, paths)
+        pick = _make_projection(dissector, context.role, context.code, context.version, paths)
     return defects.project_values(dissector, pick, message, context)
 
 
 @lru_cache(maxsize=4096)
-def _picker(
+def _make_projection(
     dissector: Dissector, role: Role, code: int | None, version: int | None, paths: frozenset[Path]
 ) -> Pick | None:
     return defects.make_projection(dissector, Context(role, code, version, None), paths)
 
 
-def find_requests(session: Analysis, rows: Ints, undecoded: Sequence[Undecoded]) -> Iterator[Request | None]:
+def find_requests(session: Analysis, rows: Ints, undecoded: Sequence[Undecoded]) -> Iterator[RequestFields | None]:
     """For each of `rows`, which are `undecoded`, its request; None where nothing of it is wanted."""
     known: dict[int, frozenset[Path]] = {}
     for dissector, _, context in undecoded:
         if id(context) not in known:
-            known[id(context)] = recalls(dissector, context)
+            known[id(context)] = list_request_fields(dissector, context)
     if not any(known.values()):
         return repeat(None, len(rows))
     paths = [known[id(context)] for _, _, context in undecoded]
     wanted = np.array([bool(each) for each in paths])
-    return _read_requests(session, np.where(wanted, requests(session, rows), _NONE), paths)
+    return _read_requests(session, np.where(wanted, find_request_rows(session, rows), _NONE), paths)
 
 
 def add_request(session: Analysis, row: int, body: Body, dissector: Dissector, context: Context) -> Body:
     """The body of a row with what its line needs of its request."""
-    paths = recalls(dissector, context)
+    paths = list_request_fields(dissector, context)
     if not paths:
         return body
-    request = next(_read_requests(session, requests(session, np.array([row])), [paths]))
-    return body if request is None else request.beside(body)
+    request = next(_read_requests(session, find_request_rows(session, np.array([row])), [paths]))
+    return body if request is None else request.add_to_body(body)
 
 
-def _read_requests(session: Analysis, asked: Ints, paths: Sequence[frozenset[Path]]) -> Iterator[Request | None]:
+def _read_requests(session: Analysis, asked: Ints, paths: Sequence[frozenset[Path]]) -> Iterator[RequestFields | None]:
     """Requests by their rows, _NONE for none; long ones are read when their turn comes."""
     there = np.flatnonzero(asked >= 0)
     short = there[session.rows.column("length")[asked[there]] <= SHORT]
@@ -89,26 +89,26 @@ def _read_requests(session: Analysis, asked: Ints, paths: Sequence[frozenset[Pat
             yield None
             continue
         found = together.pop(place, None) or read_undecoded(session, np.array([row]))[0]
-        yield None if found[0] is None else Request(found[2].code, read_fields(found, paths[place]))
+        yield None if found[0] is None else RequestFields(found[2].code, read_fields(found, paths[place]))
 
 
-def recalls(dissector: Dissector | None, context: Context) -> frozenset[Path]:
+def list_request_fields(dissector: Dissector | None, context: Context) -> frozenset[Path]:
     """The fields of its request that the line about such a message is made of, too."""
     if dissector is None or context.role is not Role.RESPONSE:
         return frozenset()
     return defects.list_request_fields(dissector, context)
 
 
-def requests(session: Analysis, rows: Ints) -> Ints:
+def find_request_rows(session: Analysis, rows: Ints) -> Ints:
     """The row of the request that each of `rows` answers, if it came before and has not left; -1 for the others."""
     asked = session.rows.column("partner")[rows].astype(np.int64)
     usable = (asked >= session.rows.first) & (asked < rows) & (session.rows.column("role")[rows] == Role.RESPONSE)
     return np.where(usable, asked, _NONE)
 
 
-def own_requests(session: Analysis, rows: Ints) -> Ints:
+def find_own_request_rows(session: Analysis, rows: Ints) -> Ints:
     """The same, and of a request its own row."""
-    found: Ints = np.where(session.rows.column("role")[rows] == Role.REQUEST, rows, requests(session, rows))
+    found: Ints = np.where(session.rows.column("role")[rows] == Role.REQUEST, rows, find_request_rows(session, rows))
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns.arrays import Ints, decode_null
-from analyzer.decode.name_resolver import Lore
+from analyzer.decode.name_resolver import NameResolver
 from analyzer.messages import defects
 from analyzer.session import Analysis
 from dissectors.api import Body, Context, Dissector, Role
@@ -25,27 +25,27 @@ TOPIC = "topic"
 _Key = tuple[str, int | None, int | None, Role]
 
 
-class Naming:
+class TopicNamer:
     """Names topics in bodies before a line is made of them. `streaming`: see Rows.
 
     lore: what was learned; who gives it reads on with it. edition: lines that were made of bodies before it changed may
     have ids that have a name by now.
     """
 
-    def __init__(self, session: Analysis, *, streaming: bool = False, lore: Lore | None = None) -> None:
+    def __init__(self, session: Analysis, *, streaming: bool = False, lore: NameResolver | None = None) -> None:
         self.session, self.streaming = session, streaming
         self.edition = 0
-        self._lore = Lore(session, (TOPIC,)) if lore is None else lore
+        self._lore = NameResolver(session, (TOPIC,)) if lore is None else lore
         self._learns = lore is None
         self._paths: dict[_Key, tuple[Path, ...]] = {}
         self._last = 0
 
-    def begin(self, rows: Ints) -> bool:
+    def begin_rows(self, rows: Ints) -> bool:
         """Rows are to be written next, in rising order; False where some of them tell a name that others use."""
         if not self.streaming or not len(rows):
             return True
         self._last = int(rows[-1])
-        if not self._concerned(rows):
+        if not self._have_topic_ids(rows):
             return True
         if self._lore.learn(int(rows[0])):
             self.edition += 1
@@ -54,9 +54,9 @@ class Naming:
         self.edition += 1
         return False
 
-    def named(self, dissector: Dissector, body: Body, context: Context, row: int | None = None) -> Body:
+    def fill_in_names(self, dissector: Dissector, body: Body, context: Context, row: int | None = None) -> Body:
         """The body with names for the ids of topics; without a row, as for the last one that begin() was told of."""
-        paths = self._paths_of(dissector, context)
+        paths = self._list_paths(dissector, context)
         if not paths:
             return body
         row = self._last if row is None else row
@@ -64,33 +64,33 @@ class Naming:
             self._lore.learn(row + 1 if self.streaming else len(self.session.rows))
         values = body.values
         for path in paths:
-            values = self._renamed(values, path, row)
+            values = self._replace_names(values, path, row)
         return body if values is body.values else body._replace(values=values)
 
-    def topic(self, key: str) -> str:
+    def find_topic(self, key: str) -> str:
         """The name of a topic's id, whichever row tells it; the id where none does."""
         if self._learns:
             self._lore.learn(len(self.session.rows))
-        return self._name(key, len(self.session.rows))
+        return self._find_name(key, len(self.session.rows))
 
-    def _name(self, key: str, row: int) -> str:
-        known = self._lore.first(TOPIC, key)
+    def _find_name(self, key: str, row: int) -> str:
+        known = self._lore.find_first(TOPIC, key)
         return key if known is None or (self.streaming and known.row > row) else known.name
 
-    def _renamed(self, value: Any, path: Path, row: int) -> Any:
+    def _replace_names(self, value: Any, path: Path, row: int) -> Any:
         """A copy with names at the end of a path; the value itself where there are none."""
         if isinstance(value, list):
-            found = [self._renamed(each, path, row) for each in value]
+            found = [self._replace_names(each, path, row) for each in value]
             return found if any(new is not old for new, old in zip(found, value, strict=True)) else value
         if not path:
-            return self._name(value, row) if type(value) is str else value
+            return self._find_name(value, row) if type(value) is str else value
         if not isinstance(value, dict) or path[0] not in value:
             return value
         old = value[path[0]]
-        new = self._renamed(old, path[1:], row)
+        new = self._replace_names(old, path[1:], row)
         return value if new is old else {**value, path[0]: new}
 
-    def _paths_of(self, dissector: Dissector, context: Context) -> tuple[Path, ...]:
+    def _list_paths(self, dissector: Dissector, context: Context) -> tuple[Path, ...]:
         key = dissector.name, context.code, context.version, context.role
         found = self._paths.get(key)
         if found is None:
@@ -99,12 +99,12 @@ class Naming:
             self._paths[key] = found
         return found
 
-    def _concerned(self, rows: Ints) -> bool:
+    def _have_topic_ids(self, rows: Ints) -> bool:
         """Whether any of these rows may have the id of a topic."""
         columns = [self.session.rows.column(name)[rows] for name in ("protocol", "code", "version", "role")]
         for protocol, code, version, role in np.unique(np.stack(columns), axis=1).T.tolist():
             dissector = self.session.engine.dissector(protocol)
             context = Context(Role(role), decode_null(code), decode_null(version))
-            if dissector is not None and self._paths_of(dissector, context):
+            if dissector is not None and self._list_paths(dissector, context):
                 return True
         return False

@@ -49,11 +49,11 @@ STATES = [state.name.lower() for state in State]
 _ROLES, _STATES, _SIDES = make_text_table(ROLES), make_text_table(STATES), make_text_table(("/c/", "/s/"))
 
 
-Named = Callable[[Dissector, Body, Context, int], Body]
+FillInNames = Callable[[Dissector, Body, Context, int], Body]
 """A row's body with names in the place of ids (analyzer.decode.resolved_names): the line for people is made of it."""
 
 
-class Rows:
+class RowReader:
     """Reads keys of rows that have not left. Keeps names of streams that it has met; of rows and bodies nothing.
 
     `streaming`: rows are read as they close, so a row knows no partner that closes later, even if it is known by now.
@@ -74,18 +74,20 @@ class Rows:
             [*(dissector.name for dissector in session.engine.known.dissectors), "unknown"]
         )
 
-    def column(self, key: str, rows: Ints) -> CellColumn:
+    def read_column(self, key: str, rows: Ints) -> CellColumn:
         """One key of `rows`, of those that need no body. Raises KeyError for an unknown key."""
         return KEYS[key](self, rows)
 
-    def columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:
+    def read_columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:
         """For each key the values of all `rows`, in order. Raises KeyError for an unknown key."""
         if not BODY_KEYS.intersection(keys):
             return [KEYS[key](self, rows).values() for key in keys]
-        objects = list(self.objects(keys, rows))
+        objects = list(self.read_objects(keys, rows))
         return [[found[key] for found in objects] for key in keys]
 
-    def objects(self, keys: Sequence[str], rows: Ints, named: Named | None = None) -> Iterator[dict[str, Any]]:
+    def read_objects(
+        self, keys: Sequence[str], rows: Ints, named: FillInNames | None = None
+    ) -> Iterator[dict[str, Any]]:
         """The same as one dict for each row; a body is decoded when its row is reached, and forgotten while hot.
 
         named: what `info` is made of; machines get it as the message says it.
@@ -94,189 +96,189 @@ class Rows:
         cells = zip(*columns, strict=True)
         if not BODY_KEYS.intersection(keys):
             return (dict(zip(keys, row, strict=True)) for row in cells)
-        return self._with_bodies(keys, rows, cells, named)
+        return self._read_with_bodies(keys, rows, cells, named)
 
-    def _with_bodies(
-        self, keys: Sequence[str], rows: Ints, cells: Iterable[tuple[Any, ...]], named: Named | None
+    def _read_with_bodies(
+        self, keys: Sequence[str], rows: Ints, cells: Iterable[tuple[Any, ...]], named: FillInNames | None
     ) -> Iterator[dict[str, Any]]:
         session, error, info, findings, fields = self.session, *(key in keys for key in BODY_KEYS_IN_ORDER)
         readable = read_undecoded(session, rows)
         requests = find_requests(session, rows, readable) if info else repeat(None, len(rows))
         for row, (dissector, message, context), number, remarks, request in zip(
-            cells, readable, rows.tolist(), self.remarks(rows).tolist(), requests, strict=True
+            cells, readable, rows.tolist(), self.flag_findings(rows).tolist(), requests, strict=True
         ):
             body = (
-                raw.body(session, number, message)
+                raw.make_raw_body(session, number, message)
                 if dissector is None
                 else defects.decode_values(dissector, message, context)
             )
             if request is not None:
-                body = request.beside(body)
+                body = request.add_to_body(body)
             if remarks:
                 body = add_row_findings(session, number, body, decode_findings(remarks))
             found = dict(zip(keys, row, strict=True))
             if error:
-                found["error"] = said_error(body)
+                found["error"] = make_error(body)
             if info and dissector is None:
-                found["info"] = raw.line(session, number, message, body)
+                found["info"] = raw.format_raw_info(session, number, message, body)
             elif info and dissector is not None:
                 seen = body if named is None else named(dissector, body, context, number)
                 found["info"] = defects.format_info(dissector, seen, context)
             if findings:
-                found["findings"] = said_findings(body)
+                found["findings"] = make_findings(body)
             if fields:
                 found["fields"] = body.values
             yield found
 
-    def remarks(self, rows: Ints) -> Ints:
+    def flag_findings(self, rows: Ints) -> Ints:
         """What the index itself has to say of rows, as bits; see row_findings."""
         return flag_row_findings(self.session, rows, late=self.hindsight and self.session.ended)
 
-    def take(self, name: str, rows: Ints) -> Array:
+    def take_cells(self, name: str, rows: Ints) -> Array:
         """One column of the index."""
         column = self._index.column(name)
         return column[self._run] if rows is self._latest else column[rows]
 
-    def between(self, first: int, stop: int) -> Ints:
+    def select_range(self, first: int, stop: int) -> Ints:
         """The rows from `first` to before `stop`, of which columns are sooner cut out than gathered."""
         self._latest, self._run = np.arange(first, stop), slice(first, stop)
         return self._latest
 
-    def integers(self, name: str, rows: Ints) -> IntegerColumn:
+    def read_integers(self, name: str, rows: Ints) -> IntegerColumn:
         """The same as numbers that may be null."""
-        return nullable(self.take(name, rows))
+        return make_nullable(self.take_cells(name, rows))
 
-    def named(self, name: str, rows: Ints) -> TextColumn:
+    def read_names(self, name: str, rows: Ints) -> TextColumn:
         """Numbers of Names as their strings."""
-        numbers = self.take(name, rows)
+        numbers = self.take_cells(name, rows)
         return TextColumn(self._names, np.where(numbers == NULL, 0, numbers + 1))
 
-    def times(self, rows: Ints) -> TimeColumn:
+    def read_times(self, rows: Ints) -> TimeColumn:
         """ISO 8601, UTC, nanoseconds."""
-        return TimeColumn(self.take("time", rows))
+        return TimeColumn(self.take_cells("time", rows))
 
-    def stream_ids(self, rows: Ints) -> TextColumn:
+    def read_stream_ids(self, rows: Ints) -> TextColumn:
         """`CLIENT>SERVER`."""
-        return TextColumn(self._stream_ids, self.take("stream", rows))
+        return TextColumn(self._stream_ids, self.take_cells("stream", rows))
 
-    def ids(self, rows: Ints) -> ConcatenatedColumn:
+    def read_ids(self, rows: Ints) -> ConcatenatedColumn:
         """`stream_id/c/OFFSET` or `/s/OFFSET`."""
         return ConcatenatedColumn(
             [
-                self.stream_ids(rows),
-                TextColumn(_SIDES, self.take("side", rows)),
-                IntegerColumn(self.take("offset", rows)),
+                self.read_stream_ids(rows),
+                TextColumn(_SIDES, self.take_cells("side", rows)),
+                IntegerColumn(self.take_cells("offset", rows)),
             ]
         )
 
-    def partner_ids(self, rows: Ints) -> ConcatenatedColumn:
+    def read_partner_ids(self, rows: Ints) -> ConcatenatedColumn:
         """The id of the other half of the exchange."""
-        partners = self.partner_rows(rows)
+        partners = self.find_partner_rows(rows)
         null = partners == NULL64
-        return replace(self.ids(np.where(null, rows, partners)), null=null)
+        return replace(self.read_ids(np.where(null, rows, partners)), null=null)
 
-    def partners(self, rows: Ints) -> IntegerColumn:
+    def read_partners(self, rows: Ints) -> IntegerColumn:
         """The number of the other half of the exchange."""
-        partners = self.partner_rows(rows)
+        partners = self.find_partner_rows(rows)
         return IntegerColumn(partners + 1, partners == NULL64)
 
-    def correlations(self, rows: Ints) -> CellColumn:
+    def read_correlations(self, rows: Ints) -> CellColumn:
         """The number that an answer repeats, or a text where it counts in a scope."""
-        signed, scopes = self.integers("correlation", rows), self.take("scope", rows)
+        signed, scopes = self.read_integers("correlation", rows), self.take_cells("scope", rows)
         scoped = scopes != NULL
         if not scoped.any():
             return signed
         unsigned = IntegerColumn(signed.numbers.astype(np.uint64))
-        return ScopedColumn(self.named("scope", rows), scoped, signed, unsigned)
+        return ScopedColumn(self.read_names("scope", rows), scoped, signed, unsigned)
 
-    def clients(self, rows: Ints) -> TextColumn:
+    def read_clients(self, rows: Ints) -> TextColumn:
         """How clients call themselves; while streaming, not what only the answer of a row told."""
-        named = self.named("client", rows)
+        named = self.read_names("client", rows)
         if not self.streaming:
             return named
-        told = self.take("marks", rows) & RowMark.CLIENT_TOLD_LATER != 0
+        told = self.take_cells("marks", rows) & RowMark.CLIENT_TOLD_LATER != 0
         return TextColumn(named.texts, np.where(told, 0, named.numbers))
 
-    def partner_rows(self, rows: Ints) -> Ints:
+    def find_partner_rows(self, rows: Ints) -> Ints:
         """Rows of partners, NULL64 for none."""
-        partners = self.take("partner", rows).astype(np.int64)
+        partners = self.take_cells("partner", rows).astype(np.int64)
         unknown = (partners == NULL) | (partners > rows) if self.streaming else partners == NULL
         return np.where(unknown, NULL64, partners)
 
-    def latencies(self, rows: Ints) -> IntegerColumn:
+    def read_latencies(self, rows: Ints) -> IntegerColumn:
         """Nanoseconds, of responses whose request is known."""
-        partners = self.take("partner", rows)
-        answer = self.take("role", rows) == Role.RESPONSE
+        partners = self.take_cells("partner", rows)
+        answer = self.take_cells("role", rows) == Role.RESPONSE
         answer &= partners >= 0
         if self.streaming:
             answer &= partners <= rows
         places = np.flatnonzero(answer)
         found = np.zeros(len(rows), np.int64)
-        found[places] = self.take("time", rows)[places] - self._index.column("time")[partners[places]]
+        found[places] = self.take_cells("time", rows)[places] - self._index.column("time")[partners[places]]
         return IntegerColumn(found, ~answer)
 
-    def endpoints(self, rows: Ints, sender: bool) -> TextColumn:
+    def read_endpoints(self, rows: Ints, sender: bool) -> TextColumn:
         """`address:port` of who sent the row, or of who received it."""
-        side = self.take("side", rows).astype(np.int64)
-        key = self.take("stream", rows).astype(np.int64) * 2 + (side if sender else 1 - side)
+        side = self.take_cells("side", rows).astype(np.int64)
+        key = self.take_cells("stream", rows).astype(np.int64) * 2 + (side if sender else 1 - side)
         return TextColumn(self._endpoints, key)
 
-    def protocols(self, rows: Ints) -> TextColumn:
+    def read_protocols(self, rows: Ints) -> TextColumn:
         """Protocol names; `unknown` for raw bytes."""
-        numbers = self.take("protocol", rows)
+        numbers = self.take_cells("protocol", rows)
         return TextColumn(self._protocols, np.where(numbers < 0, len(self.session.engine.known.dissectors), numbers))
 
 
-def picked(texts: Sequence[str], numbers: Array) -> Values:
+def pick_texts(texts: Sequence[str], numbers: Array) -> Values:
     """The text of each number."""
     values: Values = np.asarray(texts, object)[numbers].tolist()
     return values
 
 
-def said_error(body: Body) -> dict[str, Any] | None:
+def make_error(body: Body) -> dict[str, Any] | None:
     """The error that a message reports."""
     return None if body.error is None else {"code": body.error[0], "name": body.error[1]}
 
 
-def said_findings(body: Body) -> list[dict[str, str]]:
+def make_findings(body: Body) -> list[dict[str, str]]:
     """What there is to say of a message."""
-    return [said_finding(finding) for finding in body.findings] if body.findings else []
+    return [make_finding(finding) for finding in body.findings] if body.findings else []
 
 
-def said_finding(finding: Finding) -> dict[str, str]:
+def make_finding(finding: Finding) -> dict[str, str]:
     """One of them."""
     return {"severity": finding.severity.name.lower(), "code": finding.code, "text": finding.text}
 
 
-def nullable(numbers: Array) -> IntegerColumn:
+def make_nullable(numbers: Array) -> IntegerColumn:
     """A column of numbers that are null where it is NULL or NULL64."""
     return IntegerColumn(numbers, numbers == (NULL64 if numbers.dtype == np.int64 else NULL))
 
 
-KEYS: Mapping[str, Callable[[Rows, Ints], CellColumn]] = {
+KEYS: Mapping[str, Callable[[RowReader, Ints], CellColumn]] = {
     "number": lambda self, rows: IntegerColumn(rows + 1),
-    "id": Rows.ids,
-    "stream_id": Rows.stream_ids,
-    "partner_id": Rows.partner_ids,
-    "time": Rows.times,
-    "stream": lambda self, rows: IntegerColumn(self.take("stream", rows)),
-    "protocol": Rows.protocols,
-    "source": lambda self, rows: self.endpoints(rows, True),
-    "destination": lambda self, rows: self.endpoints(rows, False),
-    "from_client": lambda self, rows: FlagColumn(self.take("side", rows) == FROM_CLIENT),
-    "role": lambda self, rows: TextColumn(_ROLES, self.take("role", rows)),
-    "operation": lambda self, rows: self.named("operation", rows),
-    "code": lambda self, rows: self.integers("code", rows),
-    "version": lambda self, rows: self.integers("version", rows),
-    "correlation": Rows.correlations,
-    "client": Rows.clients,
-    "length": lambda self, rows: IntegerColumn(self.take("length", rows)),
-    "offset": lambda self, rows: IntegerColumn(self.take("offset", rows)),
-    "first_packet": lambda self, rows: IntegerColumn(self.take("first", rows)),
-    "last_packet": lambda self, rows: IntegerColumn(self.take("last", rows)),
-    "partner": Rows.partners,
-    "latency_ns": Rows.latencies,
-    "state": lambda self, rows: TextColumn(_STATES, self.take("state", rows)),
+    "id": RowReader.read_ids,
+    "stream_id": RowReader.read_stream_ids,
+    "partner_id": RowReader.read_partner_ids,
+    "time": RowReader.read_times,
+    "stream": lambda self, rows: IntegerColumn(self.take_cells("stream", rows)),
+    "protocol": RowReader.read_protocols,
+    "source": lambda self, rows: self.read_endpoints(rows, True),
+    "destination": lambda self, rows: self.read_endpoints(rows, False),
+    "from_client": lambda self, rows: FlagColumn(self.take_cells("side", rows) == FROM_CLIENT),
+    "role": lambda self, rows: TextColumn(_ROLES, self.take_cells("role", rows)),
+    "operation": lambda self, rows: self.read_names("operation", rows),
+    "code": lambda self, rows: self.read_integers("code", rows),
+    "version": lambda self, rows: self.read_integers("version", rows),
+    "correlation": RowReader.read_correlations,
+    "client": RowReader.read_clients,
+    "length": lambda self, rows: IntegerColumn(self.take_cells("length", rows)),
+    "offset": lambda self, rows: IntegerColumn(self.take_cells("offset", rows)),
+    "first_packet": lambda self, rows: IntegerColumn(self.take_cells("first", rows)),
+    "last_packet": lambda self, rows: IntegerColumn(self.take_cells("last", rows)),
+    "partner": RowReader.read_partners,
+    "latency_ns": RowReader.read_latencies,
+    "state": lambda self, rows: TextColumn(_STATES, self.take_cells("state", rows)),
 }
 
 BODY_KEYS_IN_ORDER = ("error", "info", "findings", "fields")
@@ -293,12 +295,14 @@ ROW_KEYS: Sequence[str] = (
 """The keys of a row, in order; `fields` comes behind them when asked for."""
 
 
-def known_keys() -> Iterable[str]:
+def list_keys() -> Iterable[str]:
     """All that -e takes."""
     return (*ROW_KEYS, *ALIASES, "fields")
 
 
-def chunks(session: Analysis, rows: range | Ints, most: int = CHUNK, most_bytes: int = CHUNK_BYTES) -> Iterator[Ints]:
+def split_rows(
+    session: Analysis, rows: range | Ints, most: int = CHUNK, most_bytes: int = CHUNK_BYTES
+) -> Iterator[Ints]:
     """Row numbers in runs of at most `most` rows and about `most_bytes` of messages."""
     numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
     sizes = np.cumsum(session.rows.column("length")[numbers], dtype=np.int64)

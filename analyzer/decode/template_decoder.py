@@ -22,9 +22,9 @@ import numpy as np
 from analyzer.columns.arrays import Ints, iterate_groups, make_group_keys
 from analyzer.columns.values import Values
 from analyzer.decode.content import find_dissector, make_context, read_context, read_message, read_messages
-from analyzer.decode.request_fields import are_short, recalls, requests
-from analyzer.decode.rows import Rows
-from analyzer.decode.templates import Bytestore, Joined, Laid, Template
+from analyzer.decode.request_fields import are_short, find_request_rows, list_request_fields
+from analyzer.decode.rows import RowReader
+from analyzer.decode.templates import ByteSource, ConcatenatedMessages, Template, TemplateMatch
 from analyzer.messages.row_findings import ALONE, decode_findings
 from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.finding import Finding
@@ -64,17 +64,17 @@ POOR_IN_A_ROW, MOST_POOR = 4, 64
 
 _MARK = re.compile(f"{BEGIN}([0-9]+){END}")
 
-Said = Mapping[str, str]
+BodyTexts = Mapping[str, str]
 """The texts of a row's body, by slot: with marks."""
 
-Say = Callable[[Body, Dissector, Context], Said]
+MakeBodyTexts = Callable[[Body, Dissector, Context], BodyTexts]
 
 
-class Group(NamedTuple):
+class TemplateGroup(NamedTuple):
     """Rows that have the same text but for what differs; `tried`: their places, and those of rows that fell out."""
 
     tried: Ints
-    laid: Laid
+    laid: TemplateMatch
 
     @property
     def places(self) -> Ints:
@@ -83,23 +83,23 @@ class Group(NamedTuple):
 
 
 @dataclass(slots=True)
-class Kind:
+class MessageTemplates:
     """What is known of messages of one operation, version and direction. `poor`: shapes that were worth nothing."""
 
     templates: list[Template] = field(default_factory=list)
     poor: int = 0
 
 
-class Shapes:
+class TemplateCache:
     """The shapes that were met, by kinds of messages; `count`: of them, as MOST_SHAPES counts."""
 
     def __init__(self) -> None:
-        self.kinds: OrderedDict[Hashable, Kind] = OrderedDict()
+        self.kinds: OrderedDict[Hashable, MessageTemplates] = OrderedDict()
         self.count = 0
 
-    def of(self, key: Hashable) -> Kind:
+    def find_or_add(self, key: Hashable) -> MessageTemplates:
         """What is known of a kind."""
-        kind = self.kinds.setdefault(key, Kind())
+        kind = self.kinds.setdefault(key, MessageTemplates())
         self.kinds.move_to_end(key)
         return kind
 
@@ -116,34 +116,36 @@ class TemplateDecoder:
     one of these is the line for people, for which an answer may need its request: then both are alike, or neither.
     """
 
-    def __init__(self, reader: Rows, say: Say, shapes: Shapes | None = None, *, asks: bool = True) -> None:
+    def __init__(
+        self, reader: RowReader, say: MakeBodyTexts, shapes: TemplateCache | None = None, *, asks: bool = True
+    ) -> None:
         self._reader, self._session, self._say, self._asks = reader, reader.session, say, asks
-        self._shapes = Shapes() if shapes is None else shapes
+        self._shapes = TemplateCache() if shapes is None else shapes
 
-    def groups(self, rows: Ints) -> list[Group]:
+    def find_groups(self, rows: Ints) -> list[TemplateGroup]:
         """Groups of places in `rows`; what is in none is like nothing."""
-        found: list[Group] = []
-        for key, places in self._alike(rows):
-            kind = self._shapes.of(self._kind(key))
+        found: list[TemplateGroup] = []
+        for key, places in self._find_alike(rows):
+            kind = self._shapes.find_or_add(self._make_key(key))
             if kind.templates or kind.poor < MOST_POOR:
-                found += self._of_a_kind(kind, rows, places, key[-2], decode_findings(key[-1]))
+                found += self._group_alike(kind, rows, places, key[-2], decode_findings(key[-1]))
         self._shapes.trim()
         _read_nested([group.laid for group in found])
         return [group for group in found if len(group.laid.rows)]
 
-    def _kind(self, key: tuple[int, ...]) -> Hashable:
+    def _make_key(self, key: tuple[int, ...]) -> Hashable:
         """The same without what is only this analysis's number of something."""
         *numbers, extra, protocol, lies, remarks = key
         engine = self._session.engine
         extras = None if extra == NULL else tuple(sorted(engine.extras[extra].items()))
         return *numbers, extras, engine.dissector(protocol), lies, remarks
 
-    def _alike(self, rows: Ints) -> Iterator[tuple[tuple[int, ...], Ints]]:
+    def _find_alike(self, rows: Ints) -> Iterator[tuple[tuple[int, ...], Ints]]:
         """Places of whole rows of the same kind, where there are enough of them to look for a shape."""
         table = self._session.rows
         columns = [table.column(name)[rows] for name in ("code", "version", "role", "extra", "protocol")]
         columns.append(np.where(table.column("count")[rows] > 1, _SEVERAL, _ONE).astype(np.int8))
-        remarks = self._reader.remarks(rows)
+        remarks = self._reader.flag_findings(rows)
         columns.append(remarks)
         orphan = (columns[0] == NULL) & (columns[2] == Role.RESPONSE)
         good = table.column("state")[rows] == np.where(orphan, State.GUESSED, State.COMPLETE)
@@ -158,19 +160,19 @@ class TemplateDecoder:
         for key, alike in iterate_groups(keys):
             *kind, lies, remark = (int(column[key]) for column in kinds)
             those = {lies: places[alike]}
-            if self._asks and self._recalls(*kind):
-                those, room = self._with_requests(rows, places[alike], lies, room)
+            if self._asks and self._list_request_fields(*kind):
+                those, room = self._join_requests(rows, places[alike], lies, room)
             for how, some in those.items():
-                if _worth(length[some]) >= WORTH:
+                if _estimate_worth(length[some]) >= WORTH:
                     yield (*kind, how, remark), some
 
-    def _with_requests(self, rows: Ints, places: Ints, lies: int, room: int) -> tuple[dict[int, Ints], int]:
+    def _join_requests(self, rows: Ints, places: Ints, lies: int, room: int) -> tuple[dict[int, Ints], int]:
         """Answers that need their request, by how they lie: beside it, as far as there is room for so many bytes.
 
         Where the request is unknown, nothing of it is said, and the answer is alike to others of that sort. Gives also
         the room that is left.
         """
-        asked = requests(self._session, rows[places])
+        asked = find_request_rows(self._session, rows[places])
         known = np.flatnonzero(asked >= 0)
         short = known[are_short(self._session, asked[known])]
         taken = np.cumsum(self._session.rows.column("length")[asked[short]], dtype=np.int64)
@@ -178,39 +180,39 @@ class TemplateDecoder:
         left = room - (int(taken[fitting - 1]) if fitting else 0)
         return {lies: places[asked < 0], _PAIR: places[short[:fitting]]}, left
 
-    def _recalls(self, code: int, version: int, role: int, extra: int, protocol: int) -> bool:
+    def _list_request_fields(self, code: int, version: int, role: int, extra: int, protocol: int) -> bool:
         context = make_context(self._session, role, code, version, extra)
-        return bool(recalls(self._session.engine.dissector(protocol), context))
+        return bool(list_request_fields(self._session.engine.dissector(protocol), context))
 
-    def _of_a_kind(
-        self, kind: Kind, rows: Ints, places: Ints, lies: int, remarks: tuple[Finding, ...]
-    ) -> Iterator[Group]:
-        source, at, length = self._bytes(rows[places], lies)
+    def _group_alike(
+        self, kind: MessageTemplates, rows: Ints, places: Ints, lies: int, remarks: tuple[Finding, ...]
+    ) -> Iterator[TemplateGroup]:
+        source, at, length = self._locate_bytes(rows[places], lies)
         kind.templates.sort(key=lambda template: -template.hits)
         self._shapes.count -= sum(template.cost for template in kind.templates[MOST_OF_A_KIND:])
         del kind.templates[MOST_OF_A_KIND:]
         many, poor = len(places) >= MANY or len(kind.templates) < FEW, 0
-        for template in sorted(kind.templates, key=lambda template: not template.likely(len(places))):
-            if not len(places) or not (template.likely(len(places)) or (many and _worth(length) >= WORTH)):
+        for template in sorted(kind.templates, key=lambda template: not template.is_likely(len(places))):
+            if not len(places) or not (template.is_likely(len(places)) or (many and _estimate_worth(length) >= WORTH)):
                 break
-            laid = Laid(template, source, at, length)
+            laid = TemplateMatch(template, source, at, length)
             template.hits, template.tried = template.hits + len(laid.rows), template.tried + len(places)
             if len(laid.rows):
-                yield Group(places, laid)
+                yield TemplateGroup(places, laid)
                 places, at, length = (np.delete(column, laid.rows) for column in (places, at, length))
         if not many:
             return
-        while _worth(length) >= WORTH and poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
-            done = np.array([_likeliest(length)])
-            made = self._template(int(rows[places[done[0]]]), lies, remarks)
+        while _estimate_worth(length) >= WORTH and poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
+            done = np.array([_find_likeliest(length)])
+            made = self._make_template(int(rows[places[done[0]]]), lies, remarks)
             if made is not None:
-                laid = Laid(made, source, at, length)
+                laid = TemplateMatch(made, source, at, length)
                 enough = len(laid.rows) > len(places) // MOST_TRIED
-                if enough and _worth(length[laid.rows]) >= WORTH // 4:
+                if enough and _estimate_worth(length[laid.rows]) >= WORTH // 4:
                     poor, done = 0, laid.rows
                     kind.templates.append(made)
                     self._shapes.count += made.cost
-                    yield Group(places, laid)
+                    yield TemplateGroup(places, laid)
                     made.hits += len(done)
                     made.tried += len(places)
             if len(done) == 1:
@@ -218,7 +220,7 @@ class TemplateDecoder:
                 kind.poor += 1
             places, at, length = (np.delete(column, done) for column in (places, at, length))
 
-    def _bytes(self, rows: Ints, lies: int) -> tuple[Bytestore, Ints, Ints]:
+    def _locate_bytes(self, rows: Ints, lies: int) -> tuple[ByteSource, Ints, Ints]:
         """Where the bytes of rows can be read, all in one piece: places and lengths."""
         table, session = self._session.rows, self._session
         first, length = table.column("pieces")[rows], table.column("length")[rows]
@@ -228,10 +230,10 @@ class TemplateDecoder:
             asked = table.column("partner")[rows]
             length = length.astype(np.int64) + table.column("length")[asked]
             pairs = zip(read_messages(session, rows), read_messages(session, asked), strict=True)
-            return Joined([part for pair in pairs for part in pair]), np.cumsum(length) - length, length
-        return Joined(read_messages(session, rows)), np.cumsum(length) - length, length
+            return ConcatenatedMessages([part for pair in pairs for part in pair]), np.cumsum(length) - length, length
+        return ConcatenatedMessages(read_messages(session, rows)), np.cumsum(length) - length, length
 
-    def _template(self, row: int, lies: int, remarks: tuple[Finding, ...]) -> Template | None:
+    def _make_template(self, row: int, lies: int, remarks: tuple[Finding, ...]) -> Template | None:
         session = self._session
         dissector, context = find_dissector(session, row), read_context(session, row)
         if dissector is None or dissector.template is None:
@@ -252,19 +254,19 @@ class TemplateDecoder:
             return None
         if made is None:
             return None
-        texts = {slot: _cut(text, made.shape) for slot, text in said.items()}
+        texts = {slot: _cut_text(text, made.shape) for slot, text in said.items()}
         # What is not plain would have to be escaped for a terminal, and is a text that no reader left open.
         if not all(_is_plain(part) for text in texts.values() for part in text if type(part) is bytes):
             return None
         return Template(made.shape, texts)
 
 
-def _worth(length: Ints) -> int:
+def _estimate_worth(length: Ints) -> int:
     """What decoding messages of these lengths one by one costs, in short ones."""
     return len(length) + int(length.sum()) // WORTH_BYTES
 
 
-def _likeliest(length: Ints) -> int:
+def _find_likeliest(length: Ints) -> int:
     """The first message of the length that most have: more are like it than like most others."""
     _, first, count = np.unique(length, return_index=True, return_counts=True)
     return int(first[count.argmax()])
@@ -274,9 +276,9 @@ def _is_plain(part: bytes) -> bool:
     return part.isascii() and part.decode().isprintable()
 
 
-def _read_nested(laid: Sequence[Laid]) -> None:
+def _read_nested(laid: Sequence[TemplateMatch]) -> None:
     """Reads what has a value of its own in all messages together, for each call costs as much as many."""
-    asked = [(each, *question) for each in laid for question in each.asked()]
+    asked = [(each, *question) for each in laid for question in each.list_nested()]
     values: dict[int, dict[int, Values]] = {id(each): {} for each, *_ in asked}
     for read in dict.fromkeys(nested.read for _, nested, *_ in asked):
         mine = [question for question in asked if question[1].read is read]
@@ -287,10 +289,10 @@ def _read_nested(laid: Sequence[Laid]) -> None:
             values[id(each)][id(nested)] = list(islice(found, len(contents)))
     for each in laid:
         if id(each) in values:
-            each.told(values[id(each)])
+            each.set_nested_values(values[id(each)])
 
 
-def _cut(text: str, shape: TemplateBuilder) -> list[bytes | Marked]:
+def _cut_text(text: str, shape: TemplateBuilder) -> list[bytes | Marked]:
     """A text at its marks."""
     parts: list[bytes | Marked] = []
     for index, part in enumerate(_MARK.split(text)):

@@ -22,33 +22,33 @@ class MarkingWriter(JsonWriter):
         super().__init__(limits)
         self.nested = JsonWriter(limits, keeps=True)
 
-    def nested_texts(self, values: Sequence[Any]) -> list[bytes]:
+    def format_nested_values(self, values: Sequence[Any]) -> list[bytes]:
         """The texts of nested values of many messages."""
-        return [self._nested_text(value) for value in values]
+        return [self._format_nested_value(value) for value in values]
 
-    def _nested_text(self, value: Any) -> bytes:
+    def _format_nested_value(self, value: Any) -> bytes:
         json = self.nested
-        if type(value) is RowTable and (text := json.ready_text(value)) is not None:
+        if type(value) is RowTable and (text := json.find_ready_text(value)) is not None:
             return text
-        text = json.table_text(value) if type(value) is RowTable and not json.is_long(value) else None
+        text = json.format_table(value) if type(value) is RowTable and not json.is_long(value) else None
         return json.dumps(value) if text is None else escape_json(text)
 
     def dumps(self, value: Any) -> bytes:
         """One value, without a line break; not made safe for terminals, for marks are not."""
-        out = orjson.dumps(value, self._plain, OPTIONS)
+        out = orjson.dumps(value, self._make_plain, OPTIONS)
         if len(out) > self._suspicious and self._has_long_list(value):
             raise TypeError("a list is too long")
         return out[:-1]
 
-    def _plain(self, value: Any) -> Any:
+    def _make_plain(self, value: Any) -> Any:
         kind = type(value)
         if kind is Integer:
             return orjson.Fragment(str(value))
         if kind is Text or kind is PiecewiseText:
             return str(value)
         if kind is NestedValue:
-            return orjson.Fragment(value.shape.mark(WrittenValue(value, self.nested_texts)))
+            return orjson.Fragment(value.shape.mark(WrittenValue(value, self.format_nested_values)))
         if kind is Bytes:
             shown = value.shape.mark(Hex(value, self.limits.bytes_limit))
             return orjson.Fragment(f'{{"hex":"{shown}","length":{value.size}}}')
-        return super()._plain(value)
+        return super()._make_plain(value)

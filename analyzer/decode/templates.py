@@ -20,7 +20,7 @@ from analyzer.columns import cells
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.columns.cells import Cells
 from analyzer.columns.values import Values
-from analyzer.decode.bounds import bounded
+from analyzer.decode.bounds import split_conditions
 from dissectors.symbolic import (
     COMPARISONS,
     DECIMAL,
@@ -62,7 +62,7 @@ _SMALL = 4096
 _MOST = (1 << 63) - 1
 
 
-def _groups(number: int) -> int:
+def _count_groups(number: int) -> int:
     """How many times four digits it has."""
     return -(-len(str(number)) // 4)
 
@@ -79,7 +79,7 @@ _LOOKS = (16, 64, LONGEST_TEXT + 1)
 """Bytes in which the end of a run is looked for: most are short."""
 
 
-def _fits(size: Ints) -> Bools:
+def _are_short_enough(size: Ints) -> Bools:
     """Which of a column of texts are short enough to stand in it."""
     found: Bools = size <= min(LONGEST_TEXT, _PADDING * int(size.mean()) + _LITTLE if len(size) else 0)
     return found
@@ -89,7 +89,7 @@ Parts = Sequence[bytes | Marked]
 """A text, cut at its marks."""
 
 
-class Bytestore(Protocol):
+class ByteSource(Protocol):
     """The capture room's Store, as far as it is needed here."""
 
     def gather(self, locations: Ints, width: int) -> Cells:
@@ -99,7 +99,7 @@ class Bytestore(Protocol):
         """The bytes at many places."""
 
 
-class Joined:
+class ConcatenatedMessages:
     """Messages that lie nowhere in one piece, put together."""
 
     def __init__(self, messages: Sequence[bytes]) -> None:
@@ -118,7 +118,7 @@ class Joined:
         return [self._data[begin:end] for begin, end in zip(locations.tolist(), ends, strict=True)]
 
 
-class Break(NamedTuple):
+class TemplateBreak(NamedTuple):
     """What has no constant width, and where it lies in the shape's message."""
 
     begin: int
@@ -132,11 +132,13 @@ class Template:
     def __init__(self, shape: TemplateBuilder, texts: Mapping[str, Parts]) -> None:
         self.shape, self.texts = shape, texts
         self.hits = self.tried = 0
-        flowing = (Break(term.at, term.at + term.size, term) for term in shape.flowing if not shape.fixed[term.at])
+        flowing = (
+            TemplateBreak(term.at, term.at + term.size, term) for term in shape.flowing if not shape.fixed[term.at]
+        )
         settled = {each.extent.begin for each in shape.stretches if each.settled}
         # What is read in two ways is one break, and none as soon as one of them has the same length in all messages.
         stretches = {
-            each.extent.begin: Break(each.extent.begin, each.extent.end, each)
+            each.extent.begin: TemplateBreak(each.extent.begin, each.extent.end, each)
             for each in shape.stretches
             if each.extent.begin not in settled and not shape.fixed[each.extent.begin]
         }
@@ -148,21 +150,21 @@ class Template:
         self.wanted = [data[begin + places] for begin, places in zip(self.begins, self.fixed, strict=True)]
         self.varints: list[list[tuple[int, int]]] = [[] for _ in self.begins]
         for term in shape.varints:
-            segment, inside = self.place(term.at)
+            segment, inside = self.locate(term.at)
             self.varints[segment].append((inside, term.size))
         self.decimals = [term for term in dict.fromkeys(shape.decimals) if not shape.fixed[term.at]]
-        self.bounds, self.conditions = bounded(shape.conditions, self.place)
+        self.bounds, self.conditions = split_conditions(shape.conditions, self.locate)
 
     @property
     def cost(self) -> int:
         """How many small ones take as much memory."""
         return 1 + len(self.shape.data) // _SMALL
 
-    def likely(self, rows: int) -> bool:
+    def is_likely(self, rows: int) -> bool:
         """Whether enough of so many rows will have the shape, as it went so far."""
         return self.hits * rows >= _LIKELY * self.tried
 
-    def place(self, at: int) -> tuple[int, int]:
+    def locate(self, at: int) -> tuple[int, int]:
         """Segment of a place in the shape's message, and where in it."""
         segment = bisect_left(self.ends, at)
         # A stretch ends where the next segment begins, which may have no byte before the next stretch.
@@ -171,13 +173,13 @@ class Template:
         return segment, at - self.begins[segment]
 
 
-class Laid:
+class TemplateMatch:
     """Messages of a template's shape: `rows` tells which of those that were given.
 
     at: where each begins; anchors: where each segment begins in its message; segments: their bytes (n, width).
     """
 
-    def __init__(self, template: Template, store: Bytestore, at: Ints, length: Ints) -> None:
+    def __init__(self, template: Template, store: ByteSource, at: Ints, length: Ints) -> None:
         self.template, self._store = template, store
         self.rows = np.arange(len(at))
         self.at, self._length = at, length
@@ -190,16 +192,16 @@ class Laid:
         self._written: dict[int, Cells] = {}
         anchor = np.zeros(len(at), np.int64)
         for segment in range(len(template.begins)):
-            anchor = self._lay(segment, anchor)
-        self._keep(anchor == self._length)
-        self._judge()
+            anchor = self._read_segment(segment, anchor)
+        self._keep_matching(anchor == self._length)
+        self._check_messages()
 
-    def _lay(self, segment: int, anchor: Ints) -> Ints:
+    def _read_segment(self, segment: int, anchor: Ints) -> Ints:
         """Reads a segment of all messages; gives where the next one begins, or where the last one ends."""
         template = self.template
         width = template.ends[segment] - template.begins[segment]
         self.anchors.append(anchor)
-        self._keep(anchor + width <= self._length)
+        self._keep_matching(anchor + width <= self._length)
         matrix = self._store.gather(self.at + self.anchors[-1], width)
         self.segments.append(matrix)
         good = (matrix[:, template.fixed[segment]] == template.wanted[segment]).all(axis=1)
@@ -207,21 +209,21 @@ class Laid:
             good &= matrix[:, inside + size - 1] < 0x80
             if size > 1:
                 good &= (matrix[:, inside : inside + size - 1] >= 0x80).all(axis=1)
-        self._keep(good)
+        self._keep_matching(good)
         following = self.anchors[-1] + width
         if segment == len(template.breaks):
             return following
         hole = template.breaks[segment].hole
-        taken = self._flow(hole, following) if isinstance(hole, Term) else self._size(hole)
+        taken = self._read_variable(hole, following) if isinstance(hole, Term) else self._measure_stretch(hole)
         good = (taken > 0) & (taken <= self._length)
         following += taken
-        self._keep(good)
+        self._keep_matching(good)
         return following[good]
 
-    def _flow(self, term: Term, begin: Ints) -> Ints:
+    def _read_variable(self, term: Term, begin: Ints) -> Ints:
         """Reads what is of any width; gives how many bytes it takes in each message, 0 where it is too long."""
         if term.code != FLOWING:
-            return self._run(_READABLE if term.code == RUN else _NUMERIC, self.at + begin)
+            return self._measure_run(_READABLE if term.code == RUN else _NUMERIC, self.at + begin)
         raw = self._store.gather(self.at + begin, WIDEST)
         last = raw < 0x80
         taken = np.where(last.any(axis=1), last.argmax(axis=1) + 1, 0)
@@ -231,7 +233,7 @@ class Laid:
         self._flowing[term] = parts.sum(axis=1)
         return taken
 
-    def _run(self, those: Bools, at: Ints) -> Ints:
+    def _measure_run(self, those: Bools, at: Ints) -> Ints:
         """How many such bytes stand there; 0 where they are too many for a cell."""
         taken = np.zeros(len(at), np.int64)
         left = np.arange(len(at))
@@ -243,10 +245,10 @@ class Laid:
                 break
         return taken
 
-    def _decimal(self, term: Term) -> tuple[Ints, Bools]:
+    def _read_decimal(self, term: Term) -> tuple[Ints, Bools]:
         """The number in the digits of each message, and whether it is written as one."""
-        begin = self.position(term.at)
-        size = self.position(term.at + term.size) - begin
+        begin = self.find_position(term.at)
+        size = self.find_position(term.at + term.size) - begin
         raw = self._store.gather(self.at + begin, min(int(size.max(initial=1)), DIGITS + 1))
         minus = (raw[:, :1] == cells.MINUS).sum(axis=1)
         places = np.arange(raw.shape[1])
@@ -259,7 +261,7 @@ class Laid:
             number = np.where(mine[:, place], number * 10 + (raw[:, place] - np.uint8(cells.ZERO)), number)
         return np.where(minus, -number, number), good
 
-    def _keep(self, good: Bools) -> None:
+    def _keep_matching(self, good: Bools) -> None:
         if good.all():
             return
         self._numbers.clear()
@@ -271,94 +273,96 @@ class Laid:
             kept = good.tolist()
             self._nested = {key: list(compress(values, kept)) for key, values in self._nested.items()}
 
-    def _judge(self) -> None:
+    def _check_messages(self) -> None:
         """Conditions, extents, what can be printed, checksums: the dearest last."""
         shape = self.template.shape
         good = np.ones(len(self.rows), bool)
         for extent in shape.extents:
-            size = self._sum(extent.terms) - extent.bias
-            good &= size == self.position(extent.end) - self.position(extent.begin)
-        self._keep(good)
+            size = self._add_terms(extent.terms) - extent.bias
+            good &= size == self.find_position(extent.end) - self.find_position(extent.begin)
+        self._keep_matching(good)
         for term in self.template.decimals:
-            self._flowing[term], good = self._decimal(term)
-            self._keep(good)
-        self._keep(self._all_meet(nested=False))
+            self._flowing[term], good = self._read_decimal(term)
+            self._keep_matching(good)
+        self._keep_matching(self._meet_conditions(nested=False))
         texts = {id(mark): mark for mark in shape.marks if type(mark) is Text}.values()
-        for size in map(self._size, texts):
-            self._keep(_fits(size))
+        for size in map(self._measure_stretch, texts):
+            self._keep_matching(_are_short_enough(size))
         for shown in [mark for mark in shape.marks if type(mark) is Hex]:
-            size = self._size(shown.stretch)
-            self._keep(_fits(size if shown.limit is None else np.minimum(size, shown.limit)))
+            size = self._measure_stretch(shown.stretch)
+            self._keep_matching(_are_short_enough(size if shown.limit is None else np.minimum(size, shown.limit)))
         for text in texts:
-            content = self._content(text, None)
+            content = self._read_content(text, None)
             size = (content != 0).sum(axis=1)
-            good = (_READABLE[content] | (content == 0)).all(axis=1) & (size == self._size(text))
+            good = (_READABLE[content] | (content == 0)).all(axis=1) & (size == self._measure_stretch(text))
             good &= content[np.arange(len(content)), np.maximum(size - 1, 0)] != cells.SPACE
-            self._keep(good)
+            self._keep_matching(good)
         for checksum in shape.checksums:
-            begin, end = self.position(checksum.begin), self.position(checksum.end)
-            said = self.number(Term(checksum.at, 4, "I")).tolist()
+            begin, end = self.find_position(checksum.begin), self.find_position(checksum.end)
+            said = self.read_number(Term(checksum.at, 4, "I")).tolist()
             parts = self._store.read_many(self.at + begin, end - begin)
-            self._keep(np.array([crc32c(part) == each for part, each in zip(parts, said, strict=True)], bool))
+            self._keep_matching(np.array([crc32c(part) == each for part, each in zip(parts, said, strict=True)], bool))
 
-    def asked(self) -> Iterator[tuple[NestedValue, list[bytes], list[tuple[int, ...]]]]:
+    def list_nested(self) -> Iterator[tuple[NestedValue, list[bytes], list[tuple[int, ...]]]]:
         """What has a value of its own, with its content in each message, and what reading it needs to know."""
         for nested in self.template.shape.stretches:
             if type(nested) is NestedValue and not nested.settled:
-                contents = self._store.read_many(self.at + self.position(nested.extent.begin), self._size(nested))
-                columns = [(self._sum(number.terms) + number.constant).tolist() for number in nested.asked]
+                contents = self._store.read_many(
+                    self.at + self.find_position(nested.extent.begin), self._measure_stretch(nested)
+                )
+                columns = [(self._add_terms(number.terms) + number.constant).tolist() for number in nested.asked]
                 yield nested, contents, list(zip(*columns, strict=True)) if columns else [()] * len(contents)
 
-    def told(self, values: Mapping[int, Values]) -> None:
+    def set_nested_values(self, values: Mapping[int, Values]) -> None:
         """Takes what was asked, by the id of each Nested; messages without a value fall out."""
         self._nested = dict(values)
         good = np.ones(len(self.rows), bool)
         for found in values.values():
             good &= np.array([value is not None for value in found], bool)
-        self._keep(good)
-        self._keep(self._all_meet(nested=True))
+        self._keep_matching(good)
+        self._keep_matching(self._meet_conditions(nested=True))
 
-    def _all_meet(self, nested: bool) -> Bools:
+    def _meet_conditions(self, nested: bool) -> Bools:
         """Which messages meet the conditions about nested values, or all others."""
         good = np.ones(len(self.rows), bool)
         for block in () if nested else self.template.bounds:
-            good &= block.met(self.segments[block.segment])
+            good &= block.find_matches(self.segments[block.segment])
         for condition in self.template.conditions:
             if nested == any(isinstance(term, DerivedInteger) and not term.nested.settled for term in condition.terms):
-                good &= self._meets(condition)
+                good &= self._meet_condition(condition)
         return good
 
-    def _meets(self, condition: Condition) -> Bools:
+    def _meet_condition(self, condition: Condition) -> Bools:
         terms, constant, name, other, outcome = condition
-        numbers = self._sum(terms)
+        numbers = self._add_terms(terms)
         compare = COMPARISONS[name if outcome else OPPOSITES[name]]
         found: Bools = compare(numbers + constant if constant else numbers, other)
         return found
 
-    def position(self, at: int) -> Ints:
+    def find_position(self, at: int) -> Ints:
         """Where in each message a place of the shape's is."""
-        segment, inside = self.template.place(at)
+        segment, inside = self.template.locate(at)
         return self.anchors[segment] + inside
 
-    def number(self, term: Term | DerivedInteger) -> Ints:
+    def read_number(self, term: Term | DerivedInteger) -> Ints:
         """An integer of each message."""
         if isinstance(term, DerivedInteger):
-            return np.array([term.function(value) for value in self._values(term.nested)], np.int64)
+            return np.array([term.function(value) for value in self._list_values(term.nested)], np.int64)
         found = self._numbers.get(term)
         if found is None:
-            found = self._numbers[term] = self._number(term)
+            found = self._numbers[term] = self._read_number(term)
         return found
 
-    def _number(self, term: Term) -> Ints:
+    def _read_number(self, term: Term) -> Ints:
         if term.negated:
-            return -self.number(term._replace(negated=False))
+            return -self.read_number(term._replace(negated=False))
         if term in self._flowing:
             return self._flowing[term]
         if term.code == RUN:
-            return self.position(term.at + term.size) - self.position(term.at)
+            return self.find_position(term.at + term.size) - self.find_position(term.at)
         if term.code == DECIMAL:  # its bytes are part of the shape
             return np.full(len(self.rows), int(self.template.shape.data[term.at : term.at + term.size]), np.int64)
-        segment, inside = self.template.place(term.at)
+        segment, inside = self.template.locate(term.at)
         raw = self.segments[segment][:, inside : inside + term.size]
         if term.code in (UVARINT, ZIGZAG, FLOWING):
             shifts = np.arange(0, 7 * term.size, 7)
@@ -368,25 +372,25 @@ class Laid:
         found = np.ascontiguousarray(raw).view(kind)[:, 0]
         return found.astype(np.uint64 if term.code == "Q" else np.int64)
 
-    def _values(self, nested: NestedValue) -> Values:
+    def _list_values(self, nested: NestedValue) -> Values:
         return [nested.value] * len(self.rows) if nested.settled else self._nested[id(nested)]
 
-    def _sum(self, terms: Sequence[Term | DerivedInteger]) -> Ints:
-        first, *rest = map(self.number, terms)
+    def _add_terms(self, terms: Sequence[Term | DerivedInteger]) -> Ints:
+        first, *rest = map(self.read_number, terms)
         for each in rest:
             first = first + each
         return first
 
-    def _size(self, stretch: Stretch) -> Ints:
+    def _measure_stretch(self, stretch: Stretch) -> Ints:
         extent = stretch.extent
         if stretch.settled:
             return np.full(len(self.rows), extent.end - extent.begin)
-        return self._sum(extent.terms) - extent.bias
+        return self._add_terms(extent.terms) - extent.bias
 
-    def _content(self, stretch: Text | Bytes, limit: int | None) -> Cells:
+    def _read_content(self, stretch: Text | Bytes, limit: int | None) -> Cells:
         """The first bytes of a stretch, zero behind its end."""
-        begin = self.position(stretch.extent.begin)
-        size = self._size(stretch)
+        begin = self.find_position(stretch.extent.begin)
+        size = self._measure_stretch(stretch)
         width = int(size.max(initial=0))
         width = width if limit is None else min(width, limit)
         content = self._store.gather(self.at + begin, width)
@@ -394,49 +398,49 @@ class Laid:
             content[np.arange(width) >= size[:, None]] = 0
         return content
 
-    def parts(self, slot: str) -> list[bytes | Cells]:
+    def make_parts(self, slot: str) -> list[bytes | Cells]:
         """The text of a slot of each message; SPLICE stands where the next of `splices` belongs."""
         if not self._written:
             self._write_integers()
-        return [part if type(part) is bytes else self._cells(part) for part in self.template.texts[slot]]
+        return [part if type(part) is bytes else self._make_cells(part) for part in self.template.texts[slot]]
 
     def _write_integers(self) -> None:
         """Makes the cells of all integers, those of about the same size together: each call costs as much as many."""
         marks = [mark for mark in self.template.shape.marks if type(mark) is Integer]
         by_groups: dict[int, list[tuple[int, Ints]]] = {}
         for mark in marks:
-            numbers = self._sum(mark.terms)
+            numbers = self._add_terms(mark.terms)
             if mark.constant:
                 numbers = numbers + mark.constant
             least, most = int(numbers.min()), int(numbers.max())
             if least < 0 or most > _MOST:
                 self._written[id(mark)] = cells.format_integers(numbers)
             else:
-                by_groups.setdefault(_groups(most), []).append((id(mark), numbers.astype(np.int64, copy=False)))
+                by_groups.setdefault(_count_groups(most), []).append((id(mark), numbers.astype(np.int64, copy=False)))
         for same in by_groups.values():
             written = cells.format_integers(np.concatenate([numbers for _, numbers in same]))
             for index, (mark_id, _) in enumerate(same):
                 self._written[mark_id] = written[index * len(self.rows) : (index + 1) * len(self.rows)]
 
-    def _cells(self, mark: bytes | Marked) -> Cells:
+    def _make_cells(self, mark: bytes | Marked) -> Cells:
         if type(mark) is Integer:
             return self._written[id(mark)]
         if type(mark) is Text:
-            return self._content(mark, None)
+            return self._read_content(mark, None)
         if type(mark) is WrittenValue:
-            self.splices.append((mark, self._values(mark.nested)))
+            self.splices.append((mark, self._list_values(mark.nested)))
             return np.full((len(self.rows), 1), SPLICE, np.uint8)
         if type(mark) is MadeText:
-            made = self._sum(mark.number.terms) + mark.number.constant
+            made = self._add_terms(mark.number.terms) + mark.number.constant
             if (made == made[0]).all():  # as limits and timeouts mostly are
                 text = cells.make_cells([mark.function(int(made[0])).encode()])
                 return np.broadcast_to(text, (len(made), text.shape[1]))
             numbers, back = np.unique(made, return_inverse=True)
             return cells.make_cells([mark.function(number).encode() for number in numbers.tolist()])[back]
         assert type(mark) is Hex
-        content = self._content(mark.stretch, mark.limit)
+        content = self._read_content(mark.stretch, mark.limit)
         digits = _HEX[content].view(np.uint8)
-        size = self._size(mark.stretch)
+        size = self._measure_stretch(mark.stretch)
         if not mark.stretch.settled:
             digits[np.arange(digits.shape[1]) >= 2 * size[:, None]] = 0
         return digits

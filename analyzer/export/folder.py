@@ -81,7 +81,7 @@ class Folder:
         try:
             with open(os.path.join(self._path, name), "xb", 0) as file:
                 file.write(data)
-            self._index.write(self._writer.line({"file": name, "length": len(data), **about}))
+            self._index.write(self._writer.format_line({"file": name, "length": len(data), **about}))
         except OSError as error:
             raise make_write_error(self._called, error) from error
         self.count += 1

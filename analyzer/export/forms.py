@@ -17,11 +17,11 @@ from analyzer.columns.arrays import Ints
 from analyzer.config.model import Config
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.render import extras
 from analyzer.render.objects import Out
-from analyzer.render.printer import Printer
+from analyzer.render.printer import RowPrinter
 from analyzer.session import Session
 
 LINES = ("ndjson", "json", "csv", "tsv")
@@ -64,7 +64,7 @@ class ExportRequest:
 def check(asked: ExportRequest) -> None:
     """Raises UserError for what cannot be written, as far as that can be told beforehand."""
     if asked.form == "parquet":
-        extras.require("parquet", "export --as parquet")
+        extras.require_extra("parquet", "export --as parquet")
         if asked.out == STANDARD:
             raise UserError("tables are folders, which standard output is not: name one with -o")
         from analyzer.pipeline import local_export
@@ -86,8 +86,8 @@ def _parts(asked: ExportRequest, rows: Ints) -> Iterator[Ints]:
     asked.watch(len(rows))
 
 
-def _printer(asked: ExportRequest, out: Out) -> Printer:
-    return Printer(
+def _printer(asked: ExportRequest, out: Out) -> RowPrinter:
+    return RowPrinter(
         asked.chosen,
         asked.form,
         bool(asked.fields),
@@ -100,12 +100,12 @@ def _printer(asked: ExportRequest, out: Out) -> Printer:
 
 
 def _lines(asked: ExportRequest, session: Session, rows: Ints) -> str:
-    reader = Rows(session)
+    reader = RowReader(session)
     with create_file(asked.out, force=asked.force) as output:
         printer = _printer(asked, output)
-        printer.head()
+        printer.print_head()
         for part in _parts(asked, rows):
-            printer.rows(reader, part)
+            printer.print_rows(reader, part)
         printer.end()
     return f"{len(rows):,} messages"
 

@@ -13,10 +13,10 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 from analyzer.decode import fragments
 from analyzer.decode.content import Undecoded, read_undecoded
-from analyzer.decode.fragments import Passed
+from analyzer.decode.fragments import FragmentTracker
 from analyzer.decode.payloads import read_payloads
-from analyzer.decode.resolved_names import Naming
-from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.resolved_names import TopicNamer
+from analyzer.decode.rows import RowReader, split_rows
 from analyzer.export.folder import Folder
 from analyzer.messages import defects
 from analyzer.session import Analysis
@@ -46,15 +46,15 @@ class Objects:
 
     def __init__(self, session: Analysis, folder: Folder, *, show_secrets: bool = False) -> None:
         self._session, self._folder, self._show_secrets = session, folder, show_secrets
-        self._naming, self._reader = Naming(session), Rows(session)
+        self._naming, self._reader = TopicNamer(session), RowReader(session)
         self._secrets = self._items = 0
         self._waiting: dict[tuple[object, ...], list[int]] = {}
-        self._passed = Passed(session)
+        self._passed = FragmentTracker(session)
 
     def write(self, rows: Ints) -> None:
         """Writes those of rows, which come behind the rows before; the session is at its end. Raises UserError."""
-        for part in chunks(self._session, rows):
-            about = self._reader.objects(_ABOUT, part)
+        for part in split_rows(self._session, rows):
+            about = self._reader.read_objects(_ABOUT, part)
             for row, found, readable in zip(part.tolist(), about, read_undecoded(self._session, part), strict=True):
                 portion = fragments.find_fragment(self._session, row)
                 if portion is None:
@@ -76,11 +76,11 @@ class Objects:
         rows.append(row)
         if portion.completes:
             del self._waiting[key]
-            whole = fragments.whole(self._session, row, portion, self._passed.before)
+            whole = fragments.decode_reassembled(self._session, row, portion, self._passed.find_before)
             if whole is None:
                 self._alone(rows)
             else:
-                (found,) = self._reader.objects(_ABOUT, np.array([row]))
+                (found,) = self._reader.read_objects(_ABOUT, np.array([row]))
                 (readable,) = read_undecoded(self._session, np.array([row]))
                 body, parts = whole
                 self._write(row, {**found, "joined": [part + 1 for part in parts]}, readable, body)
@@ -88,7 +88,7 @@ class Objects:
     def _alone(self, rows: list[int]) -> None:
         """Portions as they are."""
         numbers = np.array(rows)
-        about = self._reader.objects(_ABOUT, numbers)
+        about = self._reader.read_objects(_ABOUT, numbers)
         for row, found in zip(rows, about, strict=True):
             self._write(row, found, read_undecoded(self._session, np.array([row]))[0])
 

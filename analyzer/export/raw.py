@@ -8,7 +8,7 @@ from __future__ import annotations
 from analyzer.capture.output import Output
 from analyzer.columns.arrays import Ints
 from analyzer.decode.content import read_messages
-from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.rows import RowReader, split_rows
 from analyzer.export.folder import Folder
 from analyzer.session import Analysis
 
@@ -17,14 +17,14 @@ KEYS = ("number", "id", "protocol", "operation", "role")
 
 def write(session: Analysis, rows: Ints, output: Output) -> None:
     """All in one, in the order of rows. Raises UserError."""
-    for part in chunks(session, rows):
+    for part in split_rows(session, rows):
         output.writelines(read_messages(session, part))
 
 
 def write_each(session: Analysis, rows: Ints, folder: Folder) -> None:
     """A file for each, `000123-Fetch-response.bin`. Raises UserError."""
-    for part in chunks(session, rows):
+    for part in split_rows(session, rows):
         for (number, key, protocol, operation, role), message in zip(
-            zip(*Rows(session).columns(KEYS, part), strict=True), read_messages(session, part), strict=True
+            zip(*RowReader(session).read_columns(KEYS, part), strict=True), read_messages(session, part), strict=True
         ):
             folder.add(f"{number:06}-{operation or protocol}-{role}", "bin", message, {"number": number, "id": key})

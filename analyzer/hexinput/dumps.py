@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from analyzer.hexinput.error import HexError
-from analyzer.hexinput.lines import GROUP, Line, gap
+from analyzer.hexinput.lines import GROUP, DumpLine, measure_gap
 
 _LINE = re.compile(r"^(?P<indent>[ \t]*)(?:0x)?(?P<offset>[0-9A-Fa-f]{3,16})(?P<colon>:?)(?P<rest>[ \t]+.*)?$")
 _BYTE_GROUPS = re.compile(r"[ \t]+[0-9A-Fa-f]{2}(?![^ \t])")
@@ -26,15 +26,15 @@ _LARGEST = 64 << 20
 
 def read_dumps(text: str) -> list[bytes] | None:
     """One entry for each dump in `text`, or None when its lines are not those of a dump."""
-    sections = _sections(text)
+    sections = _split_sections(text)
     if sections is None:
         return None
-    return [_assemble(section) for section in sections]
+    return [_assemble_lines(section) for section in sections]
 
 
-def _sections(text: str) -> list[list[Line]] | None:
-    sections: list[list[Line]] = []
-    section: list[Line] = []
+def _split_sections(text: str) -> list[list[DumpLine]] | None:
+    sections: list[list[DumpLine]] = []
+    section: list[DumpLine] = []
     indent, skipping = "", False
     for number, raw in enumerate(text.splitlines(), 1):
         if not raw.strip() or _CAPTION.match(raw):
@@ -47,7 +47,7 @@ def _sections(text: str) -> list[list[Line]] | None:
             section[-1].starred = True
             continue
         match = _LINE.match(raw)
-        if match is None or not (section or _opens_dump(match)):
+        if match is None or not (section or _is_dump_start(match)):
             if sections:
                 position = len(raw) - len(raw.lstrip())
                 raise HexError(
@@ -56,7 +56,7 @@ def _sections(text: str) -> list[list[Line]] | None:
             return None
         rest = match["rest"] or ""
         words = not match["colon"] and len(match["offset"]) == _HEXDUMP_OFFSET and bool(_WORD_GROUPS.match(rest))
-        line = Line(number, match["offset"], rest, len(raw) - len(rest), words)
+        line = DumpLine(number, match["offset"], rest, len(raw) - len(rest), words)
         restarts = bool(section) and int(match["offset"], 16) == 0
         if not section or restarts or match["indent"] != indent:
             section = []
@@ -66,7 +66,7 @@ def _sections(text: str) -> list[list[Line]] | None:
     return sections or None
 
 
-def _opens_dump(match: re.Match[str]) -> bool:
+def _is_dump_start(match: re.Match[str]) -> bool:
     rest = match["rest"] or ""
     if match["colon"]:
         return bool(GROUP.match(rest))
@@ -75,17 +75,17 @@ def _opens_dump(match: re.Match[str]) -> bool:
     return len(match["offset"]) >= 4 and int(match["offset"], 16) == 0 and bool(_BYTE_GROUPS.match(rest))
 
 
-def _assemble(lines: list[Line]) -> bytes:
+def _assemble_lines(lines: list[DumpLine]) -> bytes:
     problems: list[HexError] = []
     for base in (16, 8, 10):
         try:
-            return _in_base(lines, base)
+            return _parse_in_base(lines, base)
         except HexError as problem:
             problems.append(problem)
     raise problems[0]
 
 
-def _in_base(lines: list[Line], base: int) -> bytes:
+def _parse_in_base(lines: list[DumpLine], base: int) -> bytes:
     try:
         offsets = [int(line.offset, base) for line in lines]
     except ValueError:
@@ -95,30 +95,32 @@ def _in_base(lines: list[Line], base: int) -> bytes:
     for index, (line, following) in enumerate(zip(lines, [*lines[1:], None], strict=True)):
         if following is None:
             if line.rest.strip():  # else the end offset of hexdump and od
-                out += line.best(width)
+                out += line.read_best(width)
             break
         distance = offsets[index + 1] - offsets[index]
         if line.starred:
-            data = (line.first(width) if width else None) or line.best(width)
+            data = (line.read_first(width) if width else None) or line.read_best(width)
             if distance <= 0 or not data or distance % len(data) or distance > _LARGEST:
-                raise following.bad(-following.column, f"the offset {following.offset} does not fit the repeated lines")
+                raise following.make_error(
+                    -following.column, f"the offset {following.offset} does not fit the repeated lines"
+                )
             out += data * (distance // len(data))
         else:
-            found = line.first(distance)
+            found = line.read_first(distance)
             if found is None:
-                raise _unfit(line, following, distance)
+                raise _explain_unfit(line, following, distance)
             data = found
             out += data
         width = width or len(data)
     return bytes(out)
 
 
-def _unfit(line: Line, following: Line, distance: int) -> HexError:
+def _explain_unfit(line: DumpLine, following: DumpLine, distance: int) -> HexError:
     count = sum(len(group) for group, _, _ in line.groups) // 2
     end = line.groups[-1][2] if line.groups else 0
-    position = end + gap(line.rest[end:])
+    position = end + measure_gap(line.rest[end:])
     if 0 < distance <= 64 and count < distance and position < len(line.rest):
-        return line.bad(position, f"{line.rest[position]!r} is not part of a pair of hex digits")
-    return following.bad(
+        return line.make_error(position, f"{line.rest[position]!r} is not part of a pair of hex digits")
+    return following.make_error(
         -following.column, f"the offset {following.offset} does not follow the {count} bytes before it"
     )

@@ -19,22 +19,22 @@ def parse_hex(text: str) -> bytes:
 
 def parse_dumps(text: str) -> list[bytes]:
     """As parse_hex, with each dump (a packet of `tcpdump -X`, a frame of `tshark -x`) by itself."""
-    bare = _bare(text)
+    bare = _parse_bare(text)
     if bare:
         return [bare]
     from analyzer.hexinput.dumps import read_dumps  # a dozen patterns to compile
-    from analyzer.hexinput.words import read_words
+    from analyzer.hexinput.words import parse_hex_words
 
     text = text.removeprefix("\ufeff")
     dumps = read_dumps(text)
     if dumps is None:
-        dumps = [read_words(text)]
+        dumps = [parse_hex_words(text)]
     if not any(dumps):
         raise HexError("there are no hex digits in the input")
     return dumps
 
 
-def _bare(text: str) -> bytes | None:
+def _parse_bare(text: str) -> bytes | None:
     """The bytes of one word of hex digits; None of anything else."""
     if not text.isalnum():
         return None
@@ -56,14 +56,14 @@ def strip_ip(data: bytes) -> bytes:
     short Ethernet frames, so that no message of another protocol is taken for a packet.
     """
     if data[12:14] in (_IPV4_TYPE, _IPV6_TYPE):
-        payload = _tcp_payload(data[_ETHERNET:], padded=len(data) <= 60)
+        payload = _find_tcp_payload(data[_ETHERNET:], padded=len(data) <= 60)
         if payload is not None:
             return payload
-    payload = _tcp_payload(data, padded=False)
+    payload = _find_tcp_payload(data, padded=False)
     return data if payload is None else payload
 
 
-def _tcp_payload(packet: bytes, padded: bool) -> bytes | None:
+def _find_tcp_payload(packet: bytes, padded: bool) -> bytes | None:
     if len(packet) < 40:
         return None
     if packet[0] >> 4 == 4:

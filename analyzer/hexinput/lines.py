@@ -13,7 +13,7 @@ GROUP = re.compile(r"[ \t]*([0-9A-Fa-f]+)(?=[ \t]|$)")
 
 
 @dataclass(slots=True)
-class Line:
+class DumpLine:
     """A line of a dump behind its offset. `words`: hexdump's groups of two bytes, the second byte first."""
 
     number: int
@@ -31,11 +31,11 @@ class Line:
             self.groups.append((digits, group.start(1), group.end(1)))
             at = group.end(1)
 
-    def bad(self, position: int, why: str) -> HexError:
+    def make_error(self, position: int, why: str) -> HexError:
         """The error for the character at `position` of `rest`."""
         return HexError(f"line {self.number}, column {self.column + position + 1}: {why}")
 
-    def first(self, count: int) -> bytes | None:
+    def read_first(self, count: int) -> bytes | None:
         """Exactly `count` bytes, if they end where a column of text may begin (or in hexdump's padded last word)."""
         digits, end = "", 0
         for group, _, group_end in self.groups:
@@ -45,44 +45,44 @@ class Line:
         if len(digits) != 2 * count and not (self.words and len(digits) == 2 * count + 2):
             return None
         data, after = bytes.fromhex(digits[: 2 * count]), self.rest[end:]
-        return data if gap(after) >= 2 or not after.strip() or _is_text_of(after, data) else None
+        return data if measure_gap(after) >= 2 or not after.strip() or _is_text_of(after, data) else None
 
-    def best(self, width: int | None) -> bytes:
+    def read_best(self, width: int | None) -> bytes:
         """The bytes of a line that no other line measures."""
-        found = self._before_text(least=2)
+        found = self._read_before_text(least=2)
         if found is not None:
             return found
         end = self.groups[-1][2] if self.groups else 0
         whole = bytes.fromhex("".join(group for group, _, _ in self.groups))
         if not self.rest[end:].strip():
             return whole if width is None else whole[:width]
-        found = self._before_text(least=1)
+        found = self._read_before_text(least=1)
         if found is not None:
             return found
-        return self._before_gap(whole, width)
+        return self._read_before_gap(whole, width)
 
-    def _before_text(self, least: int) -> bytes | None:
+    def _read_before_text(self, least: int) -> bytes | None:
         digits = ""
         for group, _, end in self.groups:
             digits += group
             after = self.rest[end:]
-            if gap(after) >= least and _is_text_of(after, bytes.fromhex(digits)):
+            if measure_gap(after) >= least and _is_text_of(after, bytes.fromhex(digits)):
                 return bytes.fromhex(digits)
         return None
 
-    def _before_gap(self, whole: bytes, width: int | None) -> bytes:
+    def _read_before_gap(self, whole: bytes, width: int | None) -> bytes:
         count = 0
         for (group, _, end), (_, start, _) in pairwise([*self.groups, ("", len(self.rest), 0)]):
             count += len(group) // 2
-            space = gap(self.rest[end:])
+            space = measure_gap(self.rest[end:])
             if count == width or space > 2 or (space == 2 and (count != 8 or start == len(self.rest))):
                 return whole[:count]
         end = self.groups[-1][2] if self.groups else 0
-        position = end + gap(self.rest[end:])
-        raise self.bad(position, f"{self.rest[position]!r} is not a hex digit")
+        position = end + measure_gap(self.rest[end:])
+        raise self.make_error(position, f"{self.rest[position]!r} is not a hex digit")
 
 
-def gap(text: str) -> int:
+def measure_gap(text: str) -> int:
     """The width of the white space at its beginning."""
     return len(text.expandtabs()) - len(text.expandtabs().lstrip())
 

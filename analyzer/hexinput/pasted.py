@@ -24,7 +24,7 @@ FITS_WHEN_TOLD = 20
 """The same of a response whose operation the user names: its own bytes can't say much."""
 
 
-class Pasted(NamedTuple):
+class PastedMessage(NamedTuple):
     """One message, with what is needed to decode it."""
 
     data: bytes
@@ -32,7 +32,7 @@ class Pasted(NamedTuple):
     context: Context
 
 
-class Recognised(NamedTuple):
+class Recognition(NamedTuple):
     """Whose message it is, as far as its bytes tell, how sure that is (0 to 100), and whether that is enough."""
 
     dissector: Dissector
@@ -40,40 +40,40 @@ class Recognised(NamedTuple):
     fits: bool
 
 
-def recognise(data: bytes, dissectors: Iterable[Dissector], response_told: bool = False) -> Recognised:
+def recognise_among(data: bytes, dissectors: Iterable[Dissector], response_told: bool = False) -> Recognition:
     """The dissector that is surest of these bytes; the first of those that are equally sure."""
-    return _fitting(_surest(data, dissectors, response_told), data)
+    return _confirm_recognition(_find_surest(data, dissectors, response_told), data)
 
 
-def _surest(data: bytes, dissectors: Iterable[Dissector], response_told: bool) -> Recognised:
+def _find_surest(data: bytes, dissectors: Iterable[Dissector], response_told: bool) -> Recognition:
     prefix, from_client = data[:PREFIX], False if response_told else None
     probed = ((each, each.probe(prefix, from_client)) for each in dissectors)
     surest, sure = max(probed, key=lambda found: found[1])
-    return Recognised(surest, sure, sure >= (FITS_WHEN_TOLD if response_told else FITS))
+    return Recognition(surest, sure, sure >= (FITS_WHEN_TOLD if response_told else FITS))
 
 
-def recognise_any(data: bytes, response_told: bool = False) -> Recognised:
+def recognise_any(data: bytes, response_told: bool = False) -> Recognition:
     """The same among all dissectors there are; those that can't be surer than the first are not imported."""
     first, *others = registry.names()
-    found = _surest(data, (registry.by_name(first),), response_told)
+    found = _find_surest(data, (registry.by_name(first),), response_told)
     if found.confidence >= ENOUGH:
         others = [name for name in others if may_be_surer(name, data[:PREFIX])]
-    found = _surest(data, map(registry.by_name, (first, *others)), response_told) if others else found
-    return _fitting(found, data)
+    found = _find_surest(data, map(registry.by_name, (first, *others)), response_told) if others else found
+    return _confirm_recognition(found, data)
 
 
-def _fitting(found: Recognised, data: bytes) -> Recognised:
+def _confirm_recognition(found: Recognition, data: bytes) -> Recognition:
     return found if found.fits else found._replace(fits=_is_told_answer(found.dissector, data))
 
 
-class Cut(NamedTuple):
+class MessageBytes(NamedTuple):
     """A message's bytes, and whether they are all there."""
 
     data: bytes
     whole: bool
 
 
-class Rest:
+class PastedBytes:
     """A Window (dissectors.api) on pasted bytes from `begin` on: no more will come."""
 
     __slots__ = ("begin", "data")
@@ -89,19 +89,19 @@ class Rest:
         return self.data[self.begin + offset : self.begin + offset + length]
 
 
-def cut(data: bytes, dissector: Dissector, from_client: bool | None = None) -> Iterator[Cut]:
+def cut_messages(data: bytes, dissector: Dissector, from_client: bool | None = None) -> Iterator[MessageBytes]:
     """The messages that stand back to back; what follows an impossible length is left in one piece."""
     at, framer = 0, dissector.make_framer(from_client is not False, True)
     while at < len(data):
-        length = None if framer is None else framer.length(Rest(data, at), True)
+        length = None if framer is None else framer.length(PastedBytes(data, at), True)
         if length is None:
-            framer, length = None, _prefixed(data, at, dissector.framing)
+            framer, length = None, _read_prefixed_length(data, at, dissector.framing)
         end = at + length if length > 0 else len(data)
-        yield Cut(data[at:end], 0 < length <= len(data) - at)
+        yield MessageBytes(data[at:end], 0 < length <= len(data) - at)
         at = end
 
 
-def _prefixed(data: bytes, at: int, framing: LengthPrefixed | None) -> int:
+def _read_prefixed_length(data: bytes, at: int, framing: LengthPrefixed | None) -> int:
     """The length of the message at `at` with its prefix; 0 if none can be there."""
     if framing is None or len(data) - at < framing.width:
         return 0
@@ -109,27 +109,29 @@ def _prefixed(data: bytes, at: int, framing: LengthPrefixed | None) -> int:
     return framing.width + length if framing.minimum <= length <= framing.maximum else 0
 
 
-def by_looks(dissector: Dissector, messages: Iterator[Cut], from_client: bool | None) -> Iterator[Pasted]:
+def decode_by_looks(
+    dissector: Dissector, messages: Iterator[MessageBytes], from_client: bool | None
+) -> Iterator[PastedMessage]:
     """Each message by itself: a request or a response by what it looks like, or as told."""
     for message in messages:
         client = from_client
         if client is None:
             client = _looks_like_request(dissector, message)
-        yield _pasted(message, dissector.header(message.data[: dissector.prefix], client))
+        yield _make_pasted(message, dissector.header(message.data[: dissector.prefix], client))
 
 
-def _looks_like_request(dissector: Dissector, message: Cut) -> bool:
+def _looks_like_request(dissector: Dissector, message: MessageBytes) -> bool:
     """Which of both it rather is; what breaks as a request, and can be read as an answer to the end, is an answer."""
     prefix = message.data[:PREFIX]
     asks, answers = dissector.probe(prefix, True), dissector.probe(prefix, False)
     if asks < answers or not answers:
         return asks >= answers
-    data, _, context = _pasted(message, dissector.header(message.data[: dissector.prefix], True))
+    data, _, context = _make_pasted(message, dissector.header(message.data[: dissector.prefix], True))
     if all(
         finding.severity is not Severity.ERROR for finding in defects.decode_values(dissector, data, context).findings
     ):
         return True
-    data, _, context = _pasted(message, dissector.header(message.data[: dissector.prefix], False))
+    data, _, context = _make_pasted(message, dissector.header(message.data[: dissector.prefix], False))
     return not _is_guessed(dissector, data, context)
 
 
@@ -142,23 +144,23 @@ def _is_guessed(dissector: Dissector, data: bytes, context: Context) -> bool:
 
 def _is_told_answer(dissector: Dissector, data: bytes) -> bool:
     """Whether what begins these bytes has little that says whose it is, and is an answer all the same."""
-    message = next(cut(data, dissector), Cut(b"", False))
-    piece = _pasted(message, dissector.header(message.data[: dissector.prefix], False))
+    message = next(cut_messages(data, dissector), MessageBytes(b"", False))
+    piece = _make_pasted(message, dissector.header(message.data[: dissector.prefix], False))
     return message.whole and piece.context.role is Role.RESPONSE and _is_guessed(dissector, piece.data, piece.context)
 
 
-def responses_to(
-    dissector: Dissector, messages: Iterator[Cut], operation: str, code: int | None, version: int | None
-) -> Iterator[Pasted]:
+def make_responses(
+    dissector: Dissector, messages: Iterator[MessageBytes], operation: str, code: int | None, version: int | None
+) -> Iterator[PastedMessage]:
     """Each message as a response to the operation that the user names; one without a number is known by its bytes."""
     for message in messages:
         header = dissector.header(message.data[: dissector.prefix], False)
         if header.role is Role.RESPONSE:
             header = replace(header, operation=operation, code=code, version=version, state=State.COMPLETE)
-        yield _pasted(message, header)
+        yield _make_pasted(message, header)
 
 
-def conversation(dissector: Dissector, messages: Iterator[Cut]) -> Iterator[Pasted]:
+def pair_pasted(dissector: Dissector, messages: Iterator[MessageBytes]) -> Iterator[PastedMessage]:
     """Requests and their responses: a message that answers an earlier one is its response, any other is a request.
 
     One that cannot be a request, or stands alone, is a response to nobody knows what.
@@ -175,10 +177,10 @@ def conversation(dissector: Dissector, messages: Iterator[Cut]) -> Iterator[Past
             state = tried
         else:
             outcome = state.step(handle, prefix, True)
-        yield _pasted(message, outcome.header, outcome.extra)
+        yield _make_pasted(message, outcome.header, outcome.extra)
 
 
-def _pasted(message: Cut, header: MessageHeader, extra: Mapping[str, str] | None = None) -> Pasted:
+def _make_pasted(message: MessageBytes, header: MessageHeader, extra: Mapping[str, str] | None = None) -> PastedMessage:
     if not message.whole:
         header = replace(header, state=State.PARTIAL)
-    return Pasted(message.data, header, Context(header.role, header.code, header.version, extra))
+    return PastedMessage(message.data, header, Context(header.role, header.code, header.version, extra))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from analyzer.hexinput.error import error_at
+from analyzer.hexinput.error import make_error
 
 _TOKEN = re.compile(r"(?P<prefix>0[xX]|\\x)?(?P<digits>[0-9A-Fa-f]+)")
 _SEPARATORS = re.compile(r"(?:[\s,;:{}()\[\]\"'\-]|\\\r?\n)+")
@@ -16,33 +16,33 @@ _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _BYTES_LITERAL = re.compile(r"\bb(?=[\"'])")
 
 
-def read_words(text: str) -> bytes:
+def parse_hex_words(text: str) -> bytes:
     """The bytes that `text` writes down; HexError at the first character that can't be part of them."""
     lines = text.split()
     if all(len(line) % 2 == 0 for line in lines) or "\n" in text.strip():
         try:
-            return bytes.fromhex("".join(lines) if _one_token_a_line(text) else text)
+            return bytes.fromhex("".join(lines) if _has_one_token_a_line(text) else text)
         except ValueError:
             pass  # not bare hex: read with care for what else there may be
-    code = _BYTES_LITERAL.sub(" ", _COMMENT.sub(_blank, text))
+    code = _BYTES_LITERAL.sub(" ", _COMMENT.sub(_blank_comment, text))
     start, end = 0, len(code)
     if "{" in code:
         start = code.index("{")
         end = code.find("}", start) if "}" in code[start:] else end
-    return _tokens(code, start, end, escaped="\\x" in code)
+    return _parse_tokens(code, start, end, escaped="\\x" in code)
 
 
-def _one_token_a_line(text: str) -> bool:
+def _has_one_token_a_line(text: str) -> bool:
     """Whether lines hold digits alone, so that a line break in the middle of a byte can only be a wrapped line."""
     return all(len(line.split()) <= 1 for line in text.splitlines())
 
 
-def _blank(match: re.Match[str]) -> str:
+def _blank_comment(match: re.Match[str]) -> str:
     """Spaces in place of a comment, so that positions stay what they are in the input."""
     return re.sub(r"[^\n]", " ", match.group())
 
 
-def _tokens(text: str, at: int, end: int, escaped: bool) -> bytes:
+def _parse_tokens(text: str, at: int, end: int, escaped: bool) -> bytes:
     out = bytearray()
     while at < end:
         if separators := _SEPARATORS.match(text, at, end):
@@ -50,16 +50,16 @@ def _tokens(text: str, at: int, end: int, escaped: bool) -> bytes:
             continue
         token = _TOKEN.match(text, at, end)
         if token is None or (escaped and token["prefix"] != "\\x"):
-            raise error_at(text, at, f"{text[at]!r} is neither a hex digit nor a separator")
+            raise make_error(text, at, f"{text[at]!r} is neither a hex digit nor a separator")
         digits = token["digits"]
         if escaped and len(digits) > 2:
-            raise error_at(text, token.start("digits") + 2, f"{digits[2]!r} is not part of a \\x escape")
+            raise make_error(text, token.start("digits") + 2, f"{digits[2]!r} is not part of a \\x escape")
         if len(digits) == 1 and token["prefix"]:
             digits = "0" + digits
         if len(digits) % 2:
             if token.end() < end and not _SEPARATORS.match(text, token.end()):
-                raise error_at(text, token.end(), f"{text[token.end()]!r} is neither a hex digit nor a separator")
-            raise error_at(text, token.end() - 1, f"{digits[-1]!r} is half a byte, hex digits come in pairs")
+                raise make_error(text, token.end(), f"{text[token.end()]!r} is neither a hex digit nor a separator")
+            raise make_error(text, token.end() - 1, f"{digits[-1]!r} is half a byte, hex digits come in pairs")
         out += bytes.fromhex(digits)
         at = token.end()
     return bytes(out)

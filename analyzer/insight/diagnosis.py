@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
-from analyzer.decode.rows import chunks
+from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.insight import one_way, reused
 from analyzer.insight.checks import CheckReading
@@ -61,7 +61,7 @@ def diagnose_rows(
     saying = ExpertInfoScan(session, reading.paths)
     done, alone = session.rows.first, one_way.one_way(session)
     numbers = deque(LocatedFinding(*each) for each in reused.findings(session, max(count, done), reading.losses))
-    for rows in chunks(session, range(done, max(count, done)), *portion):
+    for rows in split_rows(session, range(done, max(count, done)), *portion):
         for about in saying.scan_rows(rows):
             while numbers and _comes_before(numbers[0], about.row):
                 yield numbers.popleft()

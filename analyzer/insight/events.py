@@ -15,7 +15,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Ints, decode_null64
 from analyzer.decode.endpoints import name_endpoint
-from analyzer.decode.name_resolver import Lore
+from analyzer.decode.name_resolver import NameResolver
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
 from dissectors.api import Context, Role, State
@@ -43,7 +43,7 @@ class Events:
         self._session, self._rows = session, rows
         self.losses = losses(session, rows)
         self.ends = lru_cache(CONNECTIONS)(self._ends)
-        self._lore: dict[str, Lore] = {}
+        self._lore: dict[str, NameResolver] = {}
         self._answers = answers
 
     def places(self, rows: Ints) -> Iterator[Place]:
@@ -82,7 +82,7 @@ class Events:
         """What an id was called at a row; the capture is read for names of a kind when the first is asked for."""
         lore = self._lore.get(kind)
         if lore is None:
-            lore = self._lore[kind] = Lore(self._session, (kind,))
+            lore = self._lore[kind] = NameResolver(self._session, (kind,))
             lore.learn(len(self._session.rows))
         known = lore.find(kind, key, row)
         return None if known is None else known.name

@@ -21,8 +21,8 @@ from analyzer.decode import raw
 from analyzer.decode.bodies import add_row_findings
 from analyzer.decode.content import find_dissector, read_context, read_undecoded
 from analyzer.decode.limits import Limits
-from analyzer.decode.rows import Rows, chunks
-from analyzer.decode.template_decoder import Group, Said, TemplateDecoder
+from analyzer.decode.rows import RowReader, split_rows
+from analyzer.decode.template_decoder import BodyTexts, TemplateDecoder, TemplateGroup
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.messages import defects
 from analyzer.messages.row_findings import decode_findings
@@ -55,12 +55,12 @@ class ExpertInfoScan:
     def __init__(self, session: Analysis, watched: Watched) -> None:
         self._session, self._watched = session, watched
         self._writer = MarkingWriter(Limits())
-        self._reader = Rows(session, hindsight=True)
+        self._reader = RowReader(session, hindsight=True)
         self._decoder = TemplateDecoder(self._reader, self._scan_group, asks=False)
 
     def scan_rows(self, rows: Ints) -> Iterator[About]:
         """Those of `rows`, in order, of which there is anything to say."""
-        groups = self._decoder.groups(rows)
+        groups = self._decoder.find_groups(rows)
         left, asked = np.ones(len(rows), bool), np.ones(len(rows), bool)
         known: list[About | None] = [None] * len(rows)
         for group in groups:
@@ -74,7 +74,7 @@ class ExpertInfoScan:
             found = known[place]
             yield next(plain) if found is None else found
 
-    def _of_group(self, group: Group, rows: Ints) -> Iterator[About]:
+    def _of_group(self, group: TemplateGroup, rows: Ints) -> Iterator[About]:
         """One for each row; none at all where the same text stands for all, and says nothing."""
         session, every = self._session, rows[group.places].tolist()
         dissector, context = find_dissector(session, every[0]), read_context(session, every[0])
@@ -90,7 +90,7 @@ class ExpertInfoScan:
         for row, (error, findings), each in zip(every, rest, values, strict=False):
             yield About(row, dissector, context, error, findings, each)
 
-    def _scan_group(self, body: Body, dissector: Dissector, context: Context) -> Said:
+    def _scan_group(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
         findings = [[int(each.severity), each.code, each.text] for each in body.findings]
         error = None if body.error is None else list(body.error)
         paths = self._watched(dissector, context)
@@ -99,13 +99,13 @@ class ExpertInfoScan:
 
     def _plain(self, rows: Ints) -> Iterator[About]:
         session = self._session
-        for part in chunks(session, rows):
-            remarks = self._reader.remarks(part).tolist()
+        for part in split_rows(session, rows):
+            remarks = self._reader.flag_findings(part).tolist()
             for row, bits, (dissector, message, context) in zip(
                 part.tolist(), remarks, read_undecoded(session, part), strict=True
             ):
                 body = (
-                    raw.body(session, row, message)
+                    raw.make_raw_body(session, row, message)
                     if dissector is None
                     else defects.decode_values(dissector, message, context)
                 )
@@ -124,9 +124,9 @@ def _read_bodies(text: bytes) -> _Told:
     return None if error is None else (error[0], error[1]), told
 
 
-def _texts(group: Group, slot: str, count: int) -> list[bytes]:
+def _texts(group: TemplateGroup, slot: str, count: int) -> list[bytes]:
     """The text of a slot for each row."""
-    parts = group.laid.parts(slot)
+    parts = group.laid.make_parts(slot)
     if all(type(part) is bytes for part in parts):
         return [b"".join(part for part in parts if type(part) is bytes)] * count
     return cells.flatten_cells(cells.join_cells([*parts, b"\n"], count)).splitlines()

@@ -19,7 +19,7 @@ from analyzer.capture.tcp_segments import TcpSegments, read_usual_segments
 from analyzer.columns.arrays import Ints
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import list_pieces
-from analyzer.decode.masking import Span, secret_spans
+from analyzer.decode.masking import Span, find_secret_spans
 from analyzer.decode.packets import list_packets
 from analyzer.session import Session
 from analyzer.tcp.reassembly import SNAPPED
@@ -144,7 +144,7 @@ def _find_hidden(session: Session, row: int, begin: int, first: int, again: byte
         low, high = max(begin, first), min(begin + len(said), first + len(again))
         if said[low - begin : high - begin] != again[low - first : high - first]:
             yield begin, begin + len(said)
-    for low, high in secret_spans(tree).get(0, ()):
+    for low, high in find_secret_spans(tree).get(0, ()):
         yield begin + low, begin + high
 
 

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints, make_group_keys, rank_in_runs
-from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.errors import UserError
 from analyzer.insight.intervals import Intervals
-from analyzer.query.fields import FieldPath, Kind, Reading, UnknownField, find
-from analyzer.query.fields.dense import Chosen, Dense
-from analyzer.query.response_errors import Errors, Looked
+from analyzer.query.fields import FieldKind, FieldPath, FieldReader, UnknownField, find_field
+from analyzer.query.fields.dense import ChoiceColumn, Dense
+from analyzer.query.response_errors import ErrorColumn, Looked
 from dissectors import registry
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.fast_path import distinct
@@ -45,7 +45,7 @@ class Grouping:
     """Groups the same rows by one thing or another."""
 
     def __init__(
-        self, reader: Rows, rows: Ints, reported: Errors | None, intervals: Intervals | None, looked: Looked
+        self, reader: RowReader, rows: Ints, reported: ErrorColumn | None, intervals: Intervals | None, looked: Looked
     ) -> None:
         self._reader, self._rows, self._looked = reader, rows, looked
         self._reported, self._intervals = reported, intervals
@@ -65,7 +65,7 @@ class Grouping:
 
     def _single(self, name: str) -> RowGroups:
         if name == TIME and self._intervals is not None:
-            keys, labels = self._intervals.of(self._reader.take("time", self._rows))
+            keys, labels = self._intervals.of(self._reader.take_cells("time", self._rows))
             return RowGroups(None, keys, labels)
         if name == ERROR and self._reported is not None:
             keys = np.zeros(len(self._rows), np.int64)
@@ -73,17 +73,17 @@ class Grouping:
             return RowGroups(None, keys, [None, *(name for _, name in self._reported.kinds)])
         field = field_of(name)
         if field.is_cheap:
-            columns = Reading(self._reader, [field]).columns(field, self._rows)
+            columns = FieldReader(self._reader, [field]).read_columns(field, self._rows)
             if columns is not None:
                 return _joined([_of_column(column) for column in columns])
         return self._of_values(field)
 
     def _of_values(self, field: FieldPath) -> RowGroups:
         """By the values of a field, each once in a row."""
-        reading, numbers, known = Reading(self._reader, [field]), [], _Labels()
+        reading, numbers, known = FieldReader(self._reader, [field]), [], _Labels()
         places, begin = [], 0
-        for part in chunks(self._reader.session, self._rows, TOGETHER, TOGETHER_BYTES):
-            found = reading.of(field, part)
+        for part in split_rows(self._reader.session, self._rows, TOGETHER, TOGETHER_BYTES):
+            found = reading.read_values(field, part)
             places.append(found.places + begin)
             numbers.append(known.numbers(found.values))
             reading.forget()
@@ -121,18 +121,18 @@ class _Labels:
 def field_of(name: str) -> FieldPath:
     """The field by which messages are grouped. Raises UserError."""
     try:
-        field = find(name)
+        field = find_field(name)
     except UnknownField as error:
         raise UserError(f"--by {name}: {error}") from None
-    if field.kind is Kind.STRUCT:
+    if field.kind is FieldKind.STRUCT:
         raise UserError(f"--by {name}: this has fields in it; wireanalyze fields {name} lists them")
-    if field.kind is Kind.PRESENCE and name in registry.names():
+    if field.kind is FieldKind.PRESENCE and name in registry.names():
         raise UserError(f"--by {name}: that is a protocol; name one of its fields, or group --by protocol")
     return field
 
 
 def _of_column(column: Dense) -> RowGroups:
-    if isinstance(column, Chosen):
+    if isinstance(column, ChoiceColumn):
         numbers, keys = distinct(np.maximum(column.numbers, -1))  # all that are less than nothing are no value
         known = _Labels()  # several numbers may stand for the same, as those of an endpoint in each of its streams
         again = known.numbers([column.choices.value(each) if each >= 0 else None for each in numbers.tolist()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from analyzer.decode.endpoints import server_port
+from analyzer.decode.endpoints import find_server_port
 from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding
 from analyzer.session import Analysis
 from dissectors.finding import Finding, Severity
@@ -76,6 +76,6 @@ def group_findings(
     """Findings by kind, in the order in which kinds are told. shown, most: see Group."""
     groups: dict[FindingKind, FindingGroup] = {}
     for each in found:
-        port = 0 if each.stream is None else server_port(session, each.stream)
+        port = 0 if each.stream is None else find_server_port(session, each.stream)
         groups.setdefault(kind_of(each.finding, port), FindingGroup(shown, most)).add(each)
     return {kind: groups[kind] for kind in gravest_first({kind: group.count for kind, group in groups.items()})}

@@ -18,7 +18,7 @@ import numpy as np
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.insight.percentiles import nearest_ranks, sums
 from analyzer.messages.index import MessageTable, find_missing_partners
-from analyzer.query.response_errors import Errors, is_empty
+from analyzer.query.response_errors import ErrorColumn, find_empty
 from analyzer.session import Analysis
 from dissectors.api import Role
 from dissectors.slotted import make_slotted
@@ -88,7 +88,7 @@ class RowMeasures:
         return int(self.time.max()) - int(self.time.min()) if len(self.time) else 0
 
     @classmethod
-    def of(cls, session: Analysis, rows: Ints, reported: Errors | None) -> RowMeasures:
+    def of(cls, session: Analysis, rows: Ints, reported: ErrorColumn | None) -> RowMeasures:
         """The facts about these rows."""
         table: MessageTable = session.rows
         role, partner, time = (table.column(name)[rows] for name in ("role", "partner", "time"))
@@ -98,7 +98,7 @@ class RowMeasures:
         failed = empty = None
         if reported is not None:
             failed, empty = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
-            nothing = is_empty(session, rows, reported)
+            nothing = find_empty(session, rows, reported)
             failed[reported.places[~nothing]] = True
             empty[reported.places[nothing]] = True
         length = table.column("length")[rows]

@@ -21,7 +21,7 @@ from analyzer.columns.arrays import Array, Ints, make_group_keys
 from analyzer.decode import raw
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.content import find_dissector, read_context
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.counts import count_streams
 from analyzer.insight.metrics import Metrics
 from analyzer.insight.statistics import GroupStatistics, Statistics, Study
@@ -30,7 +30,7 @@ from analyzer.insight.unanswered import Waiting, find_unanswered, longest
 from analyzer.messages import defects
 from analyzer.messages.row_findings import decode_findings
 from analyzer.query.fields.path import AliasedField, FieldPath
-from analyzer.query.response_errors import Errors, Looked
+from analyzer.query.response_errors import ErrorColumn, Looked
 from analyzer.session import Analysis, Session
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
@@ -119,7 +119,7 @@ def overview(
     looked: Looked = lambda done, total: None,
 ) -> Overview:
     """Of a loaded session, or of some of its rows. looked: see analyzer.query.response_errors.Looked."""
-    reader, connections = Rows(session), count_streams(session, rows)
+    reader, connections = RowReader(session), count_streams(session, rows)
     others = session.findings if rows is None else ()
     study = Study(reader, rows, with_errors=with_errors, looked=looked)
     rows, counts = study.rows, session.packets.counts
@@ -155,7 +155,7 @@ def _operations(study: Study) -> Iterator[OperationMetrics]:
     grouped = study.grouped(("protocol", "operation"))
     figures = study.figures(grouped)
     over_time, latencies = study.over_time(grouped).tolist(), study.latencies(grouped).tolist()
-    version = study.reader.take("version", study.rows)
+    version = study.reader.take_cells("version", study.rows)
     (numbers, versions), _ = make_group_keys([grouped.keys, version]) if len(version) else ([version, version], version)
     spoken: dict[int, list[int]] = {}
     for number, spoke in zip(numbers.tolist(), versions.tolist(), strict=True):
@@ -173,33 +173,33 @@ def _operations(study: Study) -> Iterator[OperationMetrics]:
 
 def _subjects(study: Study, name: str) -> SubjectCounts | None:
     """The names that requests are about; None where there are none."""
-    from analyzer.query.fields import Reading  # the screen of a capture without messages has no need of it
+    from analyzer.query.fields import FieldReader  # the screen of a capture without messages has no need of it
 
-    role = study.reader.take("role", study.rows)
+    role = study.reader.take_cells("role", study.rows)
     asking = study.rows[(role == Role.REQUEST) | (role == Role.ONEWAY)]
     found: Counter[str] = Counter()
     looked, there = 0, 0
     for field in _fields(study, name):
-        mine = asking[Reading(study.reader, [field]).may_have(field, asking)]
+        mine = asking[FieldReader(study.reader, [field]).find_candidates(field, asking)]
         there += len(mine)
         chosen = mine[:: max(-(-len(mine) // SAMPLE), 1)]
         looked += len(chosen)
         plain = _skip_name_resolution(study.reader.session, field, chosen)
-        for values in Reading(study.reader, [plain]).by_row(plain, chosen):
+        for values in FieldReader(study.reader, [plain]).read_by_row(plain, chosen):
             found.update({str(value) for value in values})
     return SubjectCounts(name, looked, there, sorted(found.items(), key=_most)) if found else None
 
 
 def _fields(study: Study, name: str) -> Iterator[FieldPath]:
     """What the protocols that there are call so."""
-    from analyzer.query.fields import UnknownField, find
+    from analyzer.query.fields import UnknownField, find_field
 
     session = study.reader.session
-    for number in distinct(study.reader.take("protocol", study.rows))[0].tolist():
+    for number in distinct(study.reader.take_cells("protocol", study.rows))[0].tolist():
         dissector = session.engine.dissector(number)
         if dissector is not None:
             try:
-                yield find(f"{dissector.name}.{name}")
+                yield find_field(f"{dissector.name}.{name}")
             except UnknownField:
                 continue
 
@@ -230,21 +230,21 @@ def _most(counted: tuple[Any, int]) -> tuple[int, Any]:
     return -counted[1], counted[0]
 
 
-def _failures(study: Study, reported: Errors) -> Iterator[Failure]:
+def _failures(study: Study, reported: ErrorColumn) -> Iterator[Failure]:
     """Errors by operation, the most frequent first."""
     reader, places = study.reader, reported.places
     if study.facts.failed is None or not len(places):
         return
     kept = study.facts.failed[places]
     rows, numbers = study.rows[places[kept]], reported.numbers[kept]
-    names = (reader.column(key, rows).values() for key in ("protocol", "operation"))
+    names = (reader.read_column(key, rows).values() for key in ("protocol", "operation"))
     counted = Counter(zip(*names, numbers.tolist(), strict=True))
     for (protocol, operation, number), count in counted.most_common():
         yield Failure(protocol, operation, reported.kinds[number][1], count)
 
 
-def _by_operation(reader: Rows, rows: Ints) -> Iterator[tuple[str, str | None, int]]:
-    names = (reader.column(key, rows).values() for key in ("protocol", "operation"))
+def _by_operation(reader: RowReader, rows: Ints) -> Iterator[tuple[str, str | None, int]]:
+    names = (reader.read_column(key, rows).values() for key in ("protocol", "operation"))
     for (protocol, operation), count in Counter(zip(*names, strict=True)).most_common():
         yield protocol, operation, count
 
@@ -260,6 +260,6 @@ def _findings(session: Session, rows: Ints, others: Sequence[Finding]) -> list[t
         count = int((bits == value).sum())
         for finding in decode_findings(value):
             found[finding.severity, finding.code] += count
-    found.update((finding.severity, finding.code) for finding in chain(raw.findings(session, rows), others))
+    found.update((finding.severity, finding.code) for finding in chain(raw.collect_raw_findings(session, rows), others))
     ordered = sorted(found.items(), key=lambda each: (-each[0][0], -each[1], each[0][1]))
     return [(severity.name.lower(), code, count) for (severity, code), count in ordered]

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.decode.content import find_dissector, read_cell, read_context
-from analyzer.decode.name_annotations import Named, annotate, kinds_in, named_by
-from analyzer.decode.name_resolver import Lore, values_of
+from analyzer.decode.name_annotations import NameAnnotation, annotate, list_kinds, make_annotation
+from analyzer.decode.name_resolver import NameResolver, read_values
 from analyzer.decode.resolved_names import TOPIC
 from analyzer.insight.reports import ReportPart, parts_of
 from analyzer.messages import defects
@@ -34,7 +34,7 @@ class RelatedValues(NamedTuple):
     parts: what it does in stories, where these were asked for.
     """
 
-    named: tuple[Named, ...] = ()
+    named: tuple[NameAnnotation, ...] = ()
     standing: SessionContents | None = None
     parts: tuple[ReportPart, ...] = ()
 
@@ -42,20 +42,20 @@ class RelatedValues(NamedTuple):
 def known_of(session: Analysis, row: int, tree: Tree) -> RelatedValues:
     """All that is known of a row; says names beside the ids in its tree."""
     standing = standing_of(session, row)
-    kinds = kinds_in(session, row, tree) | ({TOPIC} if standing is not None else set())
-    lore = Lore(session, kinds)
+    kinds = list_kinds(session, row, tree) | ({TOPIC} if standing is not None else set())
+    lore = NameResolver(session, kinds)
     if kinds:
         lore.learn(len(session.rows))
     return known_by(lore, row, tree, standing)._replace(parts=tuple(parts_of(session, row)))
 
 
-def known_by(lore: Lore, row: int, tree: Tree, standing: SessionContents | None) -> RelatedValues:
+def known_by(lore: NameResolver, row: int, tree: Tree, standing: SessionContents | None) -> RelatedValues:
     """The same by what has been learned so far."""
     named = {each[:2]: each for each in annotate(lore, row, tree)}
     for topic in dict.fromkeys(held.topic for held in standing.held) if standing is not None else ():
         told = lore.find(TOPIC, topic, row)
         if told is not None:
-            named.setdefault((TOPIC, topic), named_by(TOPIC, topic, told))
+            named.setdefault((TOPIC, topic), make_annotation(TOPIC, topic, told))
     return RelatedValues(tuple(named.values()), standing)
 
 
@@ -77,8 +77,8 @@ def _exchanges(session: Analysis, row: int) -> Iterator[Exchange]:
         alike &= table.column(name)[: row + 1] == table.cell(name, row)
     for number in np.flatnonzero(alike)[: -MOST - 1 : -1].tolist():
         partner = read_cell(session, "partner", number)
-        answer = partial(values_of, session, partner) if partner is not None else _nothing
-        yield Exchange(number + 1, partial(values_of, session, number), answer)
+        answer = partial(read_values, session, partner) if partner is not None else _nothing
+        yield Exchange(number + 1, partial(read_values, session, number), answer)
 
 
 def _nothing() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from analyzer.columns.arrays import Ints, make_group_keys
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import find_dissector, make_context, read_context, read_messages
-from analyzer.decode.rows import chunks
+from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER_BYTES
 from analyzer.insight.endings import End, endings
 from analyzer.insight.events import Dispatch, Events, Wanting
@@ -167,7 +167,7 @@ class ReportReading:
         tables, keys = make_group_keys([table.column(name)[portion] for name in _KIND])
         plans = [self._plan(kind) for kind in zip(*(each.tolist() for each in tables), strict=True)]
         wanted = np.array([plan is not None for plan in plans], bool)
-        for rows in chunks(session, portion[wanted[keys]], FRAGMENT, TOGETHER_BYTES):
+        for rows in split_rows(session, portion[wanted[keys]], FRAGMENT, TOGETHER_BYTES):
             mine = [plans[key] for key in keys[rows - portion[0]].tolist()]
             read = np.array([plan is not None and plan.reads for plan in mine], bool)
             messages = iter(read_messages(session, rows[read]))

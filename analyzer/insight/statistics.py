@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.grouping import TIME, Grouping, RowGroups
 from analyzer.insight.intervals import Intervals
 from analyzer.insight.metrics import Metrics, RowMeasures, latencies, measured
 from analyzer.insight.percentiles import EDGES, buckets, nearest_ranks
-from analyzer.query.response_errors import Errors, Looked, errors
+from analyzer.query.response_errors import ErrorColumn, Looked, find_errors
 from dissectors.slotted import make_slotted
 
 
@@ -53,7 +53,7 @@ class Study:
 
     def __init__(
         self,
-        reader: Rows,
+        reader: RowReader,
         rows: Ints | None = None,
         *,
         with_errors: bool = True,
@@ -63,7 +63,7 @@ class Study:
         session = reader.session
         self.reader = reader
         self.rows: Ints = np.arange(session.rows.first, len(session.rows)) if rows is None else rows
-        self.reported: Errors | None = errors(session, self.rows, looked) if with_errors else None
+        self.reported: ErrorColumn | None = find_errors(session, self.rows, looked) if with_errors else None
         self.facts = RowMeasures.of(session, self.rows, self.reported)
         time = self.facts.time
         self.first: int | None = int(time.min()) if len(time) else None
@@ -139,7 +139,7 @@ def _counted(grouped: RowGroups, numbers: Ints, width: int) -> Ints:
 
 
 def statistics(
-    reader: Rows,
+    reader: RowReader,
     by: Sequence[str],
     rows: Ints | None = None,
     *,

@@ -13,7 +13,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Ints
 from analyzer.decode.endpoints import name_endpoint
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.percentiles import sums
 from analyzer.messages.index import FROM_CLIENT
 from dissectors.slotted import make_slotted
@@ -53,11 +53,11 @@ class Endpoint:
     bytes_received: int
 
 
-def conversations(reader: Rows, rows: Ints) -> list[Conversation]:
+def conversations(reader: RowReader, rows: Ints) -> list[Conversation]:
     """The connections of these rows, those with most messages first."""
-    streams, keys = distinct(reader.take("stream", rows))
-    size, time = len(streams), reader.take("time", rows)
-    up = reader.take("side", rows) == FROM_CLIENT
+    streams, keys = distinct(reader.take_cells("stream", rows))
+    size, time = len(streams), reader.take_cells("time", rows)
+    up = reader.take_cells("side", rows) == FROM_CLIENT
     first = np.full(size, np.iinfo(np.int64).max)
     last = np.full(size, np.iinfo(np.int64).min)
     np.minimum.at(first, keys, time)
@@ -65,16 +65,16 @@ def conversations(reader: Rows, rows: Ints) -> list[Conversation]:
     places = np.full(size, len(rows))
     np.minimum.at(places, keys, np.arange(len(rows)))
     columns = [*_sides(reader, rows, keys, size, up), first.tolist(), (last - first).tolist()]
-    names = reader.column("stream_id", rows[places]).values()
-    protocols = reader.column("protocol", rows[places]).values()
+    names = reader.read_column("stream_id", rows[places]).values()
+    protocols = reader.read_column("protocol", rows[places]).values()
     found = [Conversation(*each) for each in zip(names, protocols, *columns, strict=True)]
     return sorted(found, key=lambda each: -each.messages)
 
 
-def endpoints(reader: Rows, rows: Ints) -> list[Endpoint]:
+def endpoints(reader: RowReader, rows: Ints) -> list[Endpoint]:
     """The endpoints of these rows, those with most messages first; each message is its sender's and its receiver's."""
-    streams, stream = distinct(reader.take("stream", rows))
-    sides = [2 * stream + side for side in (reader.take("side", rows), 1 - reader.take("side", rows))]
+    streams, stream = distinct(reader.take_cells("stream", rows))
+    sides = [2 * stream + side for side in (reader.take_cells("side", rows), 1 - reader.take_cells("side", rows))]
     halves = np.arange(2 * len(streams))
     example = np.repeat(streams, 2)
     names = [name_endpoint(reader.session, *each) for each in zip(example.tolist(), (halves % 2).tolist(), strict=True)]
@@ -87,9 +87,9 @@ def endpoints(reader: Rows, rows: Ints) -> list[Endpoint]:
     return sorted(found, key=lambda each: -each.messages)
 
 
-def _sides(reader: Rows, rows: Ints, keys: Ints, size: int, chosen: Array) -> Sequence[list[Any]]:
+def _sides(reader: RowReader, rows: Ints, keys: Ints, size: int, chosen: Array) -> Sequence[list[Any]]:
     """Messages and bytes by key: all, those that are chosen, the others."""
-    length = reader.take("length", rows).astype(np.int64)
+    length = reader.take_cells("length", rows).astype(np.int64)
     both = [(keys, length), *((keys[mask], length[mask]) for mask in (chosen, ~chosen))]
     return [
         column

@@ -18,7 +18,7 @@ from analyzer.capture.flows import FlowTable
 from analyzer.capture.records import RecordBlock
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode import raw
-from analyzer.decode.endpoints import server_ports
+from analyzer.decode.endpoints import find_server_ports
 from analyzer.session import Session
 from dissectors.foreign import foreign
 
@@ -51,7 +51,7 @@ def list_port_protocols(session: Session) -> list[PortProtocol]:
     unknown[stream[_is_known(session)]] = False
     size = np.bincount(stream, length, len(unknown)).astype(np.int64)
     numbers = np.flatnonzero(unknown)
-    names, ports = _names(session, unknown), server_ports(session)
+    names, ports = _names(session, unknown), find_server_ports(session)
     groups: dict[tuple[int, str | None], list[int]] = {}
     for number, port in zip(numbers.tolist(), ports[numbers].tolist(), strict=True):
         groups.setdefault((port, names.get(number)), []).append(int(size[number]))
@@ -69,7 +69,10 @@ def has_known(session: Session) -> bool:
     if bool(_is_known(session).any()):
         return True
     every = np.arange(len(session.rows))
-    return any(raw.told(session, row, raw.beginning(session, row)) is not None for row in _firsts(session, every))
+    return any(
+        raw.find_nested_info(session, row, raw.read_beginning(session, row)) is not None
+        for row in _firsts(session, every)
+    )
 
 
 def _is_known(session: Session) -> Bools:
@@ -90,7 +93,7 @@ def _names(session: Session, streams: Bools) -> dict[int, str]:
     for row in _firsts(session, np.flatnonzero(streams[session.rows.column("stream")])):
         stream = session.rows.cell("stream", row)
         if stream not in found:
-            other = foreign(raw.beginning(session, row))
+            other = foreign(raw.read_beginning(session, row))
             if other is not None:
                 found[stream] = other.name
     return found

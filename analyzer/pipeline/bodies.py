@@ -22,8 +22,8 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
 from analyzer.columns.text import escape_line_breaks
 from analyzer.decode.jsonable import JsonWriter, Limits
-from analyzer.decode.rows import BODY_KEYS_IN_ORDER, Rows, chunks, said_error, said_findings
-from analyzer.decode.template_decoder import Group, Said, Shapes, TemplateDecoder
+from analyzer.decode.rows import BODY_KEYS_IN_ORDER, RowReader, make_error, make_findings, split_rows
+from analyzer.decode.template_decoder import BodyTexts, TemplateCache, TemplateDecoder, TemplateGroup
 from analyzer.decode.template_json import MarkingWriter
 from analyzer.pipeline.arrow_columns import escape_surrogates, slice_texts
 from dissectors.api import Body, Context, Dissector
@@ -103,14 +103,14 @@ class DecoderMemory:
 
     def __init__(self, slots: tuple[str, ...], limits: Limits) -> None:
         self.slots = tuple(slot for slot in BODY_KEYS_IN_ORDER if slot in slots)
-        self.marking, self.json, self.shapes = MarkingWriter(limits), JsonWriter(limits), Shapes()
+        self.marking, self.json, self.shapes = MarkingWriter(limits), JsonWriter(limits), TemplateCache()
         self.grows: dict[tuple[int, ...], float] = {}
 
 
 class BodyReader:
     """Reads bodies of rows, of which it keeps nothing."""
 
-    def __init__(self, reader: Rows, learned: DecoderMemory) -> None:
+    def __init__(self, reader: RowReader, learned: DecoderMemory) -> None:
         self._reader, self._slots = reader, learned.slots
         self._marking, self._json = learned.marking, learned.json
         self._decoder = TemplateDecoder(reader, self._format_body, learned.shapes, asks="info" in self._slots)
@@ -120,7 +120,7 @@ class BodyReader:
         self._marking.nested.forget()
         errors, findings = Errors(), Findings()
         draft, left = _Draft(), np.ones(len(rows), bool)
-        groups = self._decoder.groups(rows)[::-1]
+        groups = self._decoder.find_groups(rows)[::-1]
         while groups:  # what was read of a group goes with it
             group = groups.pop()
             left[group.places] = False
@@ -130,12 +130,12 @@ class BodyReader:
             self._add_plain(draft, rest, rows[rest], errors, findings)
         return _finish_draft(draft, rows, errors, findings)
 
-    def _format_body(self, body: Body, dissector: Dissector, context: Context) -> Said:
-        found: dict[str, Any] = {"error": said_error(body), "findings": said_findings(body), "fields": body.values}
+    def _format_body(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
+        found: dict[str, Any] = {"error": make_error(body), "findings": make_findings(body), "fields": body.values}
         said = {slot: self._marking.dumps(found[slot]).decode() for slot in self._slots if slot in found}
         return {**said, "info": escape_line_breaks(dissector.info(body, context))} if "info" in self._slots else said
 
-    def _add_group(self, draft: _Draft, group: Group, errors: Errors, findings: Findings) -> None:
+    def _add_group(self, draft: _Draft, group: TemplateGroup, errors: Errors, findings: Findings) -> None:
         places = group.places
         draft.order.append(places)
         for slot in self._slots:
@@ -174,8 +174,8 @@ class BodyReader:
                 draft.numbers.setdefault(slot, []).append(np.array(values, np.int64))
 
     def _decode_rows(self, rows: Ints) -> Iterator[dict[str, Any]]:
-        for part in chunks(self._reader.session, rows):
-            yield from self._reader.objects(self._slots, part)
+        for part in split_rows(self._reader.session, rows):
+            yield from self._reader.read_objects(self._slots, part)
 
 
 def _number_value(text: bytes | str, slot: str, errors: Errors, findings: Findings) -> int:
@@ -190,12 +190,12 @@ def _build_findings_key(findings: Sequence[dict[str, str]]) -> tuple[tuple[str, 
     return tuple((each["severity"], each["code"], escape_surrogates(each["text"])) for each in findings)
 
 
-def _build_group_texts(group: Group, slot: str) -> _TextPieces:
+def _build_group_texts(group: TemplateGroup, slot: str) -> _TextPieces:
     """A slot of each row of a group; what is too long for cells is put between them."""
     laid, count = group.laid, len(group.laid.rows)
     known = len(laid.splices)
     runs: list[list[bytes | Cells]] = [[]]
-    for mark, part in zip(laid.template.texts[slot], laid.parts(slot), strict=True):
+    for mark, part in zip(laid.template.texts[slot], laid.make_parts(slot), strict=True):
         if type(mark) is WrittenValue:
             runs.append([])
         else:

@@ -20,7 +20,7 @@ from analyzer.columns.arrays import Array, Ints
 from analyzer.messages.connection import Connection, EarlyPiece
 from analyzer.messages.index import MessageTable
 from analyzer.messages.index import PieceTable as PieceColumns
-from analyzer.query.fields.held import Following
+from analyzer.query.fields.held import RequestHistory
 from analyzer.tcp.reassembly import HalfStream, Piece, Retransmission
 from analyzer.tcp.streams import FlowMemory
 
@@ -80,7 +80,7 @@ class FlowCheckpoint:
     rows: CarriedRows
     packets: CarriedPackets
     data: bytes
-    sessions: Mapping[int, Following]
+    sessions: Mapping[int, RequestHistory]
 
 
 def pack_column(numbers: npt.ArrayLike, kind: type[np.generic]) -> bytes:

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from analyzer.capture.range_reader import RangeReader
-from analyzer.decode.rows import said_finding
+from analyzer.decode.rows import make_finding
 from analyzer.pipeline.arrow_columns import ColumnValues, TableBatch, build_batch, count_days
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile
@@ -143,7 +143,7 @@ class SplitNote:
             compression=info.compression,
             early=packets.is_damaged,
             end=None if info.compression else packets.scan_state,
-            findings=[*map(said_finding, packets.findings)],
+            findings=[*map(make_finding, packets.findings)],
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def save_flow(
     connection = engine.connection(stream)
     handles = _list_handles(connection)
     asked = engine.find_rows(handles)
-    opened = follow_sessions(session).carried(stream)
+    opened = follow_sessions(session).list_openings(stream)
     answered = np.concatenate((asked, np.array(opened, np.int64)))
     partners = engine.rows.column("partner")[answered].astype(np.int64)
     rows = np.unique(np.concatenate((rows, answered, partners[partners != NULL])))
@@ -118,7 +118,7 @@ def save_flow(
         _pack_rows(engine, columns, pieces, ~fate.waits[rows], handles, np.searchsorted(rows, asked)),
         _pack_packets(origins, told[told > 0]),
         data,
-        follow_sessions(session).suspended(stream, rows),
+        follow_sessions(session).suspend(stream, rows),
     )
 
 

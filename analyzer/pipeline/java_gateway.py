@@ -25,7 +25,7 @@ from pathlib import Path
 
 from analyzer.errors import UserError
 from analyzer.pipeline.spark_errors import LOG_NAME, SparkError
-from analyzer.render.extras import install_command
+from analyzer.render.extras import make_install_command
 
 HEAP = (640 << 20, 8 << 30)
 """Bytes, at least and at most, of Java's memory; a quarter of the machine's if that lies between. Spark asks for 450
@@ -193,7 +193,7 @@ def find_java() -> str:
 
         return str(JAVA)
     found = f" ({'; '.join(seen)})" if seen else ""
-    raise UserError(f"there is no Java 17 or 21{found}: set JAVA_HOME to one, or {install_command('pipeline')}")
+    raise UserError(f"there is no Java 17 or 21{found}: set JAVA_HOME to one, or {make_install_command('pipeline')}")
 
 
 def _list_candidates() -> Iterator[str]:

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.pipeline.arrow_columns import ColumnValues, build_array, convert_sequence, count_days, mask_values
 from analyzer.pipeline.bodies import BodyColumns
 from analyzer.pipeline.origins import PacketOrigins
 from analyzer.pipeline.table_schemas import ERROR, FINDING
-from analyzer.query.response_errors import errors
+from analyzer.query.response_errors import find_errors
 from analyzer.session import Analysis
 from dissectors.wire.fast_path import NULL
 
@@ -24,13 +24,13 @@ MESSAGE_COLUMNS = (
 """Keys of a row that are columns as they are."""
 
 
-def build_message_columns(reader: Rows, told: BodyColumns, origins: PacketOrigins) -> ColumnValues:
+def build_message_columns(reader: RowReader, told: BodyColumns, origins: PacketOrigins) -> ColumnValues:
     """Of messages, with what their bodies say."""
     rows = told.rows
-    found: ColumnValues = {key: build_array(reader.column(key, rows)) for key in MESSAGE_COLUMNS}
-    time = reader.take("time", rows)
-    file, record = origins.locate(reader.take("last", rows))
-    begin_file, begin = origins.locate(reader.take("first", rows))
+    found: ColumnValues = {key: build_array(reader.read_column(key, rows)) for key in MESSAGE_COLUMNS}
+    time = reader.take_cells("time", rows)
+    file, record = origins.locate(reader.take_cells("last", rows))
+    begin_file, begin = origins.locate(reader.take_cells("first", rows))
     used, places = np.unique(file, return_inverse=True)
     names = convert_sequence([origins.files[each] for each in used.tolist()], pa.string())
     found |= {"capture": origins.capture, "file": names.take(pa.array(places)), "last_record": record}
@@ -67,7 +67,7 @@ class ErrorColumn:
 
     def read_rows(self, session: Analysis, rows: Ints) -> None:
         """Reads the rows itself, those alone that may report one."""
-        found = errors(session, rows)
+        found = find_errors(session, rows)
         self._add(rows[found.places], found.numbers, list(found.kinds))
 
     def _add(self, rows: Ints, numbers: Ints, kinds: list[tuple[int, str] | None]) -> None:
@@ -93,22 +93,22 @@ class ErrorColumn:
         return column
 
 
-def build_exchange_columns(reader: Rows, requests: Ints, error: Callable[[Ints], pa.Array]) -> ColumnValues:
+def build_exchange_columns(reader: RowReader, requests: Ints, error: Callable[[Ints], pa.Array]) -> ColumnValues:
     """Of exchanges by the rows of their requests; `error` gives those of answers, of rows that may be -1."""
-    found: ColumnValues = {key: build_array(reader.column(key, requests)) for key in REQUEST_COLUMNS}
-    partner = reader.take("partner", requests).astype(np.int64)
+    found: ColumnValues = {key: build_array(reader.read_column(key, requests)) for key in REQUEST_COLUMNS}
+    partner = reader.take_cells("partner", requests).astype(np.int64)
     missing = partner == NULL
     answers = np.where(missing, 0, partner)
-    asked, answered = reader.take("time", requests), reader.take("time", answers)
-    found["request_id"] = build_array(reader.column("id", requests))
-    found["response_id"] = build_array(reader.column("partner_id", requests))
+    asked, answered = reader.take_cells("time", requests), reader.take_cells("time", answers)
+    found["request_id"] = build_array(reader.read_column("id", requests))
+    found["response_id"] = build_array(reader.read_column("partner_id", requests))
     found["answered"] = ~missing
     found["request_time_ns"], found["response_time_ns"] = asked, pa.array(answered, mask=missing)
     found["latency_ns"] = pa.array(answered - asked, mask=missing)
     found["error"] = error(np.where(missing, -1, partner))
-    found["request_length"] = reader.take("length", requests)
-    found["response_length"] = pa.array(reader.take("length", answers), mask=missing)
-    found["request_state"] = build_array(reader.column("state", requests))
-    found["response_state"] = mask_values(build_array(reader.column("state", answers)), missing)
+    found["request_length"] = reader.take_cells("length", requests)
+    found["response_length"] = pa.array(reader.take_cells("length", answers), mask=missing)
+    found["request_state"] = build_array(reader.read_column("state", requests))
+    found["response_state"] = mask_values(build_array(reader.read_column("state", answers)), missing)
     found["date"] = count_days(asked)
     return found

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from analyzer.capture.sources import gather_rows
 from analyzer.capture.store import Store
 from analyzer.columns.arrays import Array, Bools, Ints, decode_null, iterate_groups, make_group_keys, rank_in_runs
-from analyzer.decode.multi_segment import MultiSegmentReader, placed
-from analyzer.query.projection import number, walked
+from analyzer.decode.multi_segment import MultiSegmentReader, locate_messages
+from analyzer.query.projection import decode_number, walk_layout
 from analyzer.session import Analysis
 from dissectors.api import Context, Role, State
 from dissectors.wire.dialect import SizedBytes
@@ -64,10 +64,10 @@ def find_record_fields(session: Analysis, fast_path: FastPath, rows: Ints, named
         kind, mine = kinds[key], places[~left[places]]
         if kind is None:
             continue
-        for which, source, at in placed(session, rows[mine], 1):
+        for which, source, at in locate_messages(session, rows[mine], 1):
             those = mine[which]
             eye = _FieldCollector(kind)
-            good = walked(kind.layout, source, at, length[those], eye)
+            good = walk_layout(kind.layout, source, at, length[those], eye)
             left[those[~good]] = True
             (message, begin, *rest), odd = _resolve_fields(source, kind, eye, good, topics, named)
             left[those[odd]] = True
@@ -108,11 +108,11 @@ class _FieldCollector:
         self._wanted = {logs.topic, logs.partition, logs.records, *self.texts, *self._odd}
         self._seen: dict[Leaf, list[Array]] = {leaf: [] for leaf in self._wanted}
 
-    def wants(self, leaf: Leaf) -> bool:
+    def is_wanted(self, leaf: Leaf) -> bool:
         """See Eye."""
         return leaf in self._wanted
 
-    def see(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
+    def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
         """See Eye."""
         width = leaf.primitive.size
         self._seen[leaf].append(np.stack((rows, at, np.full(len(at), width) if size is None else size)))
@@ -165,7 +165,7 @@ def _resolve_fields(
     left.append(message[topic < 0])
     assert isinstance(logs.partition.primitive, FixedWidth)
     numbered = source.gather(partition_at[np.searchsorted(partition_at, at) - 1], logs.partition.primitive.size)
-    partition = number(numbered, logs.partition.primitive.code)
+    partition = decode_number(numbered, logs.partition.primitive.code)
     return np.stack((message, at, size, topic, partition)), np.concatenate(left)
 
 

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 from analyzer.columns.arrays import Ints
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.payloads import read_payloads
-from analyzer.decode.resolved_names import Naming
-from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.resolved_names import TopicNamer
+from analyzer.decode.rows import RowReader, split_rows
 from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.pipeline.arrow_columns import ColumnValues, build_array, convert_sequence, count_days
@@ -97,7 +97,12 @@ class _RecordTableBuilder:
     """Makes the table of one analysis."""
 
     def __init__(self, session: Analysis, topics: TopicLookup | None) -> None:
-        self._session, self._reader, self._naming, self._topics = session, Rows(session), Naming(session), topics
+        self._session, self._reader, self._naming, self._topics = (
+            session,
+            RowReader(session),
+            TopicNamer(session),
+            topics,
+        )
         self._hashes = KeyHasher()
 
     def build_rows(self, fast_path: FastPath | None, rows: Ints) -> Iterator[ColumnValues]:
@@ -105,7 +110,9 @@ class _RecordTableBuilder:
         for first in range(0, len(rows), BATCH_RECORDS):
             some = rows[first : first + BATCH_RECORDS]
             found = (
-                None if fast_path is None else find_record_fields(self._session, fast_path, some, self._naming.topic)
+                None
+                if fast_path is None
+                else find_record_fields(self._session, fast_path, some, self._naming.find_topic)
             )
             if fast_path is None or found is None or not len(found.message):
                 yield from self._merge_records(some, _RecordColumns.from_rows(()), some)
@@ -114,7 +121,7 @@ class _RecordTableBuilder:
 
     def _build_fast(self, fast_path: FastPath, rows: Ints, found: RecordFields) -> Iterator[ColumnValues]:
         begin = 0
-        for part in chunks(self._session, rows, BATCH_RECORDS, CHUNK_BYTES):
+        for part in split_rows(self._session, rows, BATCH_RECORDS, CHUNK_BYTES):
             fields = read_record_fields(self._session, rows, found, begin, begin + len(part))
             field = int(np.searchsorted(found.message, begin))
             for logged in fast_path.read_log_records(fields):
@@ -143,7 +150,7 @@ class _RecordTableBuilder:
     def _merge_records(self, rows: Ints, read: _RecordColumns, left: Ints) -> Iterator[ColumnValues]:
         """Records that were read together, by their message's place in `rows`, and those of the rows that are left."""
         begin = 0
-        for part in chunks(self._session, left):
+        for part in split_rows(self._session, left):
             places = np.searchsorted(rows, part)
             end = int(np.searchsorted(read.message, places[-1], "right"))
             told = _RecordColumns.from_rows(tuple(decode_records(self._session, self._naming, part)), places)
@@ -156,8 +163,8 @@ class _RecordTableBuilder:
             part = some.slice(first, first + BATCH_RECORDS)
             used, which = np.unique(part.message, return_inverse=True)
             mine, places = rows[used], pa.array(which)
-            time = self._reader.take("time", mine)
-            about = {key: build_array(self._reader.column(key, mine)).take(places) for key in MESSAGE_COLUMNS}
+            time = self._reader.take_cells("time", mine)
+            about = {key: build_array(self._reader.read_column(key, mine)).take(places) for key in MESSAGE_COLUMNS}
             own = {**part.columns, "topic": self._fill_topics(part.columns["topic"], mine, which)}
             yield {**about, **own, "time_ns": time[which], "date": count_days(time)[which]}
 
@@ -217,10 +224,10 @@ class RecordRow(NamedTuple):
     value_length: int | None
 
 
-def decode_records(session: Analysis, naming: Naming, rows: Ints) -> Iterator[RecordRow]:
+def decode_records(session: Analysis, naming: TopicNamer, rows: Ints) -> Iterator[RecordRow]:
     """The records in these rows, in their order."""
     first = 0
-    for part in chunks(session, rows):
+    for part in split_rows(session, rows):
         readable = read_undecoded(session, part)
         for place, (row, (dissector, message, context)) in enumerate(zip(part.tolist(), readable, strict=True), first):
             if dissector is None:

@@ -12,7 +12,7 @@ from analyzer.capture.packets import PacketReader
 from analyzer.columns.arrays import Ints, make_group_keys, rank_in_runs
 from analyzer.decode.bodies import flag_row_findings
 from analyzer.decode.endpoints import name_endpoint, name_stream
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from analyzer.messages.row_findings import decode_findings
 from analyzer.pipeline.arrow_columns import (
@@ -91,7 +91,7 @@ _NAMES = ("severity", "code", "text")
 _OF_ROW = ("id", "stream_id", "operation", "protocol")
 
 
-def build_row_findings(reader: Rows, told: BodyColumns) -> ColumnValues | None:
+def build_row_findings(reader: RowReader, told: BodyColumns) -> ColumnValues | None:
     """The findings of rows, whose bodies have told theirs and those of the index at sight; None if there are none."""
     session, rows = reader.session, told.rows
     early, late = (flag_row_findings(session, rows, late=hindsight) for hindsight in (False, True))
@@ -107,11 +107,11 @@ def build_row_findings(reader: Rows, told: BodyColumns) -> ColumnValues | None:
     if not len(mine):
         return None
     places = np.repeat((np.cumsum(length) - length)[keys], counts) + rank_in_runs(counts)
-    found: ColumnValues = {key: build_array(reader.column(key, mine)) for key in _OF_ROW}
+    found: ColumnValues = {key: build_array(reader.read_column(key, mine)) for key in _OF_ROW}
     flat = list(chain.from_iterable(lists))
     for index, name in enumerate(_NAMES):
         found[name] = take_texts([each[index] for each in flat], places)
-    time = reader.take("time", mine)
+    time = reader.take_cells("time", mine)
     return {**found, "number": _number_rows(session, mine), "time_ns": time, "date": count_days(time)}
 
 

@@ -36,7 +36,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.pipeline.arrow_columns import count_days
 from analyzer.pipeline.table_schemas import build_schema
 from analyzer.pipeline.topic_names import NO_NAMES, TopicNames
-from analyzer.query.response_errors import nothing_new
+from analyzer.query.response_errors import load_nothing_new
 
 _BITS = 3
 _EACH = 1 << _BITS
@@ -147,7 +147,7 @@ def _find_errors(batch: pa.RecordBatch) -> pa.Array:
     """Which answers report an error that is more than there being nothing now."""
     error = batch.column("error")
     ordinary = pa.repeat(pa.scalar(False), len(batch))
-    for (protocol, operation), codes in nothing_new().items():
+    for (protocol, operation), codes in load_nothing_new().items():
         asked = pc.equal(batch.column("protocol"), protocol)
         if pc.any(asked).as_py():
             these = pc.and_(asked, pc.fill_null(pc.equal(batch.column("operation"), operation), False))

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from analyzer.columns.arrays import Array, Ints, make_group_keys
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.rows import RowReader, split_rows
 from analyzer.pipeline import message_tables, stream_tables, topic_names
 from analyzer.pipeline.arrow_columns import (
     BATCH_ROWS,
@@ -73,7 +73,7 @@ class RowPortions:
     def __iter__(self) -> Iterator[Ints]:
         at = 0
         while at < len(self._rows):
-            window = next(chunks(self._session, self._rows[at : at + WINDOW], WINDOW, WINDOW_BYTES))
+            window = next(split_rows(self._session, self._rows[at : at + WINDOW], WINDOW, WINDOW_BYTES))
             at += len(window)
             _, keys = self._number_kinds(window)
             yield from self._split_window(window[np.argsort(keys, kind="stable")])
@@ -155,7 +155,7 @@ class _TableBuilder:
     ) -> None:
         self.session, self.chosen, self._learn = session, chosen, learn
         self._origins, self._options, self._named = origins, options, named
-        self._reader, self._reported = Rows(session), ErrorColumn()
+        self._reader, self._reported = RowReader(session), ErrorColumn()
         self._subjects = TopicColumns(session, np.union1d(chosen.messages, chosen.requests))
 
     def list_topics(self, rows: Ints) -> pa.Array:
@@ -227,7 +227,7 @@ class _TableBuilder:
 
     def _build_unpaired_batch(self, rows: Ints) -> pa.RecordBatch:
         """What summaries need of messages that are no half of an exchange."""
-        columns = {key: build_array(self._reader.column(key, rows)) for key in UNPAIRED_COLUMNS}
-        columns |= {**self._subjects.columns(rows), "time_ns": pa.array(self._reader.take("time", rows))}
+        columns = {key: build_array(self._reader.read_column(key, rows)) for key in UNPAIRED_COLUMNS}
+        columns |= {**self._subjects.columns(rows), "time_ns": pa.array(self._reader.take_cells("time", rows))}
         columns["capture"] = pa.repeat(pa.scalar(escape_surrogates(self._origins.capture)), len(rows))
         return pa.RecordBatch.from_pydict(columns)

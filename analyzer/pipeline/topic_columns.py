@@ -19,13 +19,13 @@ import numpy as np
 import pyarrow as pa
 
 from analyzer.columns.arrays import Ints, find_runs, make_group_keys
-from analyzer.decode.name_resolver import Lore
-from analyzer.decode.request_fields import own_requests
-from analyzer.decode.rows import Rows
-from analyzer.query.fields import FieldPath, find
-from analyzer.query.fields.bodies import Bodies
-from analyzer.query.fields.gathered import Values, listed
-from analyzer.query.fields.getting import Numbered
+from analyzer.decode.name_resolver import NameResolver
+from analyzer.decode.request_fields import find_own_request_rows
+from analyzer.decode.rows import RowReader
+from analyzer.query.fields import FieldPath, find_field
+from analyzer.query.fields.bodies import BodyFieldReader
+from analyzer.query.fields.gathered import FieldValues, make_list
+from analyzer.query.fields.getting import ScopedNumber
 from analyzer.query.fields.path import AliasedField
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis
@@ -64,10 +64,10 @@ class TopicColumns:
     """
 
     def __init__(self, session: Analysis, asked: Ints) -> None:
-        self._session, self._asked, self._reader = session, asked, Rows(session)
+        self._session, self._asked, self._reader = session, asked, RowReader(session)
         self._fields = {column: list(_list_alias_fields(session, names)) for column, names in ALIASES.items()}
-        self._bodies = Bodies(self._reader, [field for fields in self._fields.values() for field in fields])
-        self._lore: Lore | None = None
+        self._bodies = BodyFieldReader(self._reader, [field for fields in self._fields.values() for field in fields])
+        self._lore: NameResolver | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -102,7 +102,7 @@ class TopicColumns:
         numbers = np.zeros((len(ALIASES), len(missing)), np.int64)
         for place, column in enumerate(ALIASES):
             for field in self._fields[column]:
-                able = np.flatnonzero(self._bodies.may_have(field, missing))
+                able = np.flatnonzero(self._bodies.find_candidates(field, missing))
                 if len(able):
                     numbers[place, able] = self._numbers(field, missing[able], self._pools[column])
         self._bodies.forget()
@@ -121,7 +121,7 @@ class TopicColumns:
         if part is None:
             return numbers
         session = self._session
-        reach = follow_sessions(session).reach(part, own_requests(session, rows), len(session.rows))
+        reach = follow_sessions(session).find_reach(part, find_own_request_rows(session, rows), len(session.rows))
         lists = [tuple(islice(each, MOST_NAMES)) for each in reach.lists]
         (own, held), keys = make_group_keys([numbers, reach.numbers])
         both = zip(own.tolist(), held.tolist(), strict=True)
@@ -130,12 +130,12 @@ class TopicColumns:
 
     def _number_lists(self, field: FieldPath, rows: Ints, pool: _ListPool) -> Ints:
         """The same of what it says itself."""
-        found = self._select_texts(field, self._bodies.of(field, rows), rows)
+        found = self._select_texts(field, self._bodies.read_field(field, rows), rows)
         numbers = np.zeros(len(rows), np.int64)
         if not len(found.rows):
             return numbers
         begins, ends = find_runs(found.rows)
-        values = listed(found.values)
+        values = make_list(found.values)
         if len(begins) == len(values):
             numbers[found.rows] = list(map(pool.__getitem__, values))
             return numbers
@@ -146,27 +146,27 @@ class TopicColumns:
         numbers[found.rows[begins]] = list(map(pool.__getitem__, keys))
         return numbers
 
-    def _select_texts(self, field: FieldPath, found: Values, rows: Ints) -> Values:
+    def _select_texts(self, field: FieldPath, found: FieldValues, rows: Ints) -> FieldValues:
         """Values as texts; what is none (of JSON, say), or stands for nothing, is left out."""
         assert isinstance(field.origin, AliasedField)
-        short, values = field.origin.short, listed(found.values)
-        if short.kind is not None and any(type(value) is Numbered for value in values):
+        short, values = field.origin.short, make_list(found.values)
+        if short.kind is not None and any(type(value) is ScopedNumber for value in values):
             values = [
                 self._resolve_number(short.kind, *pair) for pair in zip(values, rows[found.rows].tolist(), strict=True)
             ]
         good = [type(value) is str and value != "" and value not in short.nothing for value in values]
         if all(good):
-            return Values(found.rows, values)
+            return FieldValues(found.rows, values)
         kept = np.flatnonzero(good)
-        return Values(found.rows[kept], [values[place] for place in kept.tolist()])
+        return FieldValues(found.rows[kept], [values[place] for place in kept.tolist()])
 
     def _resolve_number(self, kind: str, value: Any, row: int) -> Any:
         """The name of what a connection has numbered, None where it was not told."""
-        if type(value) is not Numbered:
+        if type(value) is not ScopedNumber:
             return value
         if self._lore is None:
             # Who made what a connection numbers says it of its topic, and of its subscription.
-            self._lore = Lore(
+            self._lore = NameResolver(
                 self._session, {short.kind for short in self._list_numbered_aliases() if short.kind is not None}
             )
             self._lore.learn(len(self._session.rows))
@@ -184,7 +184,7 @@ def _list_alias_fields(session: Analysis, names: Collection[str]) -> Iterator[Fi
         catalog = dissector.catalog
         for short in () if catalog is None else catalog.field_aliases():
             if short.name in names:
-                yield find(f"{dissector.name}.{short.name}")
+                yield find_field(f"{dissector.name}.{short.name}")
 
 
 class _ListPool(dict[Any, int]):

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from analyzer.decode.binding_sources import Teaching
-from analyzer.decode.name_resolver import LONGEST, MOST, Lore
+from analyzer.decode.binding_sources import BindingSourceFinder
+from analyzer.decode.name_resolver import LONGEST, MOST, NameResolver
 from analyzer.decode.resolved_names import TOPIC
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.pipeline.arrow_columns import ColumnValues, count_days
 from analyzer.session import Analysis
 
@@ -34,11 +34,11 @@ def build_name_columns(session: Analysis) -> ColumnValues | None:
 
     None where nothing was told. Of an analysis that was read to its end.
     """
-    teaching = Teaching(session, (TOPIC,)).rows(0, len(session.rows))
+    teaching = BindingSourceFinder(session, (TOPIC,)).find_rows(0, len(session.rows))
     time = session.rows.column("time")
     teaching = teaching[np.argsort(time[teaching], kind="stable")]
     first: dict[str, tuple[int, str, int]] = {}
-    for row, binding in Lore(session, (TOPIC,)).name_bindings(teaching):
+    for row, binding in NameResolver(session, (TOPIC,)).name_bindings(teaching):
         if binding.kind != TOPIC or binding.scope is not None or max(len(binding.key), len(binding.value)) > LONGEST:
             continue
         found, known = (int(time[row]), binding.value, row), first.get(binding.key)
@@ -48,7 +48,7 @@ def build_name_columns(session: Analysis) -> ColumnValues | None:
         return None
     times, names, rows = zip(*first.values(), strict=True)
     when = np.array(times, np.int64)
-    (protocol,) = Rows(session).columns(["protocol"], np.array(rows, np.int64))
+    (protocol,) = RowReader(session).read_columns(["protocol"], np.array(rows, np.int64))
     told = {"kind": TOPIC, "id": list(first), "name": list(names), "protocol": protocol}
     return {**told, "time_ns": when, "date": count_days(when)}
 

@@ -10,19 +10,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from analyzer.decode.rows import ALIASES, ROW_KEYS, known_keys
+from analyzer.decode.rows import ALIASES, ROW_KEYS, list_keys
 from analyzer.errors import UserError
-from analyzer.query.presets import presets
+from analyzer.query.presets import load_presets
 from dissectors.slotted import make_slotted
 
 if TYPE_CHECKING:
     from analyzer.query.fields import FieldPath
 
-_OWN = frozenset(known_keys())
+_OWN = frozenset(list_keys())
 
 
 @make_slotted
-class Keys:
+class ColumnKeys:
     """What lines are made of: `titles` as they were asked for, `names` by which a reader knows them, the paths among
     these.
     """
@@ -31,53 +31,57 @@ class Keys:
     names: Sequence[str]
     paths: Mapping[str, FieldPath]
 
-    def with_fields(self) -> Keys:
+    def add_fields(self) -> ColumnKeys:
         """The same and, behind them, the decoded body."""
         if "fields" in self.names:
             return self
-        return Keys([*self.titles, "fields"], [*self.names, "fields"], self.paths)
+        return ColumnKeys([*self.titles, "fields"], [*self.names, "fields"], self.paths)
 
 
-def numbers(keys: Keys) -> frozenset[str]:
+def find_number_keys(keys: ColumnKeys) -> frozenset[str]:
     """Those paths that are numbers without names."""
     return frozenset(name for name, path in keys.paths.items() if path.kind.value == "number" and path.label is None)
 
 
-def keys_of(titles: Iterable[str], option: str) -> Keys:
+def resolve_keys(titles: Iterable[str], option: str) -> ColumnKeys:
     """What names mean, each of which is an option's. Raises UserError for one that means nothing."""
     asked, names = list(titles), list[str]()
     paths: dict[str, FieldPath] = {}
     for title in asked:
-        key = key_of(title, option)
+        key = resolve_key(title, option)
         if isinstance(key, str):
             names.append(key)
         else:
             names.append(title)
             paths[title] = key
-    return Keys(asked, names, paths)
+    return ColumnKeys(asked, names, paths)
 
 
-def key_of(name: str, option: str) -> str | FieldPath:
+def resolve_key(name: str, option: str) -> str | FieldPath:
     """A key of a row, or a field. Raises UserError, which says the option, for a name that is neither."""
     if name in _OWN:
         return ALIASES.get(name, name)
-    from analyzer.query.fields import Kind, UnknownField, find  # who asks for keys of rows alone need not know fields
-    from analyzer.query.fields.path import BodyField, Key
+    from analyzer.query.fields import (  # who asks for keys of rows alone need not know fields
+        FieldKind,
+        UnknownField,
+        find_field,
+    )
+    from analyzer.query.fields.path import BodyField, RowKey
 
     try:
-        path = find(name)
+        path = find_field(name)
     except UnknownField as error:
         raise UserError(f"{option} {name}: {error}") from None
-    if isinstance(path.origin, Key) and path.origin.name in ROW_KEYS:
+    if isinstance(path.origin, RowKey) and path.origin.name in ROW_KEYS:
         return path.origin.name
-    if path.kind is Kind.PRESENCE and isinstance(path.origin, BodyField) and path.origin.operation is None:
+    if path.kind is FieldKind.PRESENCE and isinstance(path.origin, BodyField) and path.origin.operation is None:
         raise UserError(f"{option} {name}: that is a protocol and no key; wireanalyze fields {name} lists its fields")
     return path
 
 
-def preset_keys(name: str, own: Mapping[str, Sequence[str]]) -> Sequence[str]:
+def find_preset(name: str, own: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """The keys of a set of columns; `own` are those of the configuration file. Raises UserError if there is none."""
-    known = {**presets(), **own}
+    known = {**load_presets(), **own}
     if name not in known:
         near = get_close_matches(name, known, 3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"

@@ -16,10 +16,10 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints
 from analyzer.columns.values import FlagColumn, IntegerColumn, TextColumn, TimeColumn
-from analyzer.decode.rows import BODY_KEYS, Rows, chunks
+from analyzer.decode.rows import BODY_KEYS, RowReader, split_rows
 from analyzer.errors import UserError
-from analyzer.query.column_names import key_of
-from analyzer.query.fields import FieldPath, Kind, Reading
+from analyzer.query.column_names import resolve_key
+from analyzer.query.fields import FieldKind, FieldPath, FieldReader
 from analyzer.query.path_columns import READ, READ_BYTES
 from dissectors.slotted import make_slotted
 from dissectors.wire.embedded import EmbeddedValue
@@ -37,36 +37,36 @@ class SortKey:
     descending: bool = False
 
 
-def sort_keys(text: str) -> list[SortKey]:
+def parse_sort_keys(text: str) -> list[SortKey]:
     """`time,-latency,kafka.topic:desc`. Raises UserError for what cannot be sorted by."""
-    return [_sort_key(part) for part in text.split(",") if part]
+    return [_parse_sort_key(part) for part in text.split(",") if part]
 
 
-def _sort_key(text: str) -> SortKey:
+def _parse_sort_key(text: str) -> SortKey:
     name, _, way = text.rpartition(":") if text.endswith((f":{_DOWN}", f":{_UP}")) else (text, "", "")
-    key = key_of(name.removeprefix("-"), "--sort")
-    if key == "fields" or (isinstance(key, FieldPath) and key.kind is Kind.STRUCT):
+    key = resolve_key(name.removeprefix("-"), "--sort")
+    if key == "fields" or (isinstance(key, FieldPath) and key.kind is FieldKind.STRUCT):
         raise UserError(f"--sort {text}: that is a structure; name a field in it")
     return SortKey(key, name.startswith("-") != (way == _DOWN))
 
 
-def ordered(reader: Rows, rows: Ints, keys: Sequence[SortKey]) -> Ints:
+def sort_rows(reader: RowReader, rows: Ints, keys: Sequence[SortKey]) -> Ints:
     """The rows, sorted by the first key; where that is the same by the next one, and so on."""
     columns: list[Array] = []
     for key in keys:
-        rank, null = _rank(reader, rows, key.key)
+        rank, null = _rank_rows(reader, rows, key.key)
         # The complement is the other way round for any integer, the least one too.
         columns += [null, np.where(null, rank.dtype.type(0), ~rank if key.descending else rank)]
     found: Ints = rows[np.lexsort(columns[::-1])] if columns else rows
     return found
 
 
-def _rank(reader: Rows, rows: Ints, key: str | FieldPath) -> _Rank:
+def _rank_rows(reader: RowReader, rows: Ints, key: str | FieldPath) -> _Rank:
     if isinstance(key, FieldPath):
-        return _of_values(_firsts(reader, rows, key))
+        return _rank_values(_read_first_values(reader, rows, key))
     if key in BODY_KEYS:
-        return _of_values(_of_bodies(reader, rows, key))
-    column, never = reader.column(key, rows), np.zeros(len(rows), bool)
+        return _rank_values(_read_body_values(reader, rows, key))
+    column, never = reader.read_column(key, rows), np.zeros(len(rows), bool)
     if isinstance(column, IntegerColumn):
         return column.numbers, never if column.null is None else column.null
     if isinstance(column, TimeColumn):
@@ -75,21 +75,21 @@ def _rank(reader: Rows, rows: Ints, key: str | FieldPath) -> _Rank:
         return column.flags.astype(np.int8), never
     if isinstance(column, TextColumn):
         distinct, place = np.unique(column.numbers, return_inverse=True)
-        rank, null = _of_values(column.texts.values(distinct))
+        rank, null = _rank_values(column.texts.values(distinct))
         return rank[place], null[place]
-    return _of_values(column.values())
+    return _rank_values(column.values())
 
 
-def _firsts(reader: Rows, rows: Ints, path: FieldPath) -> list[Any]:
-    reading, found = Reading(reader, [path]), list[Any]()
-    for part in chunks(reader.session, rows, READ, READ_BYTES):
-        found += [next((value for value in values if value != []), None) for values in reading.by_row(path, part)]
+def _read_first_values(reader: RowReader, rows: Ints, path: FieldPath) -> list[Any]:
+    reading, found = FieldReader(reader, [path]), list[Any]()
+    for part in split_rows(reader.session, rows, READ, READ_BYTES):
+        found += [next((value for value in values if value != []), None) for values in reading.read_by_row(path, part)]
         reading.forget()
     return found
 
 
-def _of_bodies(reader: Rows, rows: Ints, key: str) -> list[Any]:
-    said = (each[key] for part in chunks(reader.session, rows) for each in reader.objects([key], part))
+def _read_body_values(reader: RowReader, rows: Ints, key: str) -> list[Any]:
+    said = (each[key] for part in split_rows(reader.session, rows) for each in reader.read_objects([key], part))
     if key == "error":
         return [None if value is None else value["name"] or value["code"] for value in said]
     if key == "findings":
@@ -97,15 +97,15 @@ def _of_bodies(reader: Rows, rows: Ints, key: str) -> list[Any]:
     return list(said)
 
 
-def _of_values(values: Sequence[Any]) -> _Rank:
+def _rank_values(values: Sequence[Any]) -> _Rank:
     """Ranks of any values."""
-    kinds = [_comparable(value) for value in values]
+    kinds = [_make_comparable(value) for value in values]
     place = {each: rank for rank, each in enumerate(sorted({each for each in kinds if each is not None}))}
     ranks = np.fromiter((-1 if each is None else place[each] for each in kinds), np.int64, len(kinds))
     return ranks, ranks < 0
 
 
-def _comparable(value: Any) -> tuple[int, Any] | None:
+def _make_comparable(value: Any) -> tuple[int, Any] | None:
     """What can be compared with all others; None for what has no place among them."""
     if isinstance(value, EmbeddedValue):
         value = value.data

@@ -16,16 +16,16 @@ from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells
 from analyzer.columns.values import CellColumn, CellStyle, IntegerColumn, Values
-from analyzer.decode.rows import Rows, chunks
-from analyzer.query.fields import FieldPath, Reading
-from analyzer.query.fields.dense import Numbers
+from analyzer.decode.rows import RowReader, split_rows
+from analyzer.query.fields import FieldPath, FieldReader
+from analyzer.query.fields.dense import NumberColumn
 from dissectors.slotted import make_slotted
 
 READ, READ_BYTES = 1 << 16, 8 << 20
 """Rows, and bytes of their messages, of which fields are read at one time: the more, the more are alike."""
 
 
-class Shape(Protocol):
+class CellFormat(Protocol):
     """What a cell has of the values of a path in one row. `is_text`: a text or None, so that it can be kept."""
 
     is_text: bool
@@ -35,58 +35,58 @@ class Shape(Protocol):
 
 
 @make_slotted
-class _Told:
+class _PathColumn:
     """What a path says in each row."""
 
-    paths: Paths
+    paths: PathReader
     key: str
     rows: Ints
 
     def values(self) -> Values:
         """See Column."""
-        return self.paths.values(self.key, self.rows)
+        return self.paths.read_values(self.key, self.rows)
 
     def cells(self, style: CellStyle) -> Cells:
         """See Column."""
-        return cells.make_cells(self.paths.texts(self.key, self.rows, style))
+        return cells.make_cells(self.paths.read_texts(self.key, self.rows, style))
 
 
-class Paths:
+class PathReader:
     """Reads paths of rows: all of them when one is asked for; texts are kept until other rows are asked for."""
 
-    def __init__(self, reader: Rows, paths: Mapping[str, FieldPath], shape: Shape) -> None:
+    def __init__(self, reader: RowReader, paths: Mapping[str, FieldPath], shape: CellFormat) -> None:
         self.keys = paths
         self._session, self._shape = reader.session, shape
-        self._reading = Reading(reader, list(paths.values()))
+        self._reading = FieldReader(reader, list(paths.values()))
         self._rows: Ints | None = None
         self._style: CellStyle | None = None
         self._found: Mapping[str, list[Any]] = {}
 
-    def column(self, key: str, rows: Ints) -> CellColumn:
+    def read_column(self, key: str, rows: Ints) -> CellColumn:
         """One path of rows."""
         path = self.keys[key]
         if path.is_cheap and not path.repeated:
-            dense = self._reading.columns(path, rows)
-            if dense is not None and isinstance(dense[0], Numbers):
+            dense = self._reading.read_columns(path, rows)
+            if dense is not None and isinstance(dense[0], NumberColumn):
                 return IntegerColumn(dense[0].numbers, dense[0].null)
-        return _Told(self, key, rows)
+        return _PathColumn(self, key, rows)
 
-    def values(self, key: str, rows: Ints) -> Values:
+    def read_values(self, key: str, rows: Ints) -> Values:
         """What the cells of rows have."""
-        places = self._places(rows) if self._shape.is_text else None
+        places = self._find_places(rows) if self._shape.is_text else None
         if places is None:
-            return self._read(rows, None)[key]
+            return self._read_cells(rows, None)[key]
         found = self._found[key]
         return [found[place] for place in places.tolist()]
 
-    def texts(self, key: str, rows: Ints, style: CellStyle) -> list[bytes]:
+    def read_texts(self, key: str, rows: Ints, style: CellStyle) -> list[bytes]:
         """The same in a style."""
         if not self._shape.is_text:
-            return self._read(rows, style)[key]
+            return self._read_cells(rows, style)[key]
         known: dict[Any, bytes] = {}
-        return [_text(value, style, known) for value in self._read(rows, None)[key]]
+        return [_format_text(value, style, known) for value in self._read_cells(rows, None)[key]]
 
-    def _places(self, rows: Ints) -> Ints | None:
+    def _find_places(self, rows: Ints) -> Ints | None:
         """Where rows stand among those that were read last; None where one of them does not."""
         if self._rows is None or not len(self._rows) or rows is self._rows:
             return None
@@ -94,21 +94,21 @@ class Paths:
         places = order[np.minimum(np.searchsorted(self._rows, rows, sorter=order), len(order) - 1)]
         return places if np.array_equal(self._rows[places], rows) else None
 
-    def _read(self, rows: Ints, style: CellStyle | None) -> Mapping[str, list[Any]]:
+    def _read_cells(self, rows: Ints, style: CellStyle | None) -> Mapping[str, list[Any]]:
         """What the cells of all paths have, or their texts in a style."""
         if rows is not self._rows or style is not self._style:
             found: dict[str, list[Any]] = {key: [] for key in self.keys}
             known: dict[Any, bytes] = {}
-            for part in chunks(self._session, rows, READ, READ_BYTES):
+            for part in split_rows(self._session, rows, READ, READ_BYTES):
                 for key, path in self.keys.items():
-                    values = [self._shape(path, each) for each in self._reading.by_row(path, part)]
-                    found[key] += values if style is None else [_text(value, style, known) for value in values]
+                    values = [self._shape(path, each) for each in self._reading.read_by_row(path, part)]
+                    found[key] += values if style is None else [_format_text(value, style, known) for value in values]
                 self._reading.forget()
             self._rows, self._style, self._found = rows, style, found
         return self._found
 
 
-def _text(value: Any, style: CellStyle, known: dict[Any, bytes]) -> bytes:
+def _format_text(value: Any, style: CellStyle, known: dict[Any, bytes]) -> bytes:
     """A cell in a style; `known` are those of texts, of which many are alike."""
     if value is None:
         return style.null

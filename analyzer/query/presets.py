@@ -31,7 +31,7 @@ _GENERAL: Mapping[str, Sequence[str]] = {
 
 
 @registry.cache_by_plugins
-def presets() -> Mapping[str, Sequence[str]]:
+def load_presets() -> Mapping[str, Sequence[str]]:
     """The keys of each set that is built in, or comes with a protocol, in the order of the columns."""
     own = {each.name: (*_WHO, *each.columns, "error", "info") for each in registry.dissectors() if each.columns}
     return {**_GENERAL, **own}

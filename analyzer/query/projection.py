@@ -31,20 +31,20 @@ MOST_TAGS = 16
 _VARINT = 5
 
 
-class Bytestore(Protocol):
+class GatherSource(Protocol):
     """The capture room's Store, as far as it is needed here."""
 
     def gather(self, locations: Ints, width: int) -> Cells:
         """Rows of `width` bytes at many places."""
 
 
-class Eye(Protocol):
+class LeafVisitor(Protocol):
     """Looks at some fields of messages on their walk."""
 
-    def wants(self, leaf: Leaf) -> bool:
+    def is_wanted(self, leaf: Leaf) -> bool:
         """Whether it is to be shown this field."""
 
-    def see(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> Ints | None:
+    def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> Ints | None:
         """The field stands at `at` in messages `rows`, a message as often as it has the field, in its order.
 
         size: bytes of a field that is not of fixed width, below zero for null. Returns the messages that are to drop
@@ -52,21 +52,21 @@ class Eye(Protocol):
         """
 
 
-def walked(layout: HeaderLayout, source: Bytestore, at: Ints, length: Ints, eye: Eye) -> Bools:
+def walk_layout(layout: HeaderLayout, source: GatherSource, at: Ints, length: Ints, eye: LeafVisitor) -> Bools:
     """Which of n messages, at these places and of these lengths in `source`, have the layout from begin to end."""
     steps = (*layout.head, *layout.steps)
     if any(isinstance(leaf.primitive, ScannedValue) for leaf in leaves_of(steps)):
         return np.zeros(len(at), bool)
     walk = _Walk(source, at, length, eye)
     if layout.length is not None:
-        walk.framed(layout.length)
+        walk.pass_length_prefix(layout.length)
         walk.at -= layout.length.size
     walk.at += layout.start
-    walk.follow(steps, walk.kept(np.arange(len(at))))
+    walk.follow(steps, walk.keep_rows(np.arange(len(at))))
     return walk.good & (walk.at == walk.end) if layout.whole else walk.good & (walk.at <= walk.end)
 
 
-class _Wanted(NamedTuple):
+class _WantedLeaf(NamedTuple):
     """A field in a run, and how far in it."""
 
     inside: int
@@ -78,11 +78,11 @@ class _Run:
 
     def __init__(self) -> None:
         self.width = 0
-        self.wanted: list[_Wanted] = []
+        self.wanted: list[_WantedLeaf] = []
 
-    def add(self, leaf: Leaf, eye: Eye) -> None:
-        if eye.wants(leaf):
-            self.wanted.append(_Wanted(self.width, leaf))
+    def add(self, leaf: Leaf, eye: LeafVisitor) -> None:
+        if eye.is_wanted(leaf):
+            self.wanted.append(_WantedLeaf(self.width, leaf))
         self.width += leaf.primitive.size
 
 
@@ -92,18 +92,18 @@ class _Walk:
     Rows are numbers of messages. Each method takes those that are there and gives those that go on.
     """
 
-    def __init__(self, source: Bytestore, at: Ints, length: Ints, eye: Eye) -> None:
+    def __init__(self, source: GatherSource, at: Ints, length: Ints, eye: LeafVisitor) -> None:
         self._source, self._eye = source, eye
         self.at, self.end = at.astype(np.int64), at + length
         self.good = np.ones(len(at), bool)
 
-    def framed(self, prefix: FixedWidth) -> None:
+    def pass_length_prefix(self, prefix: FixedWidth) -> None:
         """Passes the length prefix, which must say how long the message is."""
         there = self._source.gather(self.at, prefix.size)
-        self.good = number(there, prefix.code) == self.end - self.at - prefix.size
+        self.good = decode_number(there, prefix.code) == self.end - self.at - prefix.size
         self.at += prefix.size
 
-    def kept(self, rows: Ints) -> Ints:
+    def keep_rows(self, rows: Ints) -> Ints:
         """Those of `rows` that have not dropped out and are within their bytes."""
         over = self.at[rows] > self.end[rows]
         self.good[rows[over]] = False
@@ -117,90 +117,90 @@ class _Walk:
         for step in steps:
             if isinstance(step, Leaf) and isinstance(step.primitive, FixedWidth):
                 if asked:
-                    self._tell(step, asked, told, self.at[rows] + run.width, rows)
+                    self._keep_numbers(step, asked, told, self.at[rows] + run.width, rows)
                 run.add(step, self._eye)
             elif isinstance(step, Struct) and step.presence is None and step.length is None:
-                rows = self.follow(step.steps, self._passed(run, rows))
+                rows = self.follow(step.steps, self._pass_run(run, rows))
                 run = _Run()
             elif isinstance(step, When):
-                rows = self._passed(run, rows)
+                rows = self._pass_run(run, rows)
                 run = _Run()
                 if step.asks_for_more:
                     there = self.at[rows] < self.end[rows]
                 else:
                     there = np.array([step.holds(value) for value in told[step.member][rows].tolist()], bool)
                 self.follow((step.step,), rows[there])
-                rows = self.kept(rows)
+                rows = self.keep_rows(rows)
             elif len(rows):
-                rows = self._unlike(step, run, rows)
+                rows = self._pass_variable(step, run, rows)
                 run = _Run()
-        return self._passed(run, rows)
+        return self._pass_run(run, rows)
 
-    def _tell(self, leaf: Leaf, asked: set[str], told: dict[str, Ints], at: Ints, rows: Ints) -> None:
+    def _keep_numbers(self, leaf: Leaf, asked: set[str], told: dict[str, Ints], at: Ints, rows: Ints) -> None:
         """Keeps the numbers, by row, that say of other members whether they are there."""
         for name, bits in ((leaf.spec.name, None), *((each.spec.name, each) for each in leaf.bits)):
             if name in asked and isinstance(leaf.primitive, FixedWidth):
-                there = number(self._source.gather(at, leaf.primitive.size), leaf.primitive.code)
+                there = decode_number(self._source.gather(at, leaf.primitive.size), leaf.primitive.code)
                 told[name] = np.zeros(len(self.at), np.int64)
                 told[name][rows] = there if bits is None else (there & bits.mask) >> bits.shift
 
-    def _unlike(self, step: Step, run: _Run, rows: Ints) -> Ints:
+    def _pass_variable(self, step: Step, run: _Run, rows: Ints) -> Ints:
         """Passes what is not of the same width in all messages, and the run before it."""
         if isinstance(step, Tags):
-            return self._tags(step, run, rows)
+            return self._pass_tags(step, run, rows)
         if isinstance(step, KeyedMembers):
-            self._until_end(tuple(step.steps.values()), tuple(step.steps), self._passed(run, rows))
+            self._pass_until_end(tuple(step.steps.values()), tuple(step.steps), self._pass_run(run, rows))
         elif isinstance(step, Many):
-            self._array(step, run, rows)
+            self._pass_array(step, run, rows)
         elif isinstance(step, Struct):
-            self._struct(step, run, rows)
+            self._pass_struct(step, run, rows)
         else:
             assert isinstance(step, Leaf)
-            self._leaf(step, run, rows)
-        return self.kept(rows)
+            self._pass_leaf(step, run, rows)
+        return self.keep_rows(rows)
 
-    def _leaf(self, leaf: Leaf, run: _Run, rows: Ints) -> None:
+    def _pass_leaf(self, leaf: Leaf, run: _Run, rows: Ints) -> None:
         """Passes a value of no constant width, and the run before it."""
         primitive = leaf.primitive
         if isinstance(primitive, SizedBytes):
-            rows, size = self._size(primitive.length, run, rows, -1 if primitive.nullable else 0)
-            self._show(leaf, rows, self.at[rows], size)
+            rows, size = self._read_size(primitive.length, run, rows, -1 if primitive.nullable else 0)
+            self._show_leaf(leaf, rows, self.at[rows], size)
             self.at[rows] += np.maximum(size, 0)
             return
-        rows = self._passed(run, rows)
+        rows = self._pass_run(run, rows)
         begin = self.at[rows]
         if isinstance(primitive, Rest):
             self.at[rows] = self.end[rows]
         else:
-            going, _ = self._varint(self._source.gather(begin, 1)[:, 0], rows)
+            going, _ = self._read_varint(self._source.gather(begin, 1)[:, 0], rows)
             begin, rows = begin[self.good[rows]], going
-        self._show(leaf, rows, begin, self.at[rows] - begin)
+        self._show_leaf(leaf, rows, begin, self.at[rows] - begin)
 
-    def _array(self, array: Many, run: _Run, rows: Ints) -> None:
+    def _pass_array(self, array: Many, run: _Run, rows: Ints) -> None:
         if array.count is None:
-            self._until_end((array.element,), None, self._passed(run, rows))
+            self._pass_until_end((array.element,), None, self._pass_run(run, rows))
         else:
-            rows, count = self._size(array.count, run, rows, -1 if array.nullable else 0)
-            self._elements(array.element, rows, np.maximum(count, 0))
+            rows, count = self._read_size(array.count, run, rows, -1 if array.nullable else 0)
+            self._pass_elements(array.element, rows, np.maximum(count, 0))
 
-    def _struct(self, struct: Struct, run: _Run, rows: Ints) -> None:
+    def _pass_struct(self, struct: Struct, run: _Run, rows: Ints) -> None:
         """Passes a struct that may be null, or that has a length, all of which its members must take."""
         if struct.length is None:
             assert struct.presence is not None
-            rows, there = self._size(struct.presence, run, rows, -1)
+            rows, there = self._read_size(struct.presence, run, rows, -1)
             self.follow(struct.steps, rows[there >= 0])
             return
-        rows, size = self._size(struct.length, run, rows, 0)
+        rows, size = self._read_size(struct.length, run, rows, 0)
         outer = self.end.copy()
         self.end[rows] = self.at[rows] + size
         self.follow(struct.steps, rows)
         self.good[rows] &= self.at[rows] == self.end[rows]
         self.end = outer
 
-    def _until_end(self, steps: Sequence[Step], keys: Sequence[int] | None, rows: Ints) -> None:
+    def _pass_until_end(self, steps: Sequence[Step], keys: Sequence[int] | None, rows: Ints) -> None:
         """Passes elements, or members behind their keys, up to the end of what they stand in."""
         for index in counting():
-            rows = self.kept(rows)
+            rows = self.keep_rows(rows)
             rows = rows[self.at[rows] < self.end[rows]]
             if not len(rows):
                 return
@@ -211,44 +211,44 @@ class _Walk:
             if keys is None:
                 self.follow(steps, rows)
             else:
-                rows, key = self._varint(self._source.gather(begin, 1)[:, 0], rows)
+                rows, key = self._read_varint(self._source.gather(begin, 1)[:, 0], rows)
                 self.good[rows[~np.isin(key, keys)]] = False
                 for number_, step in zip(keys, steps, strict=True):
                     self.follow((step,), rows[key == number_])
                 continue
             self.good[rows[self.at[rows] == begin]] = False  # what takes no bytes never comes to an end
 
-    def _passed(self, run: _Run, rows: Ints) -> Ints:
+    def _pass_run(self, run: _Run, rows: Ints) -> Ints:
         """Behind a run, of which the eye is shown what it wants."""
         if not run.width or not len(rows):
             return rows
         for inside, leaf in run.wanted:
-            self._show(leaf, rows, self.at[rows] + inside, None)
+            self._show_leaf(leaf, rows, self.at[rows] + inside, None)
         self.at[rows] += run.width
-        return self.kept(rows)
+        return self.keep_rows(rows)
 
-    def _show(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
-        if size is not None and not self._eye.wants(leaf):
+    def _show_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
+        if size is not None and not self._eye.is_wanted(leaf):
             return
-        dropped = self._eye.see(leaf, rows, at, size)
+        dropped = self._eye.visit_leaf(leaf, rows, at, size)
         if dropped is not None:
             self.good[dropped] = False
 
-    def _size(self, length: Length, run: _Run, rows: Ints, least: int) -> tuple[Ints, Ints]:
+    def _read_size(self, length: Length, run: _Run, rows: Ints, least: int) -> tuple[Ints, Ints]:
         """Passes a run and the length, count or presence behind it; gives the rows that have one, and theirs."""
-        rows = self._passed(run, rows)
+        rows = self._pass_run(run, rows)
         there = self._source.gather(self.at[rows], length.size)
         if length.code is None:
-            rows, found = self._varint(there[:, 0], rows)
+            rows, found = self._read_varint(there[:, 0], rows)
         else:
-            found = number(there, length.code)
+            found = decode_number(there, length.code)
             self.at[rows] += length.size
         found = found - length.bias
         sound = (found >= least) & (found <= self.end[rows] - self.at[rows])
         self.good[rows[~sound]] = False
         return rows[sound], found[sound]
 
-    def _varint(self, first: Array, rows: Ints) -> tuple[Ints, Ints]:
+    def _read_varint(self, first: Array, rows: Ints) -> tuple[Ints, Ints]:
         """Passes an unsigned varint, of which the first byte is known already."""
         found = first.astype(np.int64)
         self.at[rows] += 1
@@ -265,11 +265,11 @@ class _Walk:
         going = self.good[rows]
         return rows[going], found[going]
 
-    def _elements(self, element: Leaf | Struct, rows: Ints, count: Ints) -> None:
+    def _pass_elements(self, element: Leaf | Struct, rows: Ints, count: Ints) -> None:
         """Passes the elements of an array; `count` of each of `rows`, not more than they have bytes."""
-        run = _of_fixed_width(element, self._eye)
+        run = _make_fixed_run(element, self._eye)
         if run is None:
-            self._one_by_one(element, rows, count)
+            self._pass_one_by_one(element, rows, count)
             return
         begin = self.at[rows]
         self.at[rows] += count * run.width
@@ -278,9 +278,9 @@ class _Walk:
             rows, begin, count = rows[inside], begin[inside], count[inside]
             at, rows = np.repeat(begin, count) + rank_in_runs(count) * run.width, np.repeat(rows, count)
             for inside_run, leaf in run.wanted:
-                self._show(leaf, rows, at + inside_run, None)
+                self._show_leaf(leaf, rows, at + inside_run, None)
 
-    def _one_by_one(self, element: Leaf | Struct, rows: Ints, count: Ints) -> None:
+    def _pass_one_by_one(self, element: Leaf | Struct, rows: Ints, count: Ints) -> None:
         for index in range(int(count.max(initial=0))):
             more = count > index
             rows, count = rows[more], count[more]
@@ -291,24 +291,24 @@ class _Walk:
             going = self.good[rows]
             rows, count = rows[going], count[going]
 
-    def _tags(self, tags: Tags, run: _Run, rows: Ints) -> Ints:
+    def _pass_tags(self, tags: Tags, run: _Run, rows: Ints) -> Ints:
         """Passes a tagged section, by the sizes in it; one that may hold a wanted field must be empty."""
-        rows = self._passed(run, rows)
-        rows, count = self._varint(self._source.gather(self.at[rows], 1)[:, 0], rows)
-        asked = any(map(self._eye.wants, leaves_of(tuple(tags.steps.values()))))
+        rows = self._pass_run(run, rows)
+        rows, count = self._read_varint(self._source.gather(self.at[rows], 1)[:, 0], rows)
+        asked = any(map(self._eye.is_wanted, leaves_of(tuple(tags.steps.values()))))
         most = 0 if asked else MOST_TAGS
         self.good[rows[count > most]] = False
         for index in range(min(int(count.max(initial=0)), most)):
-            those = self.kept(rows[(count > index) & (count <= most)])
+            those = self.keep_rows(rows[(count > index) & (count <= most)])
             for last in (False, True):
                 there = self._source.gather(self.at[those], 1)[:, 0]
-                those, found = self._varint(there, those)
+                those, found = self._read_varint(there, those)
                 if last:
                     self.at[those] += found
-        return self.kept(rows)
+        return self.keep_rows(rows)
 
 
-def _of_fixed_width(element: Leaf | Struct, eye: Eye) -> _Run | None:
+def _make_fixed_run(element: Leaf | Struct, eye: LeafVisitor) -> _Run | None:
     """The run that each element of an array is; None where elements differ in width."""
     run = _Run()
     for step in (element,) if isinstance(element, Leaf) or element.presence is not None else element.steps:
@@ -318,7 +318,7 @@ def _of_fixed_width(element: Leaf | Struct, eye: Eye) -> _Run | None:
     return run
 
 
-def number(there: Array, code: str) -> Ints:
+def decode_number(there: Array, code: str) -> Ints:
     """A big-endian integer (n) of its bytes (n, width); `code` as in struct."""
     kind = f">{'u' if code.isupper() else 'i'}{there.shape[1]}"
     found: Ints = np.ascontiguousarray(there).view(kind)[:, 0].astype(np.int64)

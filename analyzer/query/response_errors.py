@@ -18,11 +18,11 @@ import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints, decode_null, iterate_groups, make_group_keys
 from analyzer.decode.content import read_undecoded
-from analyzer.decode.multi_segment import placed
-from analyzer.decode.rows import chunks
+from analyzer.decode.multi_segment import locate_messages
+from analyzer.decode.rows import split_rows
 from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
-from analyzer.query.projection import Bytestore, walked
+from analyzer.query.projection import GatherSource, walk_layout
 from analyzer.session import Analysis
 from dissectors import registry
 from dissectors.api import Context, Dissector, Role, State
@@ -30,34 +30,34 @@ from dissectors.wire.fast_path import Reporting, load_fast_path
 from dissectors.wire.plan import Leaf, Step, leaves_of
 
 
-class _Codes:
+class _CodeVisitor:
     """An Eye for fields of one enum; messages that have another value than 0 in one of them drop out."""
 
-    def __init__(self, source: Bytestore, enum: str) -> None:
+    def __init__(self, source: GatherSource, enum: str) -> None:
         self._source, self._enum = source, enum
 
-    def wants(self, leaf: Leaf) -> bool:
+    def is_wanted(self, leaf: Leaf) -> bool:
         """See Eye."""
         return leaf.enum == self._enum
 
-    def see(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> Ints:
+    def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> Ints:
         """See Eye; a code that is not of fixed width is not looked at, and its message is not quiet."""
         return rows if size is not None else rows[self._source.gather(at, leaf.primitive.size).any(axis=1)]
 
 
-def may_report(steps: Sequence[Step], enum: str) -> bool:
+def can_report(steps: Sequence[Step], enum: str) -> bool:
     """Whether a layout has a field of this enum."""
     return any(leaf.enum == enum for leaf in leaves_of(steps))
 
 
-def quiet(reporting: Reporting, source: Bytestore, at: Ints, length: Ints) -> Bools:
+def find_quiet(reporting: Reporting, source: GatherSource, at: Ints, length: Ints) -> Bools:
     """Which of n messages, at these places and of these lengths in `source`, surely report no error."""
     good = np.ones(len(at), bool)
     place, begin = reporting.begin
     if begin:
         there = source.gather(at + place, len(begin)) == np.frombuffer(begin, np.uint8)
         good = there.all(axis=1) & (place + len(begin) <= length)
-    return good & walked(reporting.layout, source, at, length, _Codes(source, reporting.enum))
+    return good & walk_layout(reporting.layout, source, at, length, _CodeVisitor(source, reporting.enum))
 
 
 WORTH = 16
@@ -70,14 +70,14 @@ FRAGMENT = 1 << 16
 
 
 @registry.cache_by_plugins
-def nothing_new() -> Mapping[tuple[str, str], Sequence[int]]:
+def load_nothing_new() -> Mapping[tuple[str, str], Sequence[int]]:
     """By protocol and operation: codes that say that there is nothing now (Dissector.nothing_new)."""
     return {
         (each.name, operation): codes for each in registry.dissectors() for operation, codes in each.nothing_new.items()
     }
 
 
-class Errors(NamedTuple):
+class ErrorColumn(NamedTuple):
     """Which of n rows report an error: `places` among them, rising, and for each its number in `kinds`."""
 
     places: Ints
@@ -89,18 +89,18 @@ Looked = Callable[[int, int], None]
 """Told from time to time how many messages have been decoded, and of how many."""
 
 
-def errors(session: Analysis, rows: Ints, looked: Looked = lambda done, total: None) -> Errors:
+def find_errors(session: Analysis, rows: Ints, looked: Looked = lambda done, total: None) -> ErrorColumn:
     """The first error that each of these rows reports, as far as it reports one."""
     silent = [np.zeros(0, bool)]
     for first in range(0, len(rows), FRAGMENT):
         looked(0, len(rows))
-        silent.append(_quiet(session, rows[first : first + FRAGMENT]))
+        silent.append(_find_quiet_rows(session, rows[first : first + FRAGMENT]))
     left = np.flatnonzero(~np.concatenate(silent))
     places: list[int] = []
     numbers: list[int] = []
     kinds: dict[tuple[int, str], int] = {}
     begin = 0
-    for part in chunks(session, rows[left]):
+    for part in split_rows(session, rows[left]):
         for place, (dissector, message, context) in zip(
             left[begin:].tolist(), read_undecoded(session, part), strict=False
         ):
@@ -110,10 +110,10 @@ def errors(session: Analysis, rows: Ints, looked: Looked = lambda done, total: N
                 numbers.append(kinds.setdefault(error, len(kinds)))
         begin += len(part)
         looked(begin, len(left))
-    return Errors(np.array(places, np.int64), np.array(numbers, np.int64), list(kinds))
+    return ErrorColumn(np.array(places, np.int64), np.array(numbers, np.int64), list(kinds))
 
 
-def is_empty(session: Analysis, rows: Ints, reported: Errors) -> Bools:
+def find_empty(session: Analysis, rows: Ints, reported: ErrorColumn) -> Bools:
     """Which of the errors that errors() found only say that there is nothing."""
     if not len(reported.places):
         return np.zeros(0, bool)
@@ -122,12 +122,12 @@ def is_empty(session: Analysis, rows: Ints, reported: Errors) -> Bools:
     verdicts = []
     for protocol, operation, kind in zip(protocols.tolist(), operations.tolist(), kinds.tolist(), strict=True):
         dissector, name = session.engine.dissector(protocol), session.engine.names.text(operation)
-        codes = () if dissector is None or name is None else nothing_new().get((dissector.name, name), ())
+        codes = () if dissector is None or name is None else load_nothing_new().get((dissector.name, name), ())
         verdicts.append(reported.kinds[kind][0] in codes)
     return np.array(verdicts, bool)[keys]
 
 
-def _quiet(session: Analysis, rows: Ints) -> Bools:
+def _find_quiet_rows(session: Analysis, rows: Ints) -> Bools:
     """Rows that surely report none."""
     table = session.rows
     columns = [table.column(name)[rows] for name in _KIND]
@@ -139,20 +139,20 @@ def _quiet(session: Analysis, rows: Ints) -> Bools:
     length = table.column("length")[rows].astype(np.int64)
     for key, places in iterate_groups(keys):
         dissector = session.engine.dissector(int(kinds[0][key]))
-        known = None if dissector is None else _reporting(dissector, *(int(kind[key]) for kind in kinds[1:]))
+        known = None if dissector is None else _find_reporting(dissector, *(int(kind[key]) for kind in kinds[1:]))
         if known is None:
             continue
-        if not known.begin[1] and not may_report((*known.layout.head, *known.layout.steps), known.enum):
+        if not known.begin[1] and not can_report((*known.layout.head, *known.layout.steps), known.enum):
             found[places] = complete[places]
             continue
         whole = places[complete[places]]
-        for mine, source, at in placed(session, rows[whole], WORTH):
+        for mine, source, at in locate_messages(session, rows[whole], WORTH):
             those = whole[mine]
-            found[those] = quiet(known, source, at, length[those])
+            found[those] = find_quiet(known, source, at, length[those])
     return found
 
 
-def _reporting(dissector: Dissector, role: int, code: int, version: int) -> Reporting | None:
+def _find_reporting(dissector: Dissector, role: int, code: int, version: int) -> Reporting | None:
     fast_path = load_fast_path(dissector)
     return (
         None if fast_path is None else fast_path.reporting(Context(Role(role), decode_null(code), decode_null(version)))

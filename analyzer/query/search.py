@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
-from analyzer.query.fields.leaves import texts_in
-from analyzer.query.filter import Filter, compiled
-from analyzer.query.filter.literals import quoted
+from analyzer.query.fields.leaves import list_texts
+from analyzer.query.filter import Filter, compile_filter
+from analyzer.query.filter.literals import quote
 from dissectors.field import Field, Tree
 
 STEP = 1024
@@ -30,7 +30,7 @@ _HEX = re.compile(r"(?:0[xX])?(?:[0-9A-Fa-f]{2}[\s:.-]?)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class SearchTarget:
     """What is sought: a `text`, upper or lower case, in what a message says; or `data` in its bytes; or rows alone."""
 
     filter: Filter
@@ -38,7 +38,7 @@ class Sought:
     data: bytes | None = None
 
 
-class Place(NamedTuple):
+class TreePlace(NamedTuple):
     """Where in a tree: the indexes of the node from the outside in (none: no node alone), and the bytes."""
 
     path: tuple[int, ...]
@@ -47,14 +47,14 @@ class Place(NamedTuple):
     length: int
 
 
-def text_sought(text: str) -> Sought:
+def parse_text(text: str) -> SearchTarget:
     """A text in the decoded message and the line about it. Raises UserError for none."""
     if not text:
         raise UserError("there is nothing to find: write a text")
-    return Sought(compiled(f"lower(text) contains {quoted(text.lower())}"), text=text.lower())
+    return SearchTarget(compile_filter(f"lower(text) contains {quote(text.lower())}"), text=text.lower())
 
 
-def bytes_sought(text: str) -> Sought:
+def parse_bytes(text: str) -> SearchTarget:
     """Bytes of a message: hexadecimal, with or without separators, or a text in quotes. Raises UserError."""
     if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'":
         data = text[1:-1].encode("utf-8", "surrogatepass")
@@ -63,17 +63,17 @@ def bytes_sought(text: str) -> Sought:
     else:
         raise UserError(f"{text!r} are no bytes: write hexadecimal digits, as 00:0a or 000a, or a text in quotes")
     escaped = "".join(f"\\x{byte:02x}" for byte in data)
-    return Sought(compiled(f'bytes contains "{escaped}"'), data=data)
+    return SearchTarget(compile_filter(f'bytes contains "{escaped}"'), data=data)
 
 
-def field_sought(text: str) -> Sought:
+def parse_filter(text: str) -> SearchTarget:
     """What a filter says of fields. Raises FilterError."""
-    return Sought(compiled(text))
+    return SearchTarget(compile_filter(text))
 
 
-def find(
-    sought: Sought,
-    reader: Rows,
+def find_row(
+    sought: SearchTarget,
+    reader: RowReader,
     start: int,
     *,
     forward: bool = True,
@@ -86,16 +86,16 @@ def find(
     looked at, rising; None: all. `stop` is asked every STEP rows.
     """
     rows = np.arange(reader.session.rows.first, len(reader.session.rows)) if among is None else among
-    for some in _turns(rows, start, forward):
+    for some in _iterate_turns(rows, start, forward):
         if stop():
             return None
-        kept = sought.filter.rows(reader, np.sort(some))
+        kept = sought.filter.select_rows(reader, np.sort(some))
         if len(kept):
             return int(kept[0] if forward else kept[-1])
     return None
 
 
-def _turns(rows: Ints, start: int, forward: bool) -> Iterator[Ints]:
+def _iterate_turns(rows: Ints, start: int, forward: bool) -> Iterator[Ints]:
     """All rows once, in the order of a search, a few at a time; none of them on both sides of the turn."""
     turn = int(np.searchsorted(rows, start, "right" if forward else "left"))
     before, behind = rows[:turn], rows[turn:]
@@ -104,26 +104,26 @@ def _turns(rows: Ints, start: int, forward: bool) -> Iterator[Ints]:
             yield run[first : first + STEP]
 
 
-def places(sought: Sought, tree: Tree) -> list[Place]:
+def find_places(sought: SearchTarget, tree: Tree) -> list[TreePlace]:
     """Where in a message it stands: fields that say the text, or bytes of any source; none for rows alone."""
     if sought.data is not None:
-        return [place for source in tree.sources for place in _in_bytes(sought.data, source.data, source.id)]
+        return [place for source in tree.sources for place in _find_in_bytes(sought.data, source.data, source.id)]
     if sought.text is not None:
-        return list(_in_fields(sought.text, tree.fields, ()))
+        return list(_find_in_fields(sought.text, tree.fields, ()))
     return []
 
 
-def _in_bytes(wanted: bytes, data: bytes, source: int) -> Iterator[Place]:
+def _find_in_bytes(wanted: bytes, data: bytes, source: int) -> Iterator[TreePlace]:
     at = data.find(wanted)
     while at >= 0:
-        yield Place((), source, at, len(wanted))
+        yield TreePlace((), source, at, len(wanted))
         at = data.find(wanted, at + 1)
 
 
-def _in_fields(wanted: str, fields: list[Field], around: tuple[int, ...]) -> Iterator[Place]:
+def _find_in_fields(wanted: str, fields: list[Field], around: tuple[int, ...]) -> Iterator[TreePlace]:
     for index, node in enumerate(fields):
         path = (*around, index)
-        said = [node.text or "", *(texts_in(node.value) if not node.children else ())]
+        said = [node.text or "", *(list_texts(node.value) if not node.children else ())]
         if any(wanted in each.lower() for each in said):
-            yield Place(path, node.source, node.offset, node.length)
-        yield from _in_fields(wanted, node.children, path)
+            yield TreePlace(path, node.source, node.offset, node.length)
+        yield from _find_in_fields(wanted, node.children, path)

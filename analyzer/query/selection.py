@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from dissectors.slotted import make_slotted
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Selection:
     head: int | None = None
     tail: int | None = None
 
-    def read(self, growth: Iterable[range]) -> Iterator[range]:
+    def limit_rows(self, growth: Iterable[range]) -> Iterator[range]:
         """Rows as they close, and of them the first `count`; what grows is asked no further."""
         left = self.count
         if left == 0:
@@ -55,52 +55,52 @@ class Selection:
             if left <= 0:
                 return
 
-    def of(self, reader: Rows, count: int) -> Iterator[Ints]:
+    def select_rows(self, reader: RowReader, count: int) -> Iterator[Ints]:
         """The rows to print of the first `count`, all of which have been read."""
         if not self.order and self.head is None and self.tail is not None:
-            yield self._last(reader, count)
+            yield self._find_last(reader, count)
         else:
             size = FIRST if self.head is not None else LARGEST
-            yield from self.as_they_come(reader, _windows(count, size, reader.session.rows.first))
+            yield from self.iterate_selected(reader, _split_windows(count, size, reader.session.rows.first))
 
     @property
     def divisible(self) -> bool:
         """Whether windows of rows can be looked at apart from one another: there is no order, head or tail."""
         return not self.order and self.head is None and self.tail is None
 
-    def passing(self, reader: Rows, rows: range) -> Ints:
+    def filter_rows(self, reader: RowReader, rows: range) -> Ints:
         """Those of a window of rows that pass the filter."""
         numbers = np.arange(rows.start, rows.stop)
-        return numbers if self.wanted is None else self.wanted.rows(reader, numbers)
+        return numbers if self.wanted is None else self.wanted.select_rows(reader, numbers)
 
-    def as_they_come(self, reader: Rows, growth: Iterable[range]) -> Iterator[Ints]:
+    def iterate_selected(self, reader: RowReader, growth: Iterable[range]) -> Iterator[Ints]:
         """The same while rows close; ends when no further ones will be printed."""
         if not self.order and self.tail is None:
-            yield from self._first(reader, growth)
+            yield from self._iterate_first(reader, growth)
         else:
-            yield self._cut(reader, self._gathered(reader, growth))
+            yield self._sort_and_cut(reader, self._gather_rows(reader, growth))
 
-    def _gathered(self, reader: Rows, growth: Iterable[range]) -> Ints:
+    def _gather_rows(self, reader: RowReader, growth: Iterable[range]) -> Ints:
         """What passes of rows that grow, but for what has left by the end; of a mere tail no more is remembered."""
         some = self.tail if not self.order and self.head is None else None
         found, count = deque[Ints](), 0
         for rows in growth:
-            if len(mine := self.passing(reader, rows)):
+            if len(mine := self.filter_rows(reader, rows)):
                 found.append(mine)
                 count += len(mine)
             while found and (
                 found[0][-1] < reader.session.rows.first or (some is not None and count - len(found[0]) >= some)
             ):
                 count -= len(found.popleft())
-        every = _joined(found)
+        every = _join_rows(found)
         return every[every >= reader.session.rows.first]
 
-    def _first(self, reader: Rows, growth: Iterable[range]) -> Iterator[Ints]:
+    def _iterate_first(self, reader: RowReader, growth: Iterable[range]) -> Iterator[Ints]:
         left = self.head
         if left == 0:
             return
         for rows in growth:
-            found = self.passing(reader, rows)
+            found = self.filter_rows(reader, rows)
             if left is not None:
                 found = found[:left]
                 left -= len(found)
@@ -108,28 +108,28 @@ class Selection:
             if left == 0:
                 return
 
-    def _last(self, reader: Rows, count: int) -> Ints:
+    def _find_last(self, reader: RowReader, count: int) -> Ints:
         assert self.tail is not None
         found: list[Ints] = []
         left, first = self.tail, reader.session.rows.first
-        for rows in _windows(count - first, FIRST) if left else ():
-            mine = self.passing(reader, range(max(count - rows.stop, first), max(count - rows.start, first)))
+        for rows in _split_windows(count - first, FIRST) if left else ():
+            mine = self.filter_rows(reader, range(max(count - rows.stop, first), max(count - rows.start, first)))
             found.append(mine[max(len(mine) - left, 0) :])
             left -= len(found[-1])
             if not left:
                 break
-        return _joined(reversed(found))
+        return _join_rows(reversed(found))
 
-    def _cut(self, reader: Rows, rows: Ints) -> Ints:
+    def _sort_and_cut(self, reader: RowReader, rows: Ints) -> Ints:
         if self.order:
-            from analyzer.query.ordering import ordered  # who sorts nothing does not pay for it
+            from analyzer.query.ordering import sort_rows  # who sorts nothing does not pay for it
 
-            rows = ordered(reader, rows, self.order)
+            rows = sort_rows(reader, rows, self.order)
         rows = rows[: self.head]
         return rows if self.tail is None else rows[max(len(rows) - self.tail, 0) :]
 
 
-def _windows(count: int, first: int, begin: int = 0) -> Iterator[range]:
+def _split_windows(count: int, first: int, begin: int = 0) -> Iterator[range]:
     """Runs of rows from `begin` to `count`, each up to four times as long as the one before."""
     size = first
     while begin < count:
@@ -137,5 +137,5 @@ def _windows(count: int, first: int, begin: int = 0) -> Iterator[range]:
         begin, size = begin + size, min(4 * size, max(LARGEST, first))
 
 
-def _joined(parts: Iterable[Ints]) -> Ints:
+def _join_rows(parts: Iterable[Ints]) -> Ints:
     return np.concatenate([_NOTHING, *parts])

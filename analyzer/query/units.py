@@ -16,7 +16,7 @@ UNITS: Mapping[str, int] = {**DURATIONS, **SIZES}
 _WHOLE = re.compile(r"(\d{1,15}) ?([a-z]*)", re.IGNORECASE)
 
 
-def whole_amount(text: str, units: Mapping[str, int]) -> int | None:
+def parse_whole_amount(text: str, units: Mapping[str, int]) -> int | None:
     """A whole number, times what its unit counts; None where it is none. units: in lower case, "" for none."""
     match = _WHOLE.fullmatch(text)
     unit = None if match is None else units.get(match[2].lower())

@@ -20,12 +20,12 @@ from analyzer.columns.text import escape_line_breaks, safe_text
 from analyzer.columns.values import PLAIN, CellStyle, ConcatenatedColumn, FlagColumn, IntegerColumn, ScopedColumn
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import JsonWriter, Limits
-from analyzer.decode.rows import BODY_KEYS, Rows, said_error, said_findings
-from analyzer.decode.template_decoder import Said
-from analyzer.render.clock import clock_text, clock_times, time_width
-from analyzer.render.durations import duration, durations
-from analyzer.render.forms import Frame, Slot
-from analyzer.render.named import LineNames
+from analyzer.decode.rows import BODY_KEYS, RowReader, make_error, make_findings
+from analyzer.decode.template_decoder import BodyTexts
+from analyzer.render.clock import find_time_width, format_clock, make_clock_cells
+from analyzer.render.durations import format_duration, make_duration_cells
+from analyzer.render.forms import BodySlot, LineFrame
+from analyzer.render.named import LineNamer
 from dissectors.api import Body, Context, Dissector
 from dissectors.slotted import make_slotted
 from dissectors.symbolic import BEGIN
@@ -63,7 +63,7 @@ _BLANK = CellStyle("blank", b"", str.encode)
 
 
 @make_slotted
-class _Pillar:
+class _AlignedColumn:
     """A column: what the reader is asked for, its head, where its texts stand; bound: characters of a text at most."""
 
     key: str
@@ -72,19 +72,19 @@ class _Pillar:
     bound: int | None
     width: int = 0
 
-    def padded(self, text: str) -> str:
+    def pad(self, text: str) -> str:
         """A safe text in its place."""
         return text.rjust(self.width) if self.right else text.ljust(self.width)
 
-    def shown(self, text: str) -> str:
+    def format_text(self, text: str) -> str:
         """Any text in its place."""
-        return self.padded(safe_text(text, self.bound))
+        return self.pad(safe_text(text, self.bound))
 
     @property
     def style(self) -> CellStyle:
         """The same for many."""
         name = f"aligned {self.width} {self.right} {self.bound}"
-        return CellStyle(name, b" " * self.width, lambda text: self.shown(text).encode())
+        return CellStyle(name, b" " * self.width, lambda text: self.format_text(text).encode())
 
 
 class AlignedForm:
@@ -104,10 +104,10 @@ class AlignedForm:
     ) -> None:
         self._keys, self._time, self._json = keys, time, JsonWriter(limits)
         self.asks = "info" in keys
-        self._names = LineNames()
+        self._names = LineNamer()
         last = len(keys) - 1
         self._pillars = [
-            _Pillar(key, _title(title), key in right, None if key in _UNCUT or place == last else MOST)
+            _AlignedColumn(key, _make_title(title), key in right, None if key in _UNCUT or place == last else MOST)
             for place, (key, title) in enumerate(zip(keys, titles, strict=True))
         ]
         self._widen([])
@@ -117,12 +117,12 @@ class AlignedForm:
         """See Form."""
         return self._names.edition
 
-    def fit(self, reader: Rows, rows: Ints) -> None:
+    def fit(self, reader: RowReader, rows: Ints) -> None:
         """Chooses the widths by the first of these rows."""
-        self._widen(list(self._texts(reader, rows[:SCREENFUL])))
+        self._widen(list(self._read_texts(reader, rows[:SCREENFUL])))
 
     def _widen(self, rows: Sequence[Sequence[str]]) -> None:
-        least = {**_LEAST, _TIME: time_width(self._time)}
+        least = {**_LEAST, _TIME: find_time_width(self._time)}
         columns = zip([each.title for each in self._pillars], *rows, strict=True)
         longest = [min(MOST, max(len(safe_text(text, MOST)) for text in column)) for column in columns]
         fitted = [
@@ -132,32 +132,32 @@ class AlignedForm:
         # Behind the last column nothing is aligned.
         self._pillars = [*fitted[:-1], replace(fitted[-1], width=fitted[-1].width if fitted[-1].right else 0)]
 
-    def head(self) -> bytes:
+    def format_head(self) -> bytes:
         """The names of the columns."""
-        return _line([each.shown(each.title) for each in self._pillars])
+        return _make_line([each.format_text(each.title) for each in self._pillars])
 
-    def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
+    def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
         """See Form."""
-        for texts in self._texts(reader, rows):
-            yield _line([each.shown(text) for each, text in zip(self._pillars, texts, strict=True)])
+        for texts in self._read_texts(reader, rows):
+            yield _make_line([each.format_text(text) for each, text in zip(self._pillars, texts, strict=True)])
 
-    def _texts(self, reader: Rows, rows: Ints) -> Iterator[list[str]]:
+    def _read_texts(self, reader: RowReader, rows: Ints) -> Iterator[list[str]]:
         """The texts of rows, not safe for terminals."""
-        for found in reader.objects(self._keys, rows, self._names.of(reader).named):
-            yield [self._text(key, found[key]) for key in self._keys]
+        for found in reader.read_objects(self._keys, rows, self._names.bind_reader(reader).fill_in_names):
+            yield [self._format_text(key, found[key]) for key in self._keys]
 
-    def _text(self, key: str, value: Any) -> str:
+    def _format_text(self, key: str, value: Any) -> str:
         if value is None:
             return ""
         if key in BODY_KEYS:
-            return value if key == "info" else self._said(key, value)
+            return value if key == "info" else self._format_body_key(key, value)
         if key == _TIME and self._time is None:
-            return clock_text(value)
+            return format_clock(value)
         if key == _LATENCY:
-            return duration(value)
+            return format_duration(value)
         return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
-    def _said(self, key: str, value: Any) -> str:
+    def _format_body_key(self, key: str, value: Any) -> str:
         """What a body says, but for its information."""
         if key == "fields":
             return self._json.dumps(value).decode()
@@ -165,71 +165,73 @@ class AlignedForm:
             return "" if value is None else str(value["name"] or value["code"])
         return ",".join(finding["code"] for finding in value)
 
-    def frame(self, reader: Rows, rows: Ints) -> Frame | None:
+    def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
         """See Form."""
-        if "fields" in self._keys or not self._names.of(reader).begin(rows):
+        if "fields" in self._keys or not self._names.bind_reader(reader).begin_rows(rows):
             return None
-        parts: list[bytes | Cells | Slot] = []
+        parts: list[bytes | Cells | BodySlot] = []
         for pillar in self._pillars:
-            part = Slot(pillar.key) if pillar.key in BODY_KEYS else self._cells(pillar, reader, rows)
+            part = BodySlot(pillar.key) if pillar.key in BODY_KEYS else self._make_cells(pillar, reader, rows)
             if part is None:
                 return None
             parts += [b" ", part]
         return parts[1:]
 
-    def _cells(self, pillar: _Pillar, reader: Rows, rows: Ints) -> Cells | None:
+    def _make_cells(self, pillar: _AlignedColumn, reader: RowReader, rows: Ints) -> Cells | None:
         """A column; None where its rows must be written one by one."""
         if pillar.key == _TIME and self._time is None:
-            return clock_times(reader.take(_TIME, rows))
-        column = reader.column(pillar.key, rows)
+            return make_clock_cells(reader.take_cells(_TIME, rows))
+        column = reader.read_column(pillar.key, rows)
         if pillar.key == _LATENCY and isinstance(column, IntegerColumn):
-            return _latencies(column, pillar.style)
+            return _make_latencies(column, pillar.style)
         if pillar.key == _TIME or (pillar.right and isinstance(column, IntegerColumn)):
             style = PLAIN if pillar.key == _TIME else _BLANK
             return cells.align_right(column.cells(style), pillar.width)
         if isinstance(column, FlagColumn | ConcatenatedColumn | ScopedColumn | IntegerColumn):
-            return self._one_by_one(pillar, column.values())
+            return self._format_one_by_one(pillar, column.values())
         return column.cells(pillar.style)
 
-    def _one_by_one(self, pillar: _Pillar, values: Sequence[Any]) -> Cells:
+    def _format_one_by_one(self, pillar: _AlignedColumn, values: Sequence[Any]) -> Cells:
         known: dict[Any, bytes] = {}
         for value in values:
             if value not in known:
-                known[value] = pillar.shown(self._text(pillar.key, value)).encode()
+                known[value] = pillar.format_text(self._format_text(pillar.key, value)).encode()
         return cells.make_cells([known[value] for value in values])
 
-    def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+    def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
         """See Form. Raises ValueError for a text that is not the same in alike rows and has others behind it."""
         found = {
-            "error": self._text("error", said_error(body)),
-            "findings": self._text("findings", said_findings(body)),
+            "error": self._format_text("error", make_error(body)),
+            "findings": self._format_text("findings", make_findings(body)),
         }
         if "info" in self._keys:
-            found["info"] = escape_line_breaks(dissector.info(self._names.seen(body, dissector, context), context))
-        return {each.key: _placed(each, found[each.key]) for each in self._pillars if each.key in found}
+            found["info"] = escape_line_breaks(
+                dissector.info(self._names.fill_in_names(body, dissector, context), context)
+            )
+        return {each.key: _place_text(each, found[each.key]) for each in self._pillars if each.key in found}
 
 
-def _title(name: str) -> str:
+def _make_title(name: str) -> str:
     """What stands above a column; a path as it is asked."""
     return TITLES.get(name, name if "." in name else name[:1].upper() + name[1:])
 
 
-def _line(texts: Sequence[str]) -> bytes:
+def _make_line(texts: Sequence[str]) -> bytes:
     return (" ".join(texts) + "\n").encode()
 
 
-def _latencies(column: IntegerColumn, style: CellStyle) -> Cells | None:
+def _make_latencies(column: IntegerColumn, style: CellStyle) -> Cells | None:
     """Durations as cells; None where some are negative."""
     null = np.zeros(len(column.numbers), bool) if column.null is None else column.null
     if (column.numbers[~null] < 0).any():
         return None
-    return cells.replace_nulls(durations(np.where(null, 0, column.numbers), style), null, style.null)
+    return cells.replace_nulls(make_duration_cells(np.where(null, 0, column.numbers), style), null, style.null)
 
 
-def _placed(pillar: _Pillar, text: str) -> str:
+def _place_text(pillar: _AlignedColumn, text: str) -> str:
     """A text that may have marks in it, whose length nobody knows."""
     if BEGIN not in text:
-        return pillar.shown(text)
+        return pillar.format_text(text)
     if pillar.width or pillar.bound is not None:
         raise ValueError(f"{pillar.key} is not the same in alike rows")
     return text

@@ -6,14 +6,14 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _KILO = 1024
 
 
-def count(number: int | None) -> str:
+def format_count(number: int | None) -> str:
     """`241,000`; `-` for nothing, and nothing for None."""
     if number is None:
         return ""
     return f"{number:,}" if number else "-"
 
 
-def size(number: int) -> str:
+def format_size(number: int) -> str:
     """`71B`, `43.3KiB`: three digits, or whole bytes."""
     value, unit = float(number), 0
     while value >= 999.5 and unit < len(_UNITS) - 1:
@@ -25,20 +25,20 @@ def size(number: int) -> str:
     return f"{value:,.{digits}f}{_UNITS[unit]}"
 
 
-def rate(number: float | None) -> str:
+def format_rate(number: float | None) -> str:
     """`11,418`, `3.7`, `0.042`; nothing for None."""
     if number is None:
         return ""
     return f"{number:,.0f}" if number >= 99.5 else f"{number:.3g}"
 
 
-def share(number: float | None) -> str:
+def format_share(number: float | None) -> str:
     """`0.31%`; `-` for nothing, and nothing for None."""
     if number is None:
         return ""
     return f"{100 * number:.3g}%" if number else "-"
 
 
-def counted(number: int, noun: str) -> str:
+def format_counted(number: int, noun: str) -> str:
     """`1 stream`, `2,000 streams`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.columns.arrays import Ints
 from analyzer.columns.values import CellColumn, Values
-from analyzer.decode.rows import BODY_KEYS, Named, Rows
-from analyzer.render.clock import Clock
+from analyzer.decode.rows import BODY_KEYS, FillInNames, RowReader
+from analyzer.render.clock import TimeClock
 
 if TYPE_CHECKING:
     from analyzer.query.fields import FieldPath
-    from analyzer.query.path_columns import Paths, Shape
+    from analyzer.query.path_columns import CellFormat, PathReader
 
 ENDPOINTS = {"source": True, "destination": False}
 """Keys that people read with names in the place of addresses, and whether they are the sender."""
 
 
-class AskedRows(Rows):
+class ExtendedRowReader(RowReader):
     """What a reader reads, and also the keys of `paths`, and `time` by `clock`. See Rows.
 
     with_names: who sends and receives is said by the names that captures have for addresses.
@@ -30,44 +30,46 @@ class AskedRows(Rows):
 
     def __init__(
         self,
-        reader: Rows,
+        reader: RowReader,
         paths: Mapping[str, FieldPath],
-        shape: Shape,
-        clock: Clock | None = None,
+        shape: CellFormat,
+        clock: TimeClock | None = None,
         *,
         with_names: bool = False,
     ) -> None:
         super().__init__(reader.session, streaming=reader.streaming, hindsight=reader.hindsight)
         self._clock, self._with_names = clock, with_names
-        self._paths: Paths | None = None
+        self._paths: PathReader | None = None
         if paths:
-            from analyzer.query.path_columns import Paths  # rows as they are do without fields
+            from analyzer.query.path_columns import PathReader  # rows as they are do without fields
 
-            self._paths = Paths(self, paths, shape)
+            self._paths = PathReader(self, paths, shape)
 
-    def column(self, key: str, rows: Ints) -> CellColumn:
+    def read_column(self, key: str, rows: Ints) -> CellColumn:
         """See Rows."""
         if self._clock is not None and key == "time":
-            return self._clock.column(self, rows)
+            return self._clock.read_column(self, rows)
         if self._paths is not None and key in self._paths.keys:
-            return self._paths.column(key, rows)
+            return self._paths.read_column(key, rows)
         if self._with_names and key in ENDPOINTS and self.session.hosts.has_names:
             return self.session.hosts.endpoint_column(rows, ENDPOINTS[key])
-        return super().column(key, rows)
+        return super().read_column(key, rows)
 
-    def columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:
+    def read_columns(self, keys: Sequence[str], rows: Ints) -> list[Values]:
         """See Rows."""
         if not BODY_KEYS.isdisjoint(keys):
-            return super().columns(keys, rows)
-        return [self.column(key, rows).values() for key in keys]
+            return super().read_columns(keys, rows)
+        return [self.read_column(key, rows).values() for key in keys]
 
-    def objects(self, keys: Sequence[str], rows: Ints, named: Named | None = None) -> Iterator[dict[str, Any]]:
+    def read_objects(
+        self, keys: Sequence[str], rows: Ints, named: FillInNames | None = None
+    ) -> Iterator[dict[str, Any]]:
         """See Rows; what is asked of a body by its path is read for all rows at once."""
         special = [key for key in keys if self._is_special(key)]
         if not special:
-            return super().objects(keys, rows, named)
-        columns = zip(*(self.column(key, rows).values() for key in special), strict=True)
-        found = super().objects(keys, rows, named)
+            return super().read_objects(keys, rows, named)
+        columns = zip(*(self.read_column(key, rows).values() for key in special), strict=True)
+        found = super().read_objects(keys, rows, named)
         return (row | dict(zip(special, values, strict=True)) for row, values in zip(found, columns, strict=True))
 
     def _is_special(self, key: str) -> bool:

@@ -20,7 +20,7 @@ MOST_STEPS = 12
 """Of the way to a defect so many steps are told, the last ones."""
 
 
-def version() -> str:
+def find_version() -> str:
     """The installed version."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
@@ -31,49 +31,49 @@ def version() -> str:
         return "not installed"
 
 
-def bug_report(error: BaseException) -> str:
+def format_defect(error: BaseException) -> str:
     """A defect for the user's own terminal: with the exception's words, without the way to it."""
     return "\n".join(
         (
             f"{PROGRAM}: this is a defect of the program, not of your input; please report these lines:",
             f"  error:   {type(error).__name__}: {safe_text(str(error), 200)}",
-            f"  place:   {(_steps(error) or ['unknown place'])[-1]}",
-            f"  version: {_versions()}",
+            f"  place:   {(_list_steps(error) or ['unknown place'])[-1]}",
+            f"  version: {_list_versions()}",
             f"  (--debug before the command shows the whole traceback: {PROGRAM} --debug COMMAND ...)",
         )
     )
 
 
-def report(error: BaseException) -> list[str]:
+def format_report(error: BaseException) -> list[str]:
     """The same for others: without the exception's words, with the way to it."""
-    steps = _steps(error) or ["unknown place"]
+    steps = _list_steps(error) or ["unknown place"]
     way = [f"  by:      {step}" for step in reversed(steps[-MOST_STEPS:-1])]
     return [
         f"{PROGRAM}: a defect of the program",
         f"  error:   {type(error).__name__}",
         f"  place:   {steps[-1]}",
         *way,
-        f"  version: {_versions()}",
+        f"  version: {_list_versions()}",
     ]
 
 
-def finding_report(finding: Finding, kind: str) -> list[str]:
+def format_finding_report(finding: Finding, kind: str) -> list[str]:
     """Of a dissector's defect, which cost its message. kind: what the message is, `kafka Fetch v12 response`."""
     return [
         f"{PROGRAM}: a defect of a dissector",
         f"  error:   {safe_text(finding.text, 200)}",
         f"  message: {safe_text(kind, 200)}",
-        f"  version: {_versions()}",
+        f"  version: {_list_versions()}",
     ]
 
 
-def _versions() -> str:
+def _list_versions() -> str:
     import platform  # as rare as defects
 
-    return f"{PROGRAM} {version()}, Python {platform.python_version()}, {platform.system()}"
+    return f"{PROGRAM} {find_version()}, Python {platform.python_version()}, {platform.system()}"
 
 
-def _steps(error: BaseException) -> list[str]:
+def _list_steps(error: BaseException) -> list[str]:
     """Where the exception passed through, `analyzer/session.py:120 in body`, its origin last: our own lines, or, where
     none is ours, the last of others.
     """

@@ -17,7 +17,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import SECOND, Cells
 from analyzer.columns.values import CellColumn, CellStyle, Values
 from analyzer.config.time_formats import TimeFormat
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.session import Analysis, Session
 from dissectors.slotted import make_slotted
 
@@ -28,14 +28,14 @@ _NONE = np.zeros(0, np.int64)
 
 
 @make_slotted
-class Seconds:
+class SecondsColumn:
     """Nanoseconds (n), negative ones too, written as seconds with nine decimals."""
 
     nanoseconds: Ints
 
     def values(self) -> Values:
         """See Column; as texts."""
-        return [seconds(number) for number in self.nanoseconds.tolist()]
+        return [format_seconds(number) for number in self.nanoseconds.tolist()]
 
     def cells(self, style: CellStyle) -> Cells:
         """See Column."""
@@ -49,28 +49,28 @@ class Seconds:
         return cells.join_cells(parts, len(size))
 
 
-def seconds(nanoseconds: int) -> str:
+def format_seconds(nanoseconds: int) -> str:
     """`-0.000000001`: seconds with nine decimals."""
     whole, fraction = divmod(abs(nanoseconds), SECOND)
     return f"{'-' if nanoseconds < 0 else ''}{whole}.{fraction:09}"
 
 
-def time_width(form: TimeFormat | None) -> int:
+def find_time_width(form: TimeFormat | None) -> int:
     """The width of a column of times; without a format it is a clock, `10:00:00.123456789`."""
     return _WIDTHS[form]
 
 
-def clock_text(time: str) -> str:
+def format_clock(time: str) -> str:
     """The clock of a time in ISO 8601."""
     return time[_CLOCK]
 
 
-def clock_times(times: Ints) -> Cells:
+def make_clock_cells(times: Ints) -> Cells:
     """The clock of many times."""
     return cells.format_times(times)[:, _CLOCK]
 
 
-class Clock:
+class TimeClock:
     """The key `time` of rows in one of the formats that are seconds."""
 
     def __init__(self, form: TimeFormat) -> None:
@@ -83,25 +83,25 @@ class Clock:
         """Whether a row's time counts from the row that was printed before it."""
         return self._form == "delta"
 
-    def turn(self, reader: Rows, rows: Ints) -> None:
+    def set_next_rows(self, reader: RowReader, rows: Ints) -> None:
         """These rows are printed next, in this order, each of them once."""
         if not self.is_delta or not len(rows):
             return
-        times = reader.take("time", rows).astype(np.int64)
+        times = reader.take_cells("time", rows).astype(np.int64)
         deltas = np.diff(times, prepend=times[0] if self._last is None else self._last)
         self._last = int(times[-1])
         order = np.argsort(rows, kind="stable")
         self._rows, self._deltas = rows[order], deltas[order]
 
-    def column(self, reader: Rows, rows: Ints) -> CellColumn:
+    def read_column(self, reader: RowReader, rows: Ints) -> CellColumn:
         """The times of rows; of delta, of those that turn() was told of last."""
         if self.is_delta:
-            return Seconds(self._deltas[np.searchsorted(self._rows, rows)])
-        times = reader.take("time", rows).astype(np.int64)
-        return Seconds(times - began(reader.session) if self._form == "relative" else times)
+            return SecondsColumn(self._deltas[np.searchsorted(self._rows, rows)])
+        times = reader.take_cells("time", rows).astype(np.int64)
+        return SecondsColumn(times - find_start_time(reader.session) if self._form == "relative" else times)
 
 
-def began(session: Analysis) -> int:
+def find_start_time(session: Analysis) -> int:
     """The time of the first packet of the input; of the first message where nobody knows packets."""
     if isinstance(session, Session):
         if session.packets.began is not None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from analyzer.columns.text import safe_text
-from analyzer.render.amounts import counted
+from analyzer.render.amounts import format_counted
 
 GAP = 2
 
 
-def aligned(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({0}), gap: int = GAP) -> Iterator[str]:
+def align_rows(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({0}), gap: int = GAP) -> Iterator[str]:
     """A line for each row. Columns of `left` begin together, others end together. Cells are made safe here."""
     safe = [[safe_text(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
@@ -22,7 +22,7 @@ def aligned(rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset({0})
         yield (" " * gap).join(cells).rstrip()
 
 
-def columns(
+def format_columns(
     rows: Sequence[Sequence[str]],
     left: frozenset[int],
     width: int | None,
@@ -35,13 +35,13 @@ def columns(
     width: None for all of it. least, dropped, lists: see analyzer.render.fitting.fitted.
     """
     if width is None:
-        yield from aligned(rows, left)
+        yield from align_rows(rows, left)
         return
-    from analyzer.render.fitting import aligned_cells, fitted  # pipes do without
+    from analyzer.render.fitting import align_cells, fit_columns  # pipes do without
 
     safe = [[safe_text(cell) for cell in row] for row in rows]
-    cells, kept = fitted(safe, width, least, dropped, lists)
+    cells, kept = fit_columns(safe, width, least, dropped, lists)
     beginning = frozenset(place for place, column in enumerate(kept) if column in left)
-    yield from aligned_cells(cells, beginning)
+    yield from align_cells(cells, beginning)
     if len(kept) < len(rows[0]):
-        yield f"{counted(len(rows[0]) - len(kept), 'more column')}: -w shows all columns"
+        yield f"{format_counted(len(rows[0]) - len(kept), 'more column')}: -w shows all columns"

@@ -15,9 +15,9 @@ from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
 from analyzer.columns.values import CellStyle
 from analyzer.decode.jsonable import JsonWriter, Limits
-from analyzer.decode.rows import BODY_KEYS, Rows
-from analyzer.decode.template_decoder import Said
-from analyzer.render.forms import Frame
+from analyzer.decode.rows import BODY_KEYS, RowReader
+from analyzer.decode.template_decoder import BodyTexts
+from analyzer.render.forms import LineFrame
 from dissectors.api import Body, Context, Dissector
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -34,58 +34,58 @@ class DelimitedForm:
 
     def __init__(self, keys: Sequence[str], names: Sequence[str], delimiter: str, limits: Limits) -> None:
         self._keys, self._names, self._delimiter, self._json = keys, names, delimiter, JsonWriter(limits)
-        self._style = CellStyle(delimiter, b"", lambda text: _escaped(text, delimiter).encode())
+        self._style = CellStyle(delimiter, b"", lambda text: _escape(text, delimiter).encode())
 
-    def head(self) -> bytes:
+    def format_head(self) -> bytes:
         """The names of the columns."""
-        return header_line(self._keys, self._delimiter)
+        return format_header(self._keys, self._delimiter)
 
-    def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
+    def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
         """See Form; all lines in one piece."""
-        yield delimited_lines(reader.columns(self._names, rows), self._delimiter, self._json)
+        yield format_delimited(reader.read_columns(self._names, rows), self._delimiter, self._json)
 
-    def frame(self, reader: Rows, rows: Ints) -> Frame | None:
+    def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
         """See Form; what the body says is escaped cell by cell."""
         if not BODY_KEYS.isdisjoint(self._names):
             return None
         parts: list[Any] = []
         for name in self._names:
-            parts += [self._delimiter.encode(), reader.column(name, rows).cells(self._style)]
+            parts += [self._delimiter.encode(), reader.read_column(name, rows).cells(self._style)]
         return parts[1:]
 
-    def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+    def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
         """See Form; there are no slots."""
         return {}
 
 
-def header_line(keys: Sequence[str], delimiter: str) -> bytes:
+def format_header(keys: Sequence[str], delimiter: str) -> bytes:
     """The names of the columns."""
     return (delimiter.join(keys) + "\n").encode()
 
 
-def delimited_lines(columns: list[list[Any]], delimiter: str, json: JsonWriter) -> bytes:
+def format_delimited(columns: list[list[Any]], delimiter: str, json: JsonWriter) -> bytes:
     """Rows, given as columns of equal length, as lines."""
-    texts = [_texts(column, delimiter, json) for column in columns]
+    texts = [_format_column(column, delimiter, json) for column in columns]
     if len(texts) == 1:
         return ("\n".join(texts[0]) + "\n").encode() if texts[0] else b""
     lines = "\n".join(map(delimiter.join, zip(*texts, strict=True)))
     return (lines + "\n").encode() if lines else b""
 
 
-def _texts(column: list[Any], delimiter: str, json: JsonWriter) -> list[str]:
+def _format_column(column: list[Any], delimiter: str, json: JsonWriter) -> list[str]:
     """A column of one kind at C speed, any other cell by cell."""
     kinds = set(map(type, column))
     if kinds <= {int, type(None)}:
-        return _integers(column)
-    if kinds == {str} and _harmless("".join(column), delimiter):
+        return _format_integers(column)
+    if kinds == {str} and _is_harmless("".join(column), delimiter):
         return column
     if kinds <= {str, bool, type(None)}:
-        cells = {value: _cell(value, delimiter, json) for value in set(column)}
+        cells = {value: _format_cell(value, delimiter, json) for value in set(column)}
         return [cells[value] for value in column]
-    return [_cell(value, delimiter, json) for value in column]
+    return [_format_cell(value, delimiter, json) for value in column]
 
 
-def _integers(column: list[int | None]) -> list[str]:
+def _format_integers(column: list[int | None]) -> list[str]:
     """Integers as text, null as nothing: written as one JSON list and cut at its commas, which is thrice as fast."""
     if not column:
         return []
@@ -95,27 +95,27 @@ def _integers(column: list[int | None]) -> list[str]:
         return ["" if value is None else str(value) for value in column]
 
 
-def _harmless(text: str, delimiter: str) -> bool:
+def _is_harmless(text: str, delimiter: str) -> bool:
     """Whether _escaped would leave it as it is."""
     plain = text.isascii() and not text.encode().translate(None, _PLAIN)
     return plain and (delimiter != "," or _QUOTED.isdisjoint(text))
 
 
-def _cell(value: Any, delimiter: str, json: JsonWriter) -> str:
+def _format_cell(value: Any, delimiter: str, json: JsonWriter) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return _escaped(value, delimiter)
+        return _escape(value, delimiter)
     if isinstance(value, dict) and value.keys() == {"code", "name"}:
         return str(value["name"] or value["code"])
     if isinstance(value, list) and all(isinstance(item, dict) and "severity" in item for item in value):
-        return _escaped(",".join(item["code"] for item in value), delimiter)
-    return _escaped(json.dumps(value).decode(), delimiter)
+        return _escape(",".join(item["code"] for item in value), delimiter)
+    return _escape(json.dumps(value).decode(), delimiter)
 
 
-def _escaped(text: str, delimiter: str) -> str:
+def _escape(text: str, delimiter: str) -> str:
     """One line, whatever the text."""
     if not (text.isascii() and text.isprintable()) or "\\" in text:
         kept = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

@@ -11,12 +11,12 @@ from typing import Any
 
 from analyzer.columns.text import safe_text
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.masking import secret_spans
-from analyzer.render.durations import duration
-from analyzer.render.hexdump import hexdump_lines
+from analyzer.decode.masking import find_secret_spans
+from analyzer.render.durations import format_duration
+from analyzer.render.hexdump import format_hexdump
 from analyzer.render.lines import Line
 from analyzer.render.message_text import DUMPED, LONGEST_COMMENT, MOST_COMMENTS
-from analyzer.render.tree_text import tree_lines
+from analyzer.render.tree_text import format_tree
 from dissectors.field import Tree
 
 KEYS = (
@@ -29,14 +29,19 @@ _INDENT: Line = (("", " " * 23),)
 _SECOND = 10**9
 
 
-def message_line(cells: Mapping[str, Any], since: int) -> Line:
+def format_message_line(cells: Mapping[str, Any], since: int) -> Line:
     """The line of a row (its KEYS), `since` ns after the conversation's first."""
     arrow, style = (">", "name") if cells["from_client"] else ("<", "text")
     version = "" if cells["version"] is None else f" v{cells['version']}"
     what = cells["operation"] or (cells["protocol"] if cells["role"] == "raw" else "?")
     length = f"{cells['length']:,} bytes"
-    after = f", {duration(cells['latency_ns'])} after {cells['partner']}" if cells["latency_ns"] is not None else ""
-    line = [("place", f"{cells['number']:>6} {_seconds(since):>12}  "), (style, f"{arrow} {safe_text(what)}{version}")]
+    after = (
+        f", {format_duration(cells['latency_ns'])} after {cells['partner']}" if cells["latency_ns"] is not None else ""
+    )
+    line = [
+        ("place", f"{cells['number']:>6} {_format_seconds(since):>12}  "),
+        (style, f"{arrow} {safe_text(what)}{version}"),
+    ]
     line.append(("place", f"  {length}{after}"))
     if cells["state"] != "complete" and cells["role"] != "raw":
         line.append(("warning", f"  {cells['state']}"))
@@ -48,7 +53,7 @@ def message_line(cells: Mapping[str, Any], since: int) -> Line:
     return tuple(line)
 
 
-def comment_notes(comments: Sequence[str]) -> Iterator[Line]:
+def format_comment_notes(comments: Sequence[str]) -> Iterator[Line]:
     """What somebody wrote onto a message's packets, indented."""
     for comment in comments[:MOST_COMMENTS]:
         yield (*_INDENT, ("note", f"comment: {safe_text(comment, LONGEST_COMMENT)}"))
@@ -56,19 +61,19 @@ def comment_notes(comments: Sequence[str]) -> Iterator[Line]:
         yield (*_INDENT, ("note", f"and {len(comments) - MOST_COMMENTS:,} more comments"))
 
 
-def field_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
+def format_field_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
     """A message's fields, indented."""
-    return (_INDENT + line for line in tree_lines(tree, limits))
+    return (_INDENT + line for line in format_tree(tree, limits))
 
 
-def dump_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
+def format_dump_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
     """A message's bytes as it was sent, secrets masked, indented."""
-    spans = () if limits.show_secrets else secret_spans(tree).get(0, ())
+    spans = () if limits.show_secrets else find_secret_spans(tree).get(0, ())
     most = None if limits.bytes_limit is None else DUMPED
-    return (_INDENT + line for line in hexdump_lines(tree.sources[0].data, spans, limit=most))
+    return (_INDENT + line for line in format_hexdump(tree.sources[0].data, spans, limit=most))
 
 
-def _seconds(nanoseconds: int) -> str:
+def _format_seconds(nanoseconds: int) -> str:
     sign = "-" if nanoseconds < 0 else ""
     whole, rest = divmod(abs(nanoseconds), _SECOND)
     return f"{sign}{whole}.{rest // 1000:06}"

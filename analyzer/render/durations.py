@@ -20,16 +20,16 @@ _PER_UNIT = 100_000
 """Numbers of texts for each unit: hundredths below a thousand."""
 
 
-def duration(nanoseconds: int | None) -> str:
+def format_duration(nanoseconds: int | None) -> str:
     """`380ns`, `4.2us`, `12.3ms`, `1.50s`; nothing for None."""
     if nanoseconds is None:
         return ""
     size = abs(nanoseconds)
     unit = sum(size >= limit for limit in _LIMITS)
-    return ("-" if nanoseconds < 0 else "") + _text(unit, _hundredths(size, unit))
+    return ("-" if nanoseconds < 0 else "") + _format_text(unit, _count_hundredths(size, unit))
 
 
-def _hundredths(size: int, unit: int) -> int:
+def _count_hundredths(size: int, unit: int) -> int:
     """A duration in hundredths of its unit, to three digits; seconds to all."""
     one = UNITS[unit][0]
     if unit == 0:
@@ -39,17 +39,17 @@ def _hundredths(size: int, unit: int) -> int:
     return (size + grain // 2) // grain * step
 
 
-def _text(unit: int, hundredths: int) -> str:
+def _format_text(unit: int, hundredths: int) -> str:
     whole, part = divmod(hundredths, 100)
     if unit == 3:
         return f"{whole}.{part:02}s"
     return f"{whole}.{part:02}".rstrip("0").rstrip(".") + UNITS[unit][1]
 
 
-_TEXTS = TextTable(lambda number: _text(*divmod(number, _PER_UNIT)))
+_TEXTS = TextTable(lambda number: _format_text(*divmod(number, _PER_UNIT)))
 
 
-def durations(nanoseconds: Ints, style: CellStyle) -> Cells:
+def make_duration_cells(nanoseconds: Ints, style: CellStyle) -> Cells:
     """The same of many, none of them negative, as cells. Raises TooWide for a thousand seconds and more."""
     unit = np.searchsorted(_LIMITS, nanoseconds, "right")
     one = 10 ** (3 * unit)

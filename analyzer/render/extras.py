@@ -45,7 +45,7 @@ def is_installed(extra: str) -> bool:
     return not any(map(_is_missing, EXTRAS[extra].modules))
 
 
-def require(extra: str, what: str, *, whole: bool = False) -> None:
+def require_extra(extra: str, what: str, *, whole: bool = False) -> None:
     """Raises UserError if an extra is not installed.
 
     what: the part of the program that needs it. whole: it also needs the modules that are imported sometimes.
@@ -53,30 +53,30 @@ def require(extra: str, what: str, *, whole: bool = False) -> None:
     modules = EXTRAS[extra].modules + (EXTRAS[extra].sometimes if whole else ())
     missing = [name for name in modules if _is_missing(name)]
     if missing:
-        raise UserError(_sentence(extra, what, missing[0]))
+        raise UserError(_make_sentence(extra, what, missing[0]))
 
 
-def missing_extra(error: ImportError) -> str | None:
+def explain_missing_extra(error: ImportError) -> str | None:
     """The sentence for a failed import if an extra brings that module; None if no extra does."""
     name = error.name or ""
     for extra, each in EXTRAS.items():
         for module in (*each.modules, *each.sometimes):
             if name == module or name.startswith(f"{module}."):
-                return _sentence(extra, "this command", module)
+                return _make_sentence(extra, "this command", module)
     return None
 
 
-def install_command(extra: str) -> str:
+def make_install_command(extra: str) -> str:
     """The command that adds an extra to this installation."""
     if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
-        return f"pipx inject {PROGRAM} {_quoted(_requirements(extra))}"
+        return f"pipx inject {PROGRAM} {_quote_words(_list_requirements(extra))}"
     python = shlex.quote(sys.executable)
     pip = f"uv pip install --python {python}" if _is_missing("pip") else f"{python} -m pip install"
-    return f"{pip} {_source(extra)}"
+    return f"{pip} {_find_source(extra)}"
 
 
-def _sentence(extra: str, what: str, module: str) -> str:
-    return f"{what} needs {module}, which is not installed: {install_command(extra)} ({EXTRAS[extra].size})"
+def _make_sentence(extra: str, what: str, module: str) -> str:
+    return f"{what} needs {module}, which is not installed: {make_install_command(extra)} ({EXTRAS[extra].size})"
 
 
 def _is_missing(module: str) -> bool:
@@ -86,20 +86,20 @@ def _is_missing(module: str) -> bool:
         return True
 
 
-def _source(extra: str) -> str:
+def _find_source(extra: str) -> str:
     """What pip is given: the checkout, the folder or the name that the program was installed from, with the extra."""
-    origin = _origin()
+    origin = _read_origin()
     url = urlsplit(str(origin.get("url", "")))
     folder = origin.get("dir_info")
     if not origin:
-        return _quoted([f"{PROGRAM}[{extra}]"])
+        return _quote_words([f"{PROGRAM}[{extra}]"])
     if not isinstance(folder, dict) or url.scheme != "file":
-        return _quoted(_requirements(extra))
+        return _quote_words(_list_requirements(extra))
     editable = "-e " if folder.get("editable") else ""
-    return editable + _quoted([f"{unquote(url.path)}[{extra}]"])
+    return editable + _quote_words([f"{unquote(url.path)}[{extra}]"])
 
 
-def _origin() -> Mapping[str, object]:
+def _read_origin() -> Mapping[str, object]:
     """What pip noted about the place that this program came from; nothing for a package index."""
     from importlib.metadata import PackageNotFoundError, distribution
 
@@ -111,7 +111,7 @@ def _origin() -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _requirements(extra: str) -> list[str]:
+def _list_requirements(extra: str) -> list[str]:
     """What an extra asks for, by the names of the packages."""
     from importlib.metadata import requires
 
@@ -119,6 +119,6 @@ def _requirements(extra: str) -> list[str]:
     return [match[1] for each in requires(PROGRAM) or () if (match := marker.fullmatch(each))]
 
 
-def _quoted(words: list[str]) -> str:
+def _quote_words(words: list[str]) -> str:
     """The words for a shell; what has brackets or comparisons stands in quotes."""
     return " ".join(map(shlex.quote, words))

@@ -11,12 +11,12 @@ from analyzer.insight.grouping import TIME, field_of
 from analyzer.insight.metrics import Metrics
 from analyzer.insight.statistics import GroupStatistics, Statistics
 from analyzer.insight.traffic import Conversation, Endpoint
-from analyzer.query.fields.path import Kind, Label
-from analyzer.render.amounts import count, rate, share, size
-from analyzer.render.columns_text import columns
-from analyzer.render.durations import duration
-from analyzer.render.fitting import wrapped
-from analyzer.render.sparkline import BLOCKS, sparkline
+from analyzer.query.fields.path import FieldKind, Label
+from analyzer.render.amounts import format_count, format_rate, format_share, format_size
+from analyzer.render.columns_text import format_columns
+from analyzer.render.durations import format_duration
+from analyzer.render.fitting import wrap_text
+from analyzer.render.sparkline import BLOCKS, draw_sparkline
 
 LONGEST = 60
 """Characters of a name."""
@@ -30,19 +30,19 @@ INDENT = "  "
 Show = Callable[[Any], str]
 
 SHOWN: Mapping[str, tuple[str, Show]] = {
-    "messages": ("messages", count),
-    "bytes": ("bytes", size),
-    "rate": ("msg/s", rate),
-    "unanswered": ("unanswered", count),
-    "errors": ("errors", count),
-    "empty": ("empty", count),
-    "error_rate": ("error rate", share),
-    "min_ns": ("min", duration),
-    "p50_ns": ("p50", duration),
-    "p90_ns": ("p90", duration),
-    "p99_ns": ("p99", duration),
-    "p999_ns": ("p99.9", duration),
-    "max_ns": ("max", duration),
+    "messages": ("messages", format_count),
+    "bytes": ("bytes", format_size),
+    "rate": ("msg/s", format_rate),
+    "unanswered": ("unanswered", format_count),
+    "errors": ("errors", format_count),
+    "empty": ("empty", format_count),
+    "error_rate": ("error rate", format_share),
+    "min_ns": ("min", format_duration),
+    "p50_ns": ("p50", format_duration),
+    "p90_ns": ("p90", format_duration),
+    "p99_ns": ("p99", format_duration),
+    "p999_ns": ("p99.9", format_duration),
+    "max_ns": ("max", format_duration),
 }
 """What is shown of a group, what it is called above its column, and how it is written."""
 
@@ -52,29 +52,29 @@ _LESS_OF_CONVERSATIONS = (8, 1, 9, 7, 5, 6, 4)
 _OPTIONAL = frozenset({"unanswered", "errors", "empty", "error_rate"})
 
 
-def shown_figures(groups: Sequence[GroupStatistics]) -> list[str]:
+def select_metrics(groups: Sequence[GroupStatistics]) -> list[str]:
     """Those of which there is anything to say."""
-    return [name for name in SHOWN if any(_says(name, group.figures) for group in groups)]
+    return [name for name in SHOWN if any(_has_values(name, group.figures) for group in groups)]
 
 
-def _says(name: str, figures: Metrics) -> bool:
+def _has_values(name: str, figures: Metrics) -> bool:
     value = getattr(figures, name)
     return bool(value) if name in _OPTIONAL else value is not None
 
 
-def groups_lines(
+def format_groups(
     found: Statistics, groups: Sequence[GroupStatistics], bars: str = BLOCKS, width: int | None = None
 ) -> Iterator[str]:
     """A head, a line for each of these groups, and how they stand to all of them.
 
     width: cells of a line; figures are left out from the right where there is no room for them.
     """
-    names = shown_figures(groups)
+    names = select_metrics(groups)
     in_time = found.by == (TIME,)
     head = [*found.by, *(SHOWN[name][0] for name in names), *(("",) if in_time else ())]
     rows = [head]
-    shape = sparkline([group.figures.messages for group in groups], bars)
-    shows = [_shown(key) for key in found.by]
+    shape = draw_sparkline([group.figures.messages for group in groups], bars)
+    shows = [_choose_format(key) for key in found.by]
     for place, group in enumerate(groups):
         cells = [show(value) for show, value in zip(shows, group.key, strict=True)]
         cells += [SHOWN[name][1](getattr(group.figures, name)) for name in names]
@@ -83,33 +83,33 @@ def groups_lines(
     # A time is a number, and numbers are not cut.
     least = {place: LEAST for place, key in enumerate(found.by) if key != TIME}
     dropped = range(len(head) - 1, len(found.by), -1)
-    yield from columns(rows, frozenset(keys), width, least, dropped)
-    foot = _foot(found, len(groups))
-    yield from [foot] if width is None else wrapped(foot, width, indent=INDENT)
+    yield from format_columns(rows, frozenset(keys), width, least, dropped)
+    foot = _format_foot(found, len(groups))
+    yield from [foot] if width is None else wrap_text(foot, width, indent=INDENT)
 
 
-def _foot(found: Statistics, shown: int) -> str:
+def _format_foot(found: Statistics, shown: int) -> str:
     messages, members = found.total.messages, sum(group.figures.messages for group in found.groups)
     there = "group" if len(found.groups) == 1 else "groups"
     text = f"{shown:,} of {len(found.groups):,} {there}; {messages:,} messages"
     if found.first is not None and found.last is not None:
-        text += f" in {duration(found.last - found.first)}"
+        text += f" in {format_duration(found.last - found.first)}"
     if found.interval is not None:
-        text += f"; intervals of {duration(found.interval)}, rates over each"
+        text += f"; intervals of {format_duration(found.interval)}, rates over each"
     return text + (f"; those in several groups are counted in each ({members:,})" if members > messages else "")
 
 
-def _shown(key: str) -> Show:
+def _choose_format(key: str) -> Show:
     """How the values are written that messages are grouped by: numbers that have names are told by them."""
     if key == TIME:
-        return lambda value: name_of(value, format_iso_time)
+        return lambda value: format_value(value, format_iso_time)
     field = field_of(key)
-    if field.kind is Kind.DURATION:
-        return lambda value: name_of(value, duration)
-    return lambda value: name_of(value, field.label)
+    if field.kind is FieldKind.DURATION:
+        return lambda value: format_value(value, format_duration)
+    return lambda value: format_value(value, field.label)
 
 
-def name_of(value: Any, label: Label | None = None) -> str:
+def format_value(value: Any, label: Label | None = None) -> str:
     """A value that messages are grouped by, in a cell; `-` for none."""
     if value is None:
         return "-"
@@ -121,39 +121,39 @@ def name_of(value: Any, label: Label | None = None) -> str:
     return safe_text(text, LONGEST)
 
 
-def conversations_lines(found: Sequence[Conversation], most: int | None, width: int | None = None) -> Iterator[str]:
+def format_conversations(found: Sequence[Conversation], most: int | None, width: int | None = None) -> Iterator[str]:
     """A line for each connection."""
     head = ("connection", "protocol", "messages", "bytes", ">", "bytes", "<", "bytes", "began", "duration")
     rows = [
         (
             each.connection,
             each.protocol,
-            *_amounts(each.messages, each.bytes, each.to_server, each.bytes_to_server),
-            *_amounts(each.to_client, each.bytes_to_client),
+            *_make_amounts(each.messages, each.bytes, each.to_server, each.bytes_to_server),
+            *_make_amounts(each.to_client, each.bytes_to_client),
             format_iso_time(each.began),
-            duration(each.duration_ns),
+            format_duration(each.duration_ns),
         )
         for each in found[:most]
     ]
-    yield from columns([head, *rows], frozenset({0, 1}), width, {}, _LESS_OF_CONVERSATIONS)
+    yield from format_columns([head, *rows], frozenset({0, 1}), width, {}, _LESS_OF_CONVERSATIONS)
     yield f"{len(rows):,} of {len(found):,} conversations; > to the server, < to the client"
 
 
-def endpoints_lines(found: Sequence[Endpoint], most: int | None, width: int | None = None) -> Iterator[str]:
+def format_endpoints(found: Sequence[Endpoint], most: int | None, width: int | None = None) -> Iterator[str]:
     """A line for each endpoint."""
     head = ("endpoint", "connections", "messages", "bytes", "sent", "bytes", "received", "bytes")
     rows = [
         (
             each.endpoint,
-            count(each.connections),
-            *_amounts(each.messages, each.bytes, each.sent, each.bytes_sent),
-            *_amounts(each.received, each.bytes_received),
+            format_count(each.connections),
+            *_make_amounts(each.messages, each.bytes, each.sent, each.bytes_sent),
+            *_make_amounts(each.received, each.bytes_received),
         )
         for each in found[:most]
     ]
-    yield from columns([head, *rows], frozenset({0}), width, {}, range(len(head) - 1, 2, -1))
+    yield from format_columns([head, *rows], frozenset({0}), width, {}, range(len(head) - 1, 2, -1))
     yield f"{len(rows):,} of {len(found):,} endpoints"
 
 
-def _amounts(*numbers: int) -> list[str]:
-    return [show(number) for number, show in zip(numbers, (count, size) * 2, strict=False)]
+def _make_amounts(*numbers: int) -> list[str]:
+    return [show(number) for number, show in zip(numbers, (format_count, format_size) * 2, strict=False)]

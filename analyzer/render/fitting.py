@@ -20,7 +20,7 @@ _BEFORE, _BEHIND = 64, 32
 """Characters on both sides of a cut in which a number is sought."""
 
 
-def cells_of(text: str) -> int:
+def count_cells(text: str) -> int:
     """How many cells a text takes."""
     if text.isascii():
         return len(text)
@@ -29,43 +29,43 @@ def cells_of(text: str) -> int:
     return cell_len(text)
 
 
-def cut(text: str, width: int) -> str:
+def cut_end(text: str, width: int) -> str:
     """At most `width` cells, the last an ellipsis if anything was cut; a number is left out rather than split."""
-    if cells_of(text) <= width:
+    if count_cells(text) <= width:
         return text
-    return text[: _before_number(text, _fitting(text, max(width - 1, 0)))].rstrip() + ELLIPSIS * (width > 0)
+    return text[: _find_before_number(text, _count_fitting(text, max(width - 1, 0)))].rstrip() + ELLIPSIS * (width > 0)
 
 
 def cut_middle(text: str, width: int) -> str:
     """The same, the middle left out: names of topics and paths begin alike and end unlike."""
-    if cells_of(text) <= width:
+    if count_cells(text) <= width:
         return text
     back = (width - 1) // 2
-    begin = _before_number(text, _fitting(text, max(width - 1 - back, 0)))
-    end = len(text) - _fitting(text[::-1], back)
-    return text[:begin] + ELLIPSIS + text[_behind_number(text, end) :]
+    begin = _find_before_number(text, _count_fitting(text, max(width - 1 - back, 0)))
+    end = len(text) - _count_fitting(text[::-1], back)
+    return text[:begin] + ELLIPSIS + text[_find_behind_number(text, end) :]
 
 
-def wrapped(text: str, width: int, first: str = "", indent: str | None = None) -> Iterator[str]:
+def wrap_text(text: str, width: int, first: str = "", indent: str | None = None) -> Iterator[str]:
     """Lines of at most `width` cells, broken at spaces; only a word that is longer than a line is broken itself.
 
     first: what stands before the text; indent: before its other lines, by default as many spaces.
     """
-    indent = " " * cells_of(first) if indent is None else indent
+    indent = " " * count_cells(first) if indent is None else indent
     line, is_empty = first, True
     for word in text.split(" "):
-        if not is_empty and cells_of(line) + 1 + cells_of(word) > width:
+        if not is_empty and count_cells(line) + 1 + count_cells(word) > width:
             yield line
             line, is_empty = indent, True
         line += word if is_empty else f" {word}"
         is_empty = False
-        while cells_of(line) > width and (size := _fitting(line, width)) > len(indent):
+        while count_cells(line) > width and (size := _count_fitting(line, width)) > len(indent):
             yield line[:size]
             line = indent + line[size:]
     yield line
 
 
-def fitted(
+def fit_columns(
     rows: Sequence[Sequence[str]],
     width: int,
     least: Mapping[int, int],
@@ -77,23 +77,23 @@ def fitted(
     rows: with the head. least: columns of names, that may become so narrow; they lose their middle, those of `lists`
     their end. dropped: columns in the order in which they are left out, when no name can become narrower.
     """
-    widths = [max(map(cells_of, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(count_cells, column)) for column in zip(*rows, strict=True)]
     left = list(range(len(widths)))
     for place in dropped:
-        if _total([min(widths[each], least.get(each, widths[each])) for each in left]) <= width:
+        if _add_widths([min(widths[each], least.get(each, widths[each])) for each in left]) <= width:
             break
         left.remove(place)
-    _narrow(widths, left, width, least)
-    cuts = [cut if place in lists else cut_middle for place in range(len(widths))]
+    _narrow_widths(widths, left, width, least)
+    cuts = [cut_end if place in lists else cut_middle for place in range(len(widths))]
     return [[cuts[place](row[place], widths[place]) for place in left] for row in rows], left
 
 
-def aligned_cells(rows: Iterable[Sequence[str]], left: frozenset[int]) -> Iterator[str]:
+def align_cells(rows: Iterable[Sequence[str]], left: frozenset[int]) -> Iterator[str]:
     """A line for each row, as analyzer.render.columns_text.aligned makes it, of any characters."""
     every = list(rows)
-    widths = [max(map(cells_of, column)) for column in zip(*every, strict=True)]
+    widths = [max(map(count_cells, column)) for column in zip(*every, strict=True)]
     for row in every:
-        blanks = [" " * (width - cells_of(cell)) for cell, width in zip(row, widths, strict=True)]
+        blanks = [" " * (width - count_cells(cell)) for cell, width in zip(row, widths, strict=True)]
         cells = [
             cell + blank if place in left else blank + cell
             for place, (cell, blank) in enumerate(zip(row, blanks, strict=True))
@@ -101,9 +101,9 @@ def aligned_cells(rows: Iterable[Sequence[str]], left: frozenset[int]) -> Iterat
         yield (" " * GAP).join(cells).rstrip()
 
 
-def _narrow(widths: list[int], left: Sequence[int], width: int, least: Mapping[int, int]) -> None:
+def _narrow_widths(widths: list[int], left: Sequence[int], width: int, least: Mapping[int, int]) -> None:
     """Takes from the widest names what is too much."""
-    over = _total([widths[each] for each in left]) - width
+    over = _add_widths([widths[each] for each in left]) - width
     while over > 0:
         names = [each for each in left if widths[each] > least.get(each, widths[each])]
         if not names:
@@ -116,20 +116,20 @@ def _narrow(widths: list[int], left: Sequence[int], width: int, least: Mapping[i
         over -= taken
 
 
-def _total(widths: Sequence[int]) -> int:
+def _add_widths(widths: Sequence[int]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 
-def _fitting(text: str, width: int) -> int:
+def _count_fitting(text: str, width: int) -> int:
     """How many characters of a text take at most so many cells."""
     if text.isascii():
         return min(len(text), width)
     from rich.cells import set_cell_size  # most texts do without
 
-    return len(set_cell_size(text, width).rstrip()) if cells_of(text) > width else len(text)
+    return len(set_cell_size(text, width).rstrip()) if count_cells(text) > width else len(text)
 
 
-def _before_number(text: str, at: int) -> int:
+def _find_before_number(text: str, at: int) -> int:
     """A place to cut, or that before the number in which it is, or which ends there: nobody could see that it does."""
     begin = max(at - _BEFORE, 0)
     for found in _NUMBER.finditer(text, begin, at + _BEHIND):
@@ -138,7 +138,7 @@ def _before_number(text: str, at: int) -> int:
     return at
 
 
-def _behind_number(text: str, at: int) -> int:
+def _find_behind_number(text: str, at: int) -> int:
     """The same, behind it."""
     for found in _NUMBER.finditer(text, max(at - _BEFORE, 0), at + _BEFORE):
         if found.start() <= at < found.end():
@@ -146,7 +146,7 @@ def _behind_number(text: str, at: int) -> int:
     return at
 
 
-class CutLines:
+class LineCutter:
     """See Out. Lines of more than `width` cells are cut at their end and end in `mark`; blanks at an end are left out.
 
     What is written are whole lines, one or more.
@@ -157,15 +157,15 @@ class CutLines:
 
     def write(self, data: bytes, /) -> None:
         """Some lines."""
-        self._out.write(b"".join(map(self._fitting, data.splitlines(keepends=False))))
+        self._out.write(b"".join(map(self._cut_line, data.splitlines(keepends=False))))
 
     def writelines(self, lines: Iterable[bytes], /) -> None:
         """Several pieces."""
         for piece in lines:
             self.write(piece)
 
-    def _fitting(self, line: bytes) -> bytes:
+    def _cut_line(self, line: bytes) -> bytes:
         line = line.rstrip(b" ")
         if len(line) > self._width or self._mark != ELLIPSIS:  # no character has more cells than bytes
-            line = cut(line.decode(), self._width).replace(ELLIPSIS, self._mark).encode()
+            line = cut_end(line.decode(), self._width).replace(ELLIPSIS, self._mark).encode()
         return line + b"\n"

@@ -17,8 +17,8 @@ from analyzer.columns import cells
 from analyzer.columns.arrays import Ints
 from analyzer.columns.cells import Cells, TooWide
 from analyzer.columns.values import Values
-from analyzer.decode.rows import Rows, chunks
-from analyzer.decode.template_decoder import Said, TemplateDecoder
+from analyzer.decode.rows import RowReader, split_rows
+from analyzer.decode.template_decoder import BodyTexts, TemplateDecoder
 from analyzer.decode.templates import SPLICE
 from dissectors.api import Body, Context, Dissector
 from dissectors.symbolic import WrittenValue
@@ -31,17 +31,17 @@ _LONG = 8192
 """Bytes of a line from which on, on average, lines are given out as they are: a copy costs more than a call."""
 
 
-class Slot(NamedTuple):
+class BodySlot(NamedTuple):
     """Where in a line a text of the body stands."""
 
     name: str
 
 
-Frame = Sequence[bytes | Cells | Slot]
+LineFrame = Sequence[bytes | Cells | BodySlot]
 """What lines are made of, from left to right; cells have a row for each line."""
 
 
-class Form(Protocol):
+class RowForm(Protocol):
     """How rows are written."""
 
     @property
@@ -52,73 +52,73 @@ class Form(Protocol):
     def asks(self) -> bool:
         """Whether a slot is the line for people, which may say something of a request beside its answer."""
 
-    def head(self) -> bytes:
+    def format_head(self) -> bytes:
         """What stands above all rows."""
 
-    def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
+    def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
         """The lines of rows, each with its line break, or all in one piece where no frame has a slot.
 
         A row is decoded when its line is taken: what a message holds can be far larger than the message.
         """
 
-    def frame(self, reader: Rows, rows: Ints) -> Frame | None:
+    def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
         """The parts of the same lines, without line breaks; None where they must be written one by one.
 
         Raises TooWide.
         """
 
-    def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+    def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
         """The texts of the slots, of a body with all that there is to say of its row."""
 
 
-class Lines:
+class RowWriter:
     """Writes rows in a form."""
 
-    def __init__(self, form: Form, reader: Rows) -> None:
+    def __init__(self, form: RowForm, reader: RowReader) -> None:
         self._form, self.reader = form, reader
         self._edition = form.edition
-        self._decoder = TemplateDecoder(reader, form.said, asks=form.asks)
+        self._decoder = TemplateDecoder(reader, form.format_slots, asks=form.asks)
 
-    def of(self, rows: Ints) -> Iterator[bytes]:
+    def write_rows(self, rows: Ints) -> Iterator[bytes]:
         """The lines of rows, in pieces."""
         try:
-            frame = self._form.frame(self.reader, rows)
+            frame = self._form.make_frame(self.reader, rows)
         except TooWide:
             frame = None
         if frame is None:
-            for part in chunks(self.reader.session, rows):
-                yield from self._form.plain(self.reader, part)
+            for part in split_rows(self.reader.session, rows):
+                yield from self._form.format_rows(self.reader, part)
             return
         if self._edition != self._form.edition:
             self._edition = self._form.edition
-            self._decoder = TemplateDecoder(self.reader, self._form.said, asks=self._form.asks)
-        merged = list(_merged([*frame, b"\n"], len(rows)))
+            self._decoder = TemplateDecoder(self.reader, self._form.format_slots, asks=self._form.asks)
+        merged = list(_merge_frame([*frame, b"\n"], len(rows)))
         if isinstance(merged[0], np.ndarray) and len(merged) == 1:
             yield cells.flatten_cells(merged[0])
             return
-        yield from _pieces(self._with_bodies(rows, merged))
+        yield from _split_pieces(self._write_with_bodies(rows, merged))
 
-    def _with_bodies(self, rows: Ints, frame: Sequence[Cells | Slot]) -> Iterator[bytes]:
+    def _write_with_bodies(self, rows: Ints, frame: Sequence[Cells | BodySlot]) -> Iterator[bytes]:
         lines = np.empty(len(rows), object)
         left = np.ones(len(rows), bool)
-        for group in self._decoder.groups(rows):
+        for group in self._decoder.find_groups(rows):
             places = group.places
             parts: list[bytes | Cells] = []
             for part in frame:
-                if isinstance(part, Slot):
-                    parts += group.laid.parts(part.name)
+                if isinstance(part, BodySlot):
+                    parts += group.laid.make_parts(part.name)
                 else:
                     parts.append(part[places])
             text = cells.flatten_cells(cells.join_cells(parts, len(places)))
-            lines[places] = _spliced(text.splitlines(keepends=True), group.laid.splices)
+            lines[places] = _splice_lines(text.splitlines(keepends=True), group.laid.splices)
             left[places] = False
         found: list[bytes | None] = lines.tolist()
         del lines
-        rest = self._form.plain(self.reader, rows[left]) if left.any() else iter(())
+        rest = self._form.format_rows(self.reader, rows[left]) if left.any() else iter(())
         return (next(rest) if line is None else line for line in found)
 
 
-def _pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
+def _split_pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
     """The same text in pieces that are not small, none of which is a copy of a long line."""
     while some := list(islice(lines, _AT_ONCE)):
         if sum(map(len, some)) > len(some) * _LONG:
@@ -127,23 +127,23 @@ def _pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
             yield b"".join(some)
 
 
-def _spliced(lines: list[bytes], splices: Sequence[tuple[WrittenValue, Values]]) -> list[bytes]:
+def _splice_lines(lines: list[bytes], splices: Sequence[tuple[WrittenValue, Values]]) -> list[bytes]:
     """Lines with the texts that are too long for cells, which stand in `splices` in their order in a line."""
     if not splices:
         return lines
     texts = [mark.write(values) for mark, values in splices]
-    return [_woven(line.split(_SPLICE), row) for line, *row in zip(lines, *texts, strict=True)]
+    return [_weave_texts(line.split(_SPLICE), row) for line, *row in zip(lines, *texts, strict=True)]
 
 
-def _woven(parts: list[bytes], texts: list[bytes]) -> bytes:
+def _weave_texts(parts: list[bytes], texts: list[bytes]) -> bytes:
     return b"".join(chain.from_iterable(zip(parts, texts, strict=False))) + parts[-1]
 
 
-def _merged(frame: Frame, count: int) -> Iterator[Cells | Slot]:
+def _merge_frame(frame: LineFrame, count: int) -> Iterator[Cells | BodySlot]:
     """The same with neighbours put together: taking some rows out of each part costs a call."""
     run: list[bytes | Cells] = []
     for part in [*frame, None]:
-        if not isinstance(part, Slot) and part is not None:
+        if not isinstance(part, BodySlot) and part is not None:
             run.append(part)
             continue
         if run:

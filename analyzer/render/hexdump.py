@@ -11,25 +11,25 @@ from analyzer.render.lines import Line
 WIDTH = 16
 
 
-def hexdump_lines(
+def format_hexdump(
     data: bytes, masks: Sequence[Span] = (), highlight: Span | None = None, limit: int | None = None
 ) -> Iterator[Line]:
     """Lines of 16 bytes: offset, hex, text. Bytes in `masks` are `**`; at most `limit` bytes, then a count."""
     shown = len(data) if limit is None else min(limit, len(data))
     for at in range(0, shown, WIDTH):
-        yield hexdump_line(at, data[at : min(at + WIDTH, shown)], masks, highlight)
+        yield format_hexdump_line(at, data[at : min(at + WIDTH, shown)], masks, highlight)
     if shown < len(data):
         yield (("note", f"and {len(data) - shown:,} more bytes of {len(data):,}"),)
 
 
-def hexdump_line(
+def format_hexdump_line(
     at: int, row: bytes, masks: Sequence[Span], highlight: Span | None, width: int = WIDTH, digits: int = 8
 ) -> Line:
     """One line: the bytes `row` from offset `at`, padded to `width` bytes, the offset in at least `digits` digits."""
-    return _line(at, row, _styles(at, len(row), masks, highlight), width, digits)
+    return _format_line(at, row, _choose_styles(at, len(row), masks, highlight), width, digits)
 
 
-def _styles(at: int, count: int, masks: Sequence[Span], highlight: Span | None) -> list[str]:
+def _choose_styles(at: int, count: int, masks: Sequence[Span], highlight: Span | None) -> list[str]:
     styles = [""] * count
     if highlight is not None:
         _paint(styles, at, highlight, "highlight")
@@ -43,22 +43,27 @@ def _paint(styles: list[str], at: int, span: Span, style: str) -> None:
         styles[index] = style
 
 
-def _line(at: int, row: bytes, styles: list[str], width: int, digits: int) -> Line:
+def _format_line(at: int, row: bytes, styles: list[str], width: int, digits: int) -> Line:
     cells: list[tuple[str, str]] = []
     texts: list[tuple[str, str]] = []
     for index, (byte, style) in enumerate(zip(row, styles, strict=True)):
         secret = style == "masked"
         cells.append((style, "**" if secret else f"{byte:02x}"))
-        cells.append(("" if index + 1 >= len(row) else _joint(style, styles[index + 1]), "  " if index == 7 else " "))
+        cells.append(
+            (
+                "" if index + 1 >= len(row) else _choose_joint_style(style, styles[index + 1]),
+                "  " if index == 7 else " ",
+            )
+        )
         texts.append((style, "*" if secret else chr(byte) if 0x20 <= byte < 0x7F else "."))
     padding = " " * (3 * (width - len(row)) + (len(row) < 8 <= width))
-    return _merged([("place", f"{at:0{digits}x}  "), *cells, ("", padding + " |"), *texts, ("", "|")])
+    return _merge_spans([("place", f"{at:0{digits}x}  "), *cells, ("", padding + " |"), *texts, ("", "|")])
 
 
-def _joint(left: str, right: str) -> str:
+def _choose_joint_style(left: str, right: str) -> str:
     """The style of the space between two bytes."""
     return left if left == right else ""
 
 
-def _merged(spans: list[tuple[str, str]]) -> Line:
+def _merge_spans(spans: list[tuple[str, str]]) -> Line:
     return tuple((style, "".join(text for _, text in run)) for style, run in groupby(spans, key=lambda span: span[0]))

@@ -33,7 +33,7 @@ _TOKEN = 8
 """Bytes of the token."""
 
 
-class Deferred:
+class DeferredOutput:
     """Where a process keeps its text until its turn; see objects.Out."""
 
     def __init__(self) -> None:
@@ -48,21 +48,21 @@ class Deferred:
         self.pieces.extend(lines)
 
 
-class Work(Protocol):
+class PrintWindow(Protocol):
     """Prints one window to `out`, and returns how many rows there were."""
 
-    def __call__(self, window: range, out: Deferred, /) -> int:
+    def __call__(self, window: range, out: DeferredOutput, /) -> int:
         """Makes the text."""
 
 
-def usual_jobs(size: int) -> int:
+def choose_jobs(size: int) -> int:
     """How many processes print messages of so many bytes: what the machine has, as far as half of its memory goes."""
     if size < WORTH or not hasattr(os, "fork"):
         return 1
-    return max(min(_processors(), _free_memory() // 2 // EACH), 1)
+    return max(min(_count_processors(), _read_free_memory() // 2 // EACH), 1)
 
 
-def print_together(windows: Sequence[range], jobs: int, work: Work, printed: int) -> int:
+def print_in_parallel(windows: Sequence[range], jobs: int, work: PrintWindow, printed: int) -> int:
     """Prints windows in their order on standard output; returns how many rows there were, `printed` among them.
 
     Raises UserError where a process was ended from outside, BrokenPipeError where nobody reads any more.
@@ -76,13 +76,13 @@ def print_together(windows: Sequence[range], jobs: int, work: Work, printed: int
             child = os.fork()
             if not child:
                 children.clear()
-                _child(_Turns(place, pipes), windows[place::jobs], work)
+                _run_child(_Turns(place, pipes), windows[place::jobs], work)
             children.append(child)
         with closing(_Turns(0, pipes)) as turns:
-            turns.take(windows[::jobs], work, printed)
-            return turns.token()
+            turns.print_windows(windows[::jobs], work, printed)
+            return turns.wait_for_turn()
     except _LostError:
-        raise _why([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]) from None
+        raise _find_error([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]) from None
     finally:
         for child in children:
             with suppress(ProcessLookupError, ChildProcessError):
@@ -107,19 +107,19 @@ class _Turns:
         os.close(self._get)
         os.close(self._give)
 
-    def token(self) -> int:
+    def wait_for_turn(self) -> int:
         """Waits for the turn; returns how many rows have been printed."""
         data = os.read(self._get, _TOKEN)
         if len(data) < _TOKEN:
             raise _LostError
         return int.from_bytes(data)
 
-    def take(self, windows: Sequence[range], work: Work, printed: int | None = None) -> None:
+    def print_windows(self, windows: Sequence[range], work: PrintWindow, printed: int | None = None) -> None:
         """Prints windows; whoever begins says what is `printed` and waits for nobody."""
         for window in windows:
-            out = Deferred()
+            out = DeferredOutput()
             count = work(window, out) if window else 0
-            before = self.token() if printed is None else printed
+            before = self.wait_for_turn() if printed is None else printed
             printed = None
             sys.stdout.buffer.writelines(out.pieces)
             sys.stdout.buffer.flush()
@@ -132,16 +132,16 @@ class _Turns:
             raise _LostError from error
 
 
-def _child(turns: _Turns, windows: Sequence[range], work: Work) -> NoReturn:
+def _run_child(turns: _Turns, windows: Sequence[range], work: PrintWindow) -> NoReturn:
     """What a process does that was forked; a defect goes on up, to be told as any other."""
     try:
-        turns.take(windows, work)
+        turns.print_windows(windows, work)
     except (_LostError, BrokenPipeError, KeyboardInterrupt) as error:
         os._exit(_STATUS[type(error)])
     os._exit(0)
 
 
-def _why(statuses: Sequence[int]) -> BaseException:
+def _find_error(statuses: Sequence[int]) -> BaseException:
     """The error that is told, from how the others ended."""
     first = next((status for status in statuses if status not in (0, _STATUS[_LostError])), 1)
     if first < 0:
@@ -157,11 +157,11 @@ _STATUS: Mapping[type[BaseException], int] = {_LostError: 3, BrokenPipeError: 14
 """With what a process ends that can't go on."""
 
 
-def _processors() -> int:
+def _count_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _free_memory() -> int:
+def _read_free_memory() -> int:
     """Bytes that can be had without swapping; as good as no limit where that is not told."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:

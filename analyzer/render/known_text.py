@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.columns.text import safe_text
 from analyzer.render.lines import Line
-from analyzer.render.reports_text import entry_object
+from analyzer.render.reports_text import make_entry_object
 
 if TYPE_CHECKING:
     from analyzer.insight.related import RelatedValues
@@ -21,22 +21,22 @@ MOST, MOST_PARTITIONS = 24, 16
 _LONGEST = 400
 
 
-def known_lines(known: RelatedValues) -> Iterator[Line]:
+def format_known(known: RelatedValues) -> Iterator[Line]:
     """A line for each name and for each topic of the session, as far as there is room."""
     for each in known.named[:MOST]:
         what, said = (safe_text(text, _LONGEST) for text in (f"{each.kind} {each.id}", each.phrase))
         told = "" if each.row is None else f" (message {each.row + 1})"
         yield (("name", what), ("", " is "), ("text", said), ("place", told))
-    yield from _more(len(known.named) - MOST, "names")
+    yield from _format_more(len(known.named) - MOST, "names")
     for part in known.parts[:MOST]:
         yield (("name", f"{part.name}: "), ("text", safe_text(part.text, _LONGEST)))
-    yield from _more(len(known.parts) - MOST, "lines of stories")
+    yield from _format_more(len(known.parts) - MOST, "lines of stories")
     if known.standing is not None:
         names = {each.id: each.name for each in known.named if each.kind == "topic"}
-        yield from _standing_lines(known.standing, names)
+        yield from _format_session(known.standing, names)
 
 
-def known_objects(known: RelatedValues) -> dict[str, Any]:
+def make_known_objects(known: RelatedValues) -> dict[str, Any]:
     """`names`, `stories`, and `session` where the message belongs to one: what `show --json` adds.
 
     Messages count from 1; `message` is null for a name that is the same everywhere.
@@ -47,7 +47,7 @@ def known_objects(known: RelatedValues) -> dict[str, Any]:
             for each in known.named
         ],
         "stories": [
-            {"story": part.name, "text": part.text, "line": entry_object(part.report, part.entry)}
+            {"story": part.name, "text": part.text, "line": make_entry_object(part.report, part.entry)}
             for part in known.parts
         ],
     }
@@ -64,36 +64,36 @@ def known_objects(known: RelatedValues) -> dict[str, Any]:
     return found
 
 
-def _standing_lines(standing: SessionContents, names: Mapping[str, str]) -> Iterator[Line]:
-    yield (("name", f"session {standing.id}"), *_how_much(standing))
+def _format_session(standing: SessionContents, names: Mapping[str, str]) -> Iterator[Line]:
+    yield (("name", f"session {standing.id}"), *_format_fetch_size(standing))
     topics: dict[str, list[HeldPartition]] = {}
     for held in standing.held:
         topics.setdefault(held.topic, []).append(held)
     for topic, held_of_it in list(topics.items())[:MOST]:
-        parts = [f"{held.partition}{_at(held.offset)}" for held in held_of_it[:MOST_PARTITIONS]]
+        parts = [f"{held.partition}{_format_offset(held.offset)}" for held in held_of_it[:MOST_PARTITIONS]]
         if len(held_of_it) > MOST_PARTITIONS:
             parts.append(f"{len(held_of_it) - MOST_PARTITIONS:,} more")
         yield (("", "  "), ("text", safe_text(names.get(topic, topic), _LONGEST)), ("", f"[{', '.join(parts)}]"))
-    yield from _more(len(topics) - MOST, "topics")
+    yield from _format_more(len(topics) - MOST, "topics")
 
 
-def _how_much(standing: SessionContents) -> Line:
+def _format_fetch_size(standing: SessionContents) -> Line:
     count = len(standing.held)
     if standing.since is not None:
         since = f" (since message {standing.since})"
-        return (("", f" holds {_partitions(count)} in epoch {standing.epoch}"), ("place", since))
+        return (("", f" holds {_format_partitions(count)} in epoch {standing.epoch}"), ("place", since))
     began = f" began before the capture, in epoch {standing.epoch} it holds "
-    return (("", f"{began}{f'at least {_partitions(count)}' if count else 'what was asked for then'}"),)
+    return (("", f"{began}{f'at least {_format_partitions(count)}' if count else 'what was asked for then'}"),)
 
 
-def _partitions(count: int) -> str:
+def _format_partitions(count: int) -> str:
     return f"{count:,} partition{'' if count == 1 else 's'}"
 
 
-def _at(offset: int | None) -> str:
+def _format_offset(offset: int | None) -> str:
     return "" if offset is None else f" at {offset}"
 
 
-def _more(count: int, what: str) -> Iterator[Line]:
+def _format_more(count: int, what: str) -> Iterator[Line]:
     if count > 0:
         yield (("note", f"and {count:,} more {what}"),)

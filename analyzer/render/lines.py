@@ -28,7 +28,7 @@ STYLES = {
 """Style names, and what they are in rich's words."""
 
 
-def plain(line: Line) -> str:
+def strip_styles(line: Line) -> str:
     """The line without its styles."""
     return "".join(text for _, text in line)
 
@@ -36,7 +36,7 @@ def plain(line: Line) -> str:
 def print_lines(lines: Iterable[Line], file: TextIO, color: bool) -> None:
     """Prints to a terminal in colour, or anywhere as plain text; rich is imported for colour only."""
     if not color:
-        file.writelines(plain(line) + "\n" for line in lines)
+        file.writelines(strip_styles(line) + "\n" for line in lines)
         return
     from rich.console import Console
     from rich.text import Text

@@ -7,11 +7,11 @@ from typing import Any
 
 from analyzer.columns.text import safe_text
 from analyzer.decode.limits import Limits
-from analyzer.decode.masking import secret_spans
-from analyzer.render.hexdump import hexdump_lines
+from analyzer.decode.masking import find_secret_spans
+from analyzer.render.hexdump import format_hexdump
 from analyzer.render.lines import Line
-from analyzer.render.tree_json import Message
-from analyzer.render.tree_text import finding_line, title, tree_lines
+from analyzer.render.tree_json import PrintedMessage
+from analyzer.render.tree_text import format_finding, format_title, format_tree
 from dissectors.field import Tree
 
 DUMPED = 4096
@@ -22,22 +22,22 @@ MOST_COMMENTS, LONGEST_COMMENT = 20, 1000
 """Comments that are shown, and characters of one."""
 
 
-def message_lines(message: Message, tree: Tree, limits: Limits) -> Iterator[Line]:
+def format_message(message: PrintedMessage, tree: Tree, limits: Limits) -> Iterator[Line]:
     """The lines of one message; offsets in the dumps are those of the tree."""
-    yield title(message, tree.sources[0].length)
+    yield format_title(message, tree.sources[0].length)
     for finding in (*message.findings, *tree.findings):
-        yield finding_line(finding)
-    yield from tree_lines(tree, limits)
-    spans = {} if limits.show_secrets else secret_spans(tree)
+        yield format_finding(finding)
+    yield from format_tree(tree, limits)
+    spans = {} if limits.show_secrets else find_secret_spans(tree)
     for source in tree.sources:
         yield EMPTY
         if source.id:
             yield (("title", f"source {source.id}: {source.name}, {len(source.data)} bytes"),)
         most = None if limits.bytes_limit is None else DUMPED
-        yield from hexdump_lines(source.data, spans.get(source.id, ()), limit=most)
+        yield from format_hexdump(source.data, spans.get(source.id, ()), limit=most)
 
 
-def about_row(
+def format_row_place(
     cells: Mapping[str, Any],
     packets: Sequence[Mapping[str, Any]],
     comments: Sequence[tuple[int, str]] = (),
@@ -47,14 +47,14 @@ def about_row(
 
     comments: of packets, by their numbers. ends: how source and destination are called, where that is told.
     """
-    from analyzer.render.durations import duration  # columns need NumPy; a message without a capture has none
+    from analyzer.render.durations import format_duration  # columns need NumPy; a message without a capture has none
 
     yield (("title", f"message {cells['number']}"), ("", f"  {cells['time']}  stream {cells['stream']}"))
     source, destination = (cells["source"], cells["destination"]) if ends is None else map(safe_text, ends)
     yield (("", f"{source} -> {destination}, {cells['length']} bytes at offset {cells['offset']}"),)
     if cells["partner"] is not None:
         what = "answers" if cells["role"] == "response" else "answered by"
-        after = f", {duration(cells['latency_ns'])} later" if cells["latency_ns"] is not None else ""
+        after = f", {format_duration(cells['latency_ns'])} later" if cells["latency_ns"] is not None else ""
         yield (("", f"{what} message {cells['partner']}{after}"),)
     if cells["info"]:
         yield (("text", safe_text(cells["info"])),)
@@ -63,10 +63,10 @@ def about_row(
     )
     more = f" and {len(packets) - 20} more" if len(packets) > 20 else ""
     yield (("place", f"packets {shown}{more}"),)
-    yield from comment_lines(comments)
+    yield from format_comments(comments)
 
 
-def comment_lines(comments: Sequence[tuple[int, str]]) -> Iterator[Line]:
+def format_comments(comments: Sequence[tuple[int, str]]) -> Iterator[Line]:
     """A line for each comment on a packet, and one that counts those that are not shown."""
     for number, comment in comments[:MOST_COMMENTS]:
         yield (("note", f"comment on packet {number}: {safe_text(comment, LONGEST_COMMENT)}"),)

@@ -10,10 +10,10 @@ from analyzer.columns.text import escape_line_breaks
 from analyzer.columns.values import CellStyle
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.limits import Limits
-from analyzer.decode.rows import BODY_KEYS, Rows, said_error, said_findings
-from analyzer.decode.template_decoder import Said
+from analyzer.decode.rows import BODY_KEYS, RowReader, make_error, make_findings
+from analyzer.decode.template_decoder import BodyTexts
 from analyzer.decode.template_json import MarkingWriter
-from analyzer.render.forms import Frame, Slot
+from analyzer.render.forms import BodySlot, LineFrame
 from dissectors.api import Body, Context, Dissector
 
 
@@ -29,26 +29,26 @@ class NdjsonForm:
         self._marking = MarkingWriter(limits)
         self._style = CellStyle("json", b"null", self._json.dumps, b'"')
 
-    def head(self) -> bytes:
+    def format_head(self) -> bytes:
         """Nothing."""
         return b""
 
-    def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
+    def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
         """See Form."""
-        return map(self._json.line, reader.objects(self._keys, rows))
+        return map(self._json.format_line, reader.read_objects(self._keys, rows))
 
-    def frame(self, reader: Rows, rows: Ints) -> Frame:
+    def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame:
         """See Form."""
         self._marking.nested.forget()
         parts: list[Any] = []
         for key in self._keys:
             parts.append(f'{"," if parts else "{"}"{key}":'.encode())
-            parts.append(Slot(key) if key in BODY_KEYS else reader.column(key, rows).cells(self._style))
+            parts.append(BodySlot(key) if key in BODY_KEYS else reader.read_column(key, rows).cells(self._style))
         return [*parts, b"}"]
 
-    def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+    def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
         """See Form."""
-        found: dict[str, Any] = {"error": said_error(body), "findings": said_findings(body), "fields": body.values}
+        found: dict[str, Any] = {"error": make_error(body), "findings": make_findings(body), "fields": body.values}
         if "info" in self._keys:
             found["info"] = escape_line_breaks(dissector.info(body, context))
         return {key: self._marking.dumps(found[key]).decode() for key in self._keys if key in BODY_KEYS}

@@ -57,21 +57,21 @@ def write_objects(
     writer = JsonWriter(limits)
     if form == "ndjson":
         for each in objects:
-            out.write(writer.line(each))
+            out.write(writer.format_line(each))
     elif form == "json":
         array = JsonArray(out)
-        array.writelines(map(writer.line, objects))
+        array.writelines(map(writer.format_line, objects))
         array.end()
     else:
-        from analyzer.render.delimited import DELIMITERS, delimited_lines, header_line  # brings NumPy
+        from analyzer.render.delimited import DELIMITERS, format_delimited, format_header  # brings NumPy
 
         delimiter = DELIMITERS[form]
-        out.write(header_line(keys, delimiter))
-        for part in _parts(objects):
-            out.write(delimited_lines([[each.get(key) for each in part] for key in keys], delimiter, writer))
+        out.write(format_header(keys, delimiter))
+        for part in _split_parts(objects):
+            out.write(format_delimited([[each.get(key) for each in part] for key in keys], delimiter, writer))
 
 
-def _parts(objects: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+def _split_parts(objects: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
     source = iter(objects)
     while part := list(islice(source, TOGETHER)):
         yield part

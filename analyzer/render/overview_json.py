@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.columns.values import format_iso_time
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.overview import Overview
 from analyzer.insight.percentiles import EDGES
 from analyzer.insight.statistics import GroupStatistics, Statistics
@@ -18,7 +18,7 @@ from analyzer.insight.traffic import Conversation
 Json = dict[str, Any]
 
 
-def overview_object(found: Overview, reader: Rows) -> Json:
+def make_overview_object(found: Overview, reader: RowReader) -> Json:
     """All of it; lists have the most frequent first."""
     return {
         "packets": found.packets,
@@ -27,7 +27,7 @@ def overview_object(found: Overview, reader: Rows) -> Json:
         "streams": found.streams,
         "messages": found.total.messages,
         "message_bytes": found.total.bytes,
-        **_span(found.first, found.last),
+        **_make_span(found.first, found.last),
         "total": asdict(found.total),
         "protocols": [{"protocol": group.key[0], **asdict(group.figures)} for group in found.protocols],
         "operations": [
@@ -36,12 +36,12 @@ def overview_object(found: Overview, reader: Rows) -> Json:
                 "operation": each.operation,
                 **asdict(each.figures),
                 "versions": list(each.versions),
-                "latencies": _distribution(each.latencies),
+                "latencies": _make_distribution(each.latencies),
             }
             for each in found.operations
         ],
-        "clients": _groups(found.clients),
-        "connections": [conversation_object(each) for each in found.connections],
+        "clients": _make_groups(found.clients),
+        "connections": [make_conversation_object(each) for each in found.connections],
         "interval_ns": found.interval,
         "over_time": list(found.over_time),
         "errors_over_time": None if found.failures_over_time is None else list(found.failures_over_time),
@@ -60,39 +60,39 @@ def overview_object(found: Overview, reader: Rows) -> Json:
                 {"protocol": protocol, "operation": operation, "requests": many}
                 for protocol, operation, many in found.waiting
             ],
-            "oldest": _oldest(found, reader),
+            "oldest": _make_oldest(found, reader),
         },
         "findings": [{"severity": severity, "code": code, "count": many} for severity, code, many in found.findings],
     }
 
 
-def conversation_object(each: Conversation) -> Json:
+def make_conversation_object(each: Conversation) -> Json:
     """A connection."""
     return {**asdict(each), "began": format_iso_time(each.began)}
 
 
-def statistics_object(found: Statistics, groups: Sequence[GroupStatistics]) -> Json:
+def make_statistics_object(found: Statistics, groups: Sequence[GroupStatistics]) -> Json:
     """Groups by anything."""
     return {
         "by": list(found.by),
-        **_span(found.first, found.last),
+        **_make_span(found.first, found.last),
         "interval_ns": found.interval,
         "total": asdict(found.total),
-        "groups": _groups(found, groups),
+        "groups": _make_groups(found, groups),
         "groups_in_all": len(found.groups),
     }
 
 
-def _groups(found: Statistics, groups: Sequence[GroupStatistics] | None = None) -> list[Json]:
-    return [group_object(found.by, group) for group in (found.groups if groups is None else groups)]
+def _make_groups(found: Statistics, groups: Sequence[GroupStatistics] | None = None) -> list[Json]:
+    return [make_group_object(found.by, group) for group in (found.groups if groups is None else groups)]
 
 
-def group_object(by: Sequence[str], group: GroupStatistics) -> Json:
+def make_group_object(by: Sequence[str], group: GroupStatistics) -> Json:
     """The values that a group's messages have, and its figures."""
-    return {**dict(zip(by, key_values(by, group.key), strict=True)), **asdict(group.figures)}
+    return {**dict(zip(by, make_key_values(by, group.key), strict=True)), **asdict(group.figures)}
 
 
-def key_values(by: Sequence[str], key: Sequence[Any]) -> list[Any]:
+def make_key_values(by: Sequence[str], key: Sequence[Any]) -> list[Any]:
     """The values as programs read them: a time is ISO 8601."""
     return [
         format_iso_time(value) if name == "time" and value is not None else value
@@ -100,20 +100,20 @@ def key_values(by: Sequence[str], key: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _span(first: int | None, last: int | None) -> Mapping[str, Any]:
+def _make_span(first: int | None, last: int | None) -> Mapping[str, Any]:
     if first is None or last is None:
         return {"first": None, "last": None, "span_ns": 0}
     return {"first": format_iso_time(first), "last": format_iso_time(last), "span_ns": last - first}
 
 
-def _distribution(counts: Sequence[int]) -> list[Json]:
+def _make_distribution(counts: Sequence[int]) -> list[Json]:
     """Buckets that have any: from `ns` up to the next edge."""
     return [{"ns": int(EDGES[place]), "answers": many} for place, many in enumerate(counts) if many]
 
 
-def _oldest(found: Overview, reader: Rows) -> list[Json]:
+def _make_oldest(found: Overview, reader: RowReader) -> list[Json]:
     rows = np.array([each.row for each in found.oldest], np.int64)
-    columns = (reader.column(key, rows).values() for key in ("number", "id", "time", "protocol", "operation"))
+    columns = (reader.read_column(key, rows).values() for key in ("number", "id", "time", "protocol", "operation"))
     return [
         {
             "number": number,

@@ -20,11 +20,11 @@ from analyzer.insight.counts import UNKNOWN
 from analyzer.insight.metrics import Metrics
 from analyzer.insight.overview import OperationMetrics, Overview
 from analyzer.insight.percentiles import EDGES
-from analyzer.render.amounts import count, rate, size
-from analyzer.render.columns_text import aligned
-from analyzer.render.durations import duration
-from analyzer.render.fitting import cut
-from analyzer.render.sparkline import BLOCKS, narrowed, sparkline
+from analyzer.render.amounts import format_count, format_rate, format_size
+from analyzer.render.columns_text import align_rows
+from analyzer.render.durations import format_duration
+from analyzer.render.fitting import cut_end
+from analyzer.render.sparkline import BLOCKS, draw_sparkline, narrow_counts
 
 LINES, FEWEST, CLIENTS = 16, 6, 4
 """Lines for protocols and operations, operations that are shown however many protocols there are, and clients."""
@@ -45,23 +45,23 @@ DISPENSABLE = (SHAPE, VERSIONS, "bytes", "msg/s", "p50", "p99")
 _LEFT = frozenset({NAME, VERSIONS, SHAPE})
 
 
-def table_lines(found: Overview, width: int, bars: str = BLOCKS) -> Iterator[str]:
+def format_overview_table(found: Overview, width: int, bars: str = BLOCKS) -> Iterator[str]:
     """A head, protocols with their operations, and clients; no longer than `width` characters where that can be."""
-    low, high = _range(found.operations)
-    rows = [*_operations(found, low, high, bars), *_clients(found)]
+    low, high = _find_range(found.operations)
+    rows = [*_list_operations(found, low, high, bars), *_list_clients(found)]
     titles = dict(zip(HEAD, HEAD, strict=True))
     if high:
-        titles[SHAPE] = f"{duration(int(EDGES[low]))} to {duration(int(EDGES[high]))}"
+        titles[SHAPE] = f"{format_duration(int(EDGES[low]))} to {format_duration(int(EDGES[high]))}"
     kept = [title for place, title in enumerate(HEAD) if not place or any(row[place] for row in rows)]
     tried: Sequence[str] = ()
-    for longest, left_out in _ways():
-        tried = _drawn(titles, rows, [title for title in kept if title not in left_out], longest)
+    for longest, left_out in _iterate_layouts():
+        tried = _draw_table(titles, rows, [title for title in kept if title not in left_out], longest)
         if max(map(len, tried)) <= width:
             break
     yield from tried
 
 
-def _ways() -> Iterator[tuple[int, Sequence[str]]]:
+def _iterate_layouts() -> Iterator[tuple[int, Sequence[str]]]:
     """Characters of a name and columns that are left out, the widest table first."""
     wide, usual, short = NAMES
     yield wide, ()
@@ -70,17 +70,17 @@ def _ways() -> Iterator[tuple[int, Sequence[str]]]:
     yield short, DISPENSABLE
 
 
-def _drawn(titles: dict[str, str], rows: Sequence[Sequence[str]], kept: Sequence[str], longest: int) -> list[str]:
+def _draw_table(titles: dict[str, str], rows: Sequence[Sequence[str]], kept: Sequence[str], longest: int) -> list[str]:
     """The kept columns, with names of at most so many characters."""
     places = [HEAD.index(title) for title in kept]
     cells = [[row[place] for place in places] for row in rows]
     for row in cells:
-        row[0] = cut(safe_text(row[0]), longest)
+        row[0] = cut_end(safe_text(row[0]), longest)
     left = frozenset(place for place, title in enumerate(kept) if title in _LEFT)
-    return list(aligned([[titles[title] for title in kept], *cells], left))
+    return list(align_rows([[titles[title] for title in kept], *cells], left))
 
 
-def _operations(found: Overview, low: int, high: int, bars: str) -> Iterator[Sequence[str]]:
+def _list_operations(found: Overview, low: int, high: int, bars: str) -> Iterator[Sequence[str]]:
     """Protocols, and beneath each those of its operations that are among the most frequent of all."""
     chosen = found.operations[: max(LINES - len(found.protocols), FEWEST)]
     for protocol in found.protocols:
@@ -88,13 +88,13 @@ def _operations(found: Overview, low: int, high: int, bars: str) -> Iterator[Seq
         own = sum(each.protocol == name for each in found.operations)
         shown = [each for each in chosen if each.protocol == name]
         more = f"{name} ({own:,} {'op' if own == 1 else 'ops'})" if own > len(shown) else name
-        yield _cells(more, "", protocol.figures, "")
+        yield _make_cells(more, "", protocol.figures, "")
         for each in shown:
-            shape = sparkline(_distribution(each, low, high), bars)
-            yield _cells("  " + named(each), _short(each.versions), each.figures, shape)
+            shape = draw_sparkline(_draw_distribution(each, low, high), bars)
+            yield _make_cells("  " + name_operation(each), _shorten_versions(each.versions), each.figures, shape)
 
 
-def _clients(found: Overview) -> Iterator[Sequence[str]]:
+def _list_clients(found: Overview) -> Iterator[Sequence[str]]:
     """Those with most messages, where any message says its client."""
     groups = found.clients.groups
     if all(group.key == (None,) for group in groups):
@@ -104,45 +104,45 @@ def _clients(found: Overview) -> Iterator[Sequence[str]]:
     yield (title, *("",) * (len(HEAD) - 1))
     for group in shown:
         (name,) = group.key
-        yield _cells("  " + ("-" if name is None else name or EMPTY), "", group.figures, "")
+        yield _make_cells("  " + ("-" if name is None else name or EMPTY), "", group.figures, "")
 
 
-def _cells(name: str, versions: str, figures: Metrics, shape: str) -> Sequence[str]:
+def _make_cells(name: str, versions: str, figures: Metrics, shape: str) -> Sequence[str]:
     """One for each of HEAD; the name is made safe where it is cut."""
     return (
         name,
         versions,
-        count(figures.messages),
-        size(figures.bytes),
-        rate(figures.rate),
-        count(figures.unanswered),
-        count(figures.errors),
-        *(duration(each) for each in (figures.p50_ns, figures.p99_ns, figures.max_ns)),
+        format_count(figures.messages),
+        format_size(figures.bytes),
+        format_rate(figures.rate),
+        format_count(figures.unanswered),
+        format_count(figures.errors),
+        *(format_duration(each) for each in (figures.p50_ns, figures.p99_ns, figures.max_ns)),
         shape,
     )
 
 
-def named(each: OperationMetrics) -> str:
+def name_operation(each: OperationMetrics) -> str:
     """What stands for an operation, as in `list`."""
     if each.operation is None:
         return "raw" if each.figures.raw == each.figures.messages else "?"
     return each.operation
 
 
-def _short(versions: Sequence[int]) -> str:
+def _shorten_versions(versions: Sequence[int]) -> str:
     text = ",".join(map(str, versions))
     return text if len(text) <= 9 else f"{versions[0]}..{versions[-1]}"
 
 
-def _range(operations: Sequence[OperationMetrics]) -> tuple[int, int]:
+def _find_range(operations: Sequence[OperationMetrics]) -> tuple[int, int]:
     """The first bucket of latencies that has any, and the one behind the last; (0, 0) without any."""
     there = [place for each in operations for place, many in enumerate(each.latencies) if many]
     return (min(there), min(max(there) + 1, len(EDGES) - 1)) if there else (0, 0)
 
 
-def _distribution(each: OperationMetrics, low: int, high: int) -> Sequence[int]:
+def _draw_distribution(each: OperationMetrics, low: int, high: int) -> Sequence[int]:
     counts = [*each.latencies[low:high], *(0,) * (high - max(low, len(each.latencies)))]
-    return narrowed(counts, DISTRIBUTION) if any(counts) else ()
+    return narrow_counts(counts, DISTRIBUTION) if any(counts) else ()
 
 
 WIDTH, NARROWEST = 120, 40
@@ -160,67 +160,67 @@ LONGEST, LEAST, BEHIND, ERROR_LINES = 50, 10, 14, 2
 INDENT = "  "
 
 
-def overview_lines(found: Overview, source: str, bars: str = BLOCKS, width: int = WIDTH) -> Iterator[str]:
+def format_overview(found: Overview, source: str, bars: str = BLOCKS, width: int = WIDTH) -> Iterator[str]:
     """All lines, of at most `width` characters where that can be; `source` names the capture."""
     width = max(width, NARROWEST)
-    yield from _head(found, source, bars, width)
+    yield from _format_head(found, source, bars, width)
     if not found.total.messages:
-        yield _nothing(found)
-        yield from _findings(found, width)
+        yield _explain_nothing(found)
+        yield from _format_findings(found, width)
         return
     yield ""
-    yield from _troubles(found, width)
+    yield from _format_troubles(found, width)
     yield ""
-    yield from table_lines(found, width, bars)
+    yield from format_overview_table(found, width, bars)
     yield ""
-    yield from _about(found, width)
+    yield from _format_topics(found, width)
 
 
-def _head(found: Overview, source: str, bars: str, width: int) -> Iterator[str]:
+def _format_head(found: Overview, source: str, bars: str, width: int) -> Iterator[str]:
     there, chosen = found.messages_in_all, found.total.messages
     messages = f"{chosen:,} messages" if chosen == there else f"{chosen:,} of {there:,} messages"
     packets = f"{found.packets:,} packets ({found.tcp_packets:,} TCP)"
-    parts = [packets, size(found.packet_bytes), _streams(found), messages, size(found.total.bytes)]
-    yield from _wrapped(f"{safe_text(source, width // 2)}:", parts, width)
+    parts = [packets, format_size(found.packet_bytes), _format_streams(found), messages, format_size(found.total.bytes)]
+    yield from _wrap_parts(f"{safe_text(source, width // 2)}:", parts, width)
     if found.first is None or found.last is None:
         return
     first, last = (format_iso_time(time)[:19].replace("T", " ") for time in (found.first, found.last))
     last = last[11:] if last[:11] == first[:11] else last
-    span = [f"{first} to {last} UTC", duration(found.last - found.first)]
+    span = [f"{first} to {last} UTC", format_duration(found.last - found.first)]
     if found.total.rate is not None:
-        span.append(f"{rate(found.total.rate)} messages/s")
-    yield from _wrapped("", span, width)
-    yield _over_time("messages", found.over_time, found.interval, bars, width)
+        span.append(f"{format_rate(found.total.rate)} messages/s")
+    yield from _wrap_parts("", span, width)
+    yield _format_over_time("messages", found.over_time, found.interval, bars, width)
     if found.failures_over_time is not None and any(found.failures_over_time):
-        yield _over_time("errors  ", found.failures_over_time, found.interval, bars, width)
+        yield _format_over_time("errors  ", found.failures_over_time, found.interval, bars, width)
 
 
-def _streams(found: Overview) -> str:
+def _format_streams(found: Overview) -> str:
     """Connections that carried nothing are often those that were refused."""
     silent = found.streams - len(found.connections)
     text = f"{found.streams:,} stream{'' if found.streams == 1 else 's'}"
     return text + (f" ({silent:,} silent)" if 0 < silent < found.streams else "")
 
 
-def _over_time(title: str, counts: Sequence[int], interval: int, bars: str, width: int) -> str:
-    drawn = narrowed(counts, width - BESIDE) if width - BESIDE > 0 else counts
+def _format_over_time(title: str, counts: Sequence[int], interval: int, bars: str, width: int) -> str:
+    drawn = narrow_counts(counts, width - BESIDE) if width - BESIDE > 0 else counts
     each = interval * -(-len(counts) // len(drawn))
-    return f"{title} |{sparkline(drawn, bars)}| each {duration(each)}, {max(drawn):,} at most"
+    return f"{title} |{draw_sparkline(drawn, bars)}| each {format_duration(each)}, {max(drawn):,} at most"
 
 
-def _nothing(found: Overview) -> str:
+def _explain_nothing(found: Overview) -> str:
     if found.messages_in_all:
         return "no message fulfils the filter"
     return "no messages of a protocol that is known here: wireanalyze info says what there is"
 
 
-def _troubles(found: Overview, width: int) -> Iterator[str]:
+def _format_troubles(found: Overview, width: int) -> Iterator[str]:
     """What failed, what was never answered, what the bytes say; that there is none, if so."""
     total = found.total
     if found.failures:
         kinds = [f"{each.operation or '?'} {each.error} {each.messages:,}" for each in found.failures[:KINDS]]
         title = f"errors ({total.errors:,}; list -Y error):"
-        yield from _wrapped(title, kinds, width, ERROR_LINES, len(found.failures))
+        yield from _wrap_parts(title, kinds, width, ERROR_LINES, len(found.failures))
     elif total.errors is not None:
         unread = any(group.key == (UNKNOWN,) for group in found.protocols)
         yield f"errors: none{' in what can be read' if unread else ''}"
@@ -229,39 +229,39 @@ def _troubles(found: Overview, width: int) -> Iterator[str]:
     if found.waiting:
         kinds = [f"{operation or '?'} {many:,}" for _, operation, many in found.waiting[:KINDS]]
         title = f"never answered ({total.unanswered:,}):"
-        yield from _wrapped(title, kinds, width, 1, len(found.waiting))
-        oldest = [f"No. {each.row + 1} {duration(each.waited)}" for each in found.oldest]
-        yield from _wrapped("  waited to their connection's end:", oldest, width, 1, total.unanswered)
+        yield from _wrap_parts(title, kinds, width, 1, len(found.waiting))
+        oldest = [f"No. {each.row + 1} {format_duration(each.waited)}" for each in found.oldest]
+        yield from _wrap_parts("  waited to their connection's end:", oldest, width, 1, total.unanswered)
     else:
         yield "never answered: none"
-    yield from _findings(found, width)
+    yield from _format_findings(found, width)
 
 
-def _findings(found: Overview, width: int) -> Iterator[str]:
+def _format_findings(found: Overview, width: int) -> Iterator[str]:
     if found.findings:
         said = [f"{code} {many:,} ({severity})" for severity, code, many in found.findings]
-        yield from _wrapped("findings (doctor tells all):", said, width, 1, len(found.findings))
+        yield from _wrap_parts("findings (doctor tells all):", said, width, 1, len(found.findings))
 
 
-def _about(found: Overview, width: int) -> Iterator[str]:
+def _format_topics(found: Overview, width: int) -> Iterator[str]:
     """Who talks to whom, and about what."""
     top = [f"{each.connection} {each.messages:,}" for each in found.connections[:CONNECTIONS]]
-    yield from _wrapped("connections:", top, width, 1, len(found.connections))
+    yield from _wrap_parts("connections:", top, width, 1, len(found.connections))
     for each in found.subjects:
         names = [f"{name or EMPTY} {many:,}" for name, many in each.counts[:SUBJECTS]]
         looked = "requests"
         if each.of > each.looked_at:
             looked = f"a sample: {each.looked_at:,} of {each.of:,} requests"
-        yield from _wrapped(f"{each.name}s (in {looked}):", names, width, 1, len(each.counts))
+        yield from _wrap_parts(f"{each.name}s (in {looked}):", names, width, 1, len(each.counts))
 
 
-def _wrapped(title: str, parts: Sequence[str], width: int, lines: int = 2, there: int = 0) -> Iterator[str]:
+def _wrap_parts(title: str, parts: Sequence[str], width: int, lines: int = 2, there: int = 0) -> Iterator[str]:
     """A title and parts with commas between, in at most so many lines; then how many more than these `there` are."""
     line, shown = title, 0
     for part in parts:
-        room = width - len(_left_out(there - shown - 1)) - (shown + 1 < len(parts))
+        room = width - len(_format_left_out(there - shown - 1)) - (shown + 1 < len(parts))
         most = min(max(width // 2, LONGEST), width - BEHIND) if shown else max(room - len(line) - 1, LEAST)
-        text = cut(safe_text(part), most)
+        text = cut_end(safe_text(part), most)
         more = f"{',' if shown else ''}{' ' if line else ''}{text}"
         if shown and len(line) + len(more) > room:
             if lines == 1:
@@ -270,8 +270,8 @@ def _wrapped(title: str, parts: Sequence[str], width: int, lines: int = 2, there
             line, more, lines = INDENT, text, lines - 1
         line += more
         shown += 1
-    yield line + _left_out(there - shown)
+    yield line + _format_left_out(there - shown)
 
 
-def _left_out(many: int) -> str:
+def _format_left_out(many: int) -> str:
     return f", {many:,} more" if many > 0 else ""

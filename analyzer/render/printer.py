@@ -12,27 +12,27 @@ from analyzer.columns.text import ELLIPSIS
 from analyzer.config.model import Config
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.rows import ROW_KEYS, Rows, chunks
+from analyzer.decode.rows import ROW_KEYS, RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
-from analyzer.query.column_names import Keys, keys_of, numbers, preset_keys
+from analyzer.query.column_names import ColumnKeys, find_number_keys, find_preset, resolve_keys
 from analyzer.query.presets import TABLE_KEYS
-from analyzer.render.clock import Clock
+from analyzer.render.clock import TimeClock
 from analyzer.render.delimited import DELIMITERS, DelimitedForm
-from analyzer.render.forms import Form, Lines
+from analyzer.render.forms import RowForm, RowWriter
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.objects import JsonArray, Out
-from analyzer.render.shapes import Joined, Listed
+from analyzer.render.shapes import JoinedCell, ListedCell
 from analyzer.render.table import TableForm
 
 if TYPE_CHECKING:
-    from analyzer.query.path_columns import Shape
+    from analyzer.query.path_columns import CellFormat
     from analyzer.render.aligned import AlignedForm
 
 KEPT = 1 << 30
 """More than what the texts of one round of rows take."""
 
 
-class Printer:
+class RowPrinter:
     """Prints rows in one form, to `out`, by default stdout. Raises UserError for a key that does not exist.
 
     chosen, sets: keys, and sets of them, as after -e and --columns. config: asked for where it has a say.
@@ -54,19 +54,19 @@ class Printer:
         width: int | None = None,
         mark: str = ELLIPSIS,
     ) -> None:
-        keys = _keys(_parts(chosen), _parts(sets), form, with_fields, config)
+        keys = _choose_keys(_split_options(chosen), _split_options(sets), form, with_fields, config)
         self.for_people = form == "table" and (bool(sets) or not chosen)
         if self.for_people and time is None:
             time = config().time_format
         self._is_standard, self._is_array = out is None, form == "json"
         self._array: JsonArray | None = None
         self._cut = (width, mark) if self.for_people and width is not None else None
-        self.out: Out = self._wrapped(sys.stdout.buffer if out is None else out)
+        self.out: Out = self._wrap_out(sys.stdout.buffer if out is None else out)
         is_json = form in ("ndjson", "json")
         self.limits, self._paths = limits, keys.paths
-        self._shape: Shape = Listed() if is_json else Joined(limits, labels=self.for_people)
-        self._clock = None if time in (None, "iso") else Clock(time)
-        self._form: Form
+        self._shape: CellFormat = ListedCell() if is_json else JoinedCell(limits, labels=self.for_people)
+        self._clock = None if time in (None, "iso") else TimeClock(time)
+        self._form: RowForm
         self._unfit: AlignedForm | None = None
         if is_json:
             self._form = NdjsonForm(keys.names, limits)
@@ -77,18 +77,20 @@ class Printer:
         else:
             from analyzer.render.aligned import NUMBERS, AlignedForm  # the usual table does without
 
-            self._form = self._unfit = AlignedForm(keys.names, keys.titles, limits, NUMBERS | numbers(keys), time)
-        self._lines: Lines | None = None
-        self._base: Rows | None = None
-        self._asked: Rows | None = None
+            self._form = self._unfit = AlignedForm(
+                keys.names, keys.titles, limits, NUMBERS | find_number_keys(keys), time
+            )
+        self._lines: RowWriter | None = None
+        self._base: RowReader | None = None
+        self._asked: RowReader | None = None
 
-    def _wrapped(self, out: Out) -> Out:
+    def _wrap_out(self, out: Out) -> Out:
         if self._is_array:
             out = self._array = JsonArray(out, begun=self._array is not None)
         if self._cut is not None:
-            from analyzer.render.fitting import CutLines  # pipes do without
+            from analyzer.render.fitting import LineCutter  # pipes do without
 
-            out = CutLines(out, *self._cut)
+            out = LineCutter(out, *self._cut)
         return out
 
     @property
@@ -106,65 +108,65 @@ class Printer:
 
     def redirect(self, out: Out) -> None:
         """What is printed from now on, of which there was some before, goes to another place."""
-        self.out = self._wrapped(out)
+        self.out = self._wrap_out(out)
 
-    def head(self) -> None:
+    def print_head(self) -> None:
         """The line of names, where the form has one; columns that are as wide as their rows wait for these."""
         if self._unfit is None:
-            self.out.write(self._form.head())
+            self.out.write(self._form.format_head())
 
-    def rows(self, reader: Rows, rows: range | Ints) -> None:
+    def print_rows(self, reader: RowReader, rows: range | Ints) -> None:
         """The rows of these numbers, in this order."""
         if not len(rows):
             return
-        asking = self._reader(reader)
+        asking = self._extend_reader(reader)
         if len(rows) > 1:
             libc.keep_free(KEPT)
-        for part in chunks(reader.session, rows, TOGETHER, TOGETHER_BYTES):
+        for part in split_rows(reader.session, rows, TOGETHER, TOGETHER_BYTES):
             if self._clock is not None:
-                self._clock.turn(asking, part)
+                self._clock.set_next_rows(asking, part)
             self._fit(asking, part)
             if self._lines is None or self._lines.reader is not asking:
-                self._lines = Lines(self._form, asking)
-            self.out.writelines(self._lines.of(part))
+                self._lines = RowWriter(self._form, asking)
+            self.out.writelines(self._lines.write_rows(part))
 
     def end(self) -> None:
         """No more rows will come."""
         if self._array is not None:
             self._array.end()
         if self._unfit is not None:
-            self.out.write(self._form.head())
+            self.out.write(self._form.format_head())
 
-    def _fit(self, reader: Rows, rows: Ints) -> None:
+    def _fit(self, reader: RowReader, rows: Ints) -> None:
         if self._unfit is not None:
             self._unfit.fit(reader, rows)
             self._unfit = None
-            self.out.write(self._form.head())
+            self.out.write(self._form.format_head())
 
-    def _reader(self, reader: Rows) -> Rows:
+    def _extend_reader(self, reader: RowReader) -> RowReader:
         """One that also reads what is asked beyond the keys of rows."""
         if not (self._paths or self._clock or self.for_people):
             return reader
         if self._asked is None or self._base is not reader:
-            from analyzer.render.asked import AskedRows  # rows as they are do without fields
+            from analyzer.render.asked import ExtendedRowReader  # rows as they are do without fields
 
             self._base = reader
-            self._asked = AskedRows(reader, self._paths, self._shape, self._clock, with_names=self.for_people)
+            self._asked = ExtendedRowReader(reader, self._paths, self._shape, self._clock, with_names=self.for_people)
         return self._asked
 
 
-def _parts(texts: Sequence[str]) -> list[str]:
+def _split_options(texts: Sequence[str]) -> list[str]:
     """What was given several times, or with commas."""
     return [part for text in texts for part in text.split(",") if part]
 
 
-def _keys(
+def _choose_keys(
     chosen: Sequence[str], sets: Sequence[str], form: str, with_fields: bool, config: Callable[[], Config]
-) -> Keys:
+) -> ColumnKeys:
     """The keys that are named, or the form's own. Raises UserError for one that does not exist."""
     if sets:
-        named = [key for name in sets for key in preset_keys(name, config().columns)]
-        found = keys_of(dict.fromkeys([*named, *chosen]), f"--columns {','.join(sets)}")
+        named = [key for name in sets for key in find_preset(name, config().columns)]
+        found = resolve_keys(dict.fromkeys([*named, *chosen]), f"--columns {','.join(sets)}")
     else:
-        found = keys_of(chosen or (TABLE_KEYS if form == "table" else ROW_KEYS), "-e")
-    return found.with_fields() if with_fields else found
+        found = resolve_keys(chosen or (TABLE_KEYS if form == "table" else ROW_KEYS), "-e")
+    return found.add_fields() if with_fields else found

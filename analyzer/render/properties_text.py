@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from analyzer.columns.text import safe_text
-from analyzer.render.amounts import counted
+from analyzer.render.amounts import format_counted
 
 SHOWN, LONGEST = 20, 500
 """Comments and names that are shown, and characters of one."""
@@ -15,7 +15,7 @@ WIDTH = 22
 """Cells of a name, with its colon."""
 
 
-class Property(NamedTuple):
+class PropertyLine(NamedTuple):
     """A line. about: of what it speaks, as (kind, name): a protocol, a packet; None where it is of no such thing."""
 
     name: str
@@ -23,37 +23,37 @@ class Property(NamedTuple):
     about: tuple[str, str] | None = None
 
 
-def property_lines(found: Mapping[str, Any]) -> Iterator[Property]:
+def format_properties(found: Mapping[str, Any]) -> Iterator[PropertyLine]:
     """The lines of what analyzer.insight.properties tells; those that say nothing are left out."""
     for file in found["files"]:
         for name, value in file.items():
             if name == "more_comments":
-                yield from (Property("comment", _shown(comment)) for comment in value[:SHOWN])
+                yield from (PropertyLine("comment", _format_value(comment)) for comment in value[:SHOWN])
             elif isinstance(value, list):
                 for number, each in enumerate(value):
-                    said = ", ".join(f"{_words(key)} {_shown(of)}" for key, of in each.items() if of)
-                    yield Property(f"{_words(name[:-1])} {number}", said)
+                    said = ", ".join(f"{_split_words(key)} {_format_value(of)}" for key, of in each.items() if of)
+                    yield PropertyLine(f"{_split_words(name[:-1])} {number}", said)
             elif value is not None and value != 0:
-                yield Property(_words(name), _shown(value))
-    kinds = ", ".join(f"{count:,} {_words(name)}" for name, count in found["packets"].items() if count)
-    yield Property("packets by kind", kinds)
+                yield PropertyLine(_split_words(name), _format_value(value))
+    kinds = ", ".join(f"{count:,} {_split_words(name)}" for name, count in found["packets"].items() if count)
+    yield PropertyLine("packets by kind", kinds)
     for each in found["comments"][:SHOWN]:
         packet = each["packet"]
-        yield Property(f"comment on {packet}", safe_text(each["text"], LONGEST), ("packet", str(packet)))
+        yield PropertyLine(f"comment on {packet}", safe_text(each["text"], LONGEST), ("packet", str(packet)))
     for address, names in list(found["names"].items())[:SHOWN]:
-        yield Property(address, safe_text(", ".join(names), LONGEST))
-    yield Property("streams", f"{found['streams']:,}")
-    yield Property("messages", f"{found['messages']:,}")
+        yield PropertyLine(address, safe_text(", ".join(names), LONGEST))
+    yield PropertyLine("streams", f"{found['streams']:,}")
+    yield PropertyLine("messages", f"{found['messages']:,}")
     for each in found["protocols"]:
-        text = ", ".join(counted(each[name], name[:-1]) for name in ("messages", "bytes", "streams"))
-        yield Property(f"  {each['protocol']}", text, ("protocol", each["protocol"]))
+        text = ", ".join(format_counted(each[name], name[:-1]) for name in ("messages", "bytes", "streams"))
+        yield PropertyLine(f"  {each['protocol']}", text, ("protocol", each["protocol"]))
 
 
-def _words(name: str) -> str:
+def _split_words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.3f}"
     if isinstance(value, int):

@@ -11,9 +11,9 @@ from typing import Any
 
 from analyzer.columns.text import ELLIPSIS, safe_text
 from analyzer.columns.values import format_iso_time
-from analyzer.render.clock import clock_text
-from analyzer.render.columns_text import columns as fitted_columns
-from analyzer.render.durations import duration
+from analyzer.render.clock import format_clock
+from analyzer.render.columns_text import format_columns as fitted_columns
+from analyzer.render.durations import format_duration
 from dissectors.report import ReportColumn, ReportRow, ReportType
 
 LONGEST = 40
@@ -34,8 +34,8 @@ _SHOWN: Mapping[str, Show] = {
     "text": str,
     "texts": ", ".join,
     "number": str,
-    "time": lambda time: clock_text(format_iso_time(time))[:_CLOCK],
-    "duration": duration,
+    "time": lambda time: format_clock(format_iso_time(time))[:_CLOCK],
+    "duration": format_duration,
     "message": lambda row: str(row + 1),
 }
 _TOLD: Mapping[str, Callable[[Any], Any]] = {"time": format_iso_time, "message": lambda row: row + 1}
@@ -43,27 +43,27 @@ _LEFT = frozenset({"text", "texts"})
 _FIRST, _MESSAGES = "first", "messages"
 
 
-def shown(column: ReportColumn, value: Any) -> str:
+def format_cell(column: ReportColumn, value: Any) -> str:
     """A cell for people; nothing for what is not there, or none."""
     return "" if value in (None, []) else _SHOWN[column.kind](value)
 
 
-def title(column: ReportColumn) -> str:
+def make_title(column: ReportColumn) -> str:
     """What stands above it."""
     return column.name.removesuffix("_ns").replace("_", " ")
 
 
-def messages(entry: ReportRow, most: int = SHOWN) -> str:
+def format_messages(entry: ReportRow, most: int = SHOWN) -> str:
     """The numbers of its first messages."""
     numbers = [str(row + 1) for _, row in entry.rows[:most]]
     return ", ".join([*numbers, *["..."] * (len(entry.rows) > most)])
 
 
-def entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:
+def make_entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:
     """A line for programs: the columns by their names, its first and last time, its messages with their parts."""
     return {
         **{
-            column.name: value if value is None else _TOLD.get(column.kind, _same)(value)
+            column.name: value if value is None else _TOLD.get(column.kind, _keep_value)(value)
             for column, value in zip(report.columns, entry.values, strict=True)
         },
         _FIRST: format_iso_time(entry.first),
@@ -72,23 +72,23 @@ def entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:
     }
 
 
-def keys(report: ReportType) -> list[str]:
+def list_entry_keys(report: ReportType) -> list[str]:
     """The names of such an object."""
     return [*(column.name for column in report.columns), _FIRST, "last", _MESSAGES]
 
 
-def _same(value: Any) -> Any:
+def _keep_value(value: Any) -> Any:
     return value
 
 
-def _cut(text: str) -> str:
+def _cut_middle(text: str) -> str:
     """At most LONGEST characters, the middle left out: names of topics and paths begin alike and end unlike."""
     half = (LONGEST - 1) // 2
     safe = safe_text(text if len(text) <= 2 * LONGEST else text[:LONGEST] + text[-LONGEST:])
     return safe if len(safe) <= LONGEST else safe[: LONGEST - 1 - half] + ELLIPSIS + safe[-half:]
 
 
-def table_lines(report: ReportType, entries: Sequence[ReportRow], width: int | None = None) -> Iterator[str]:
+def format_table(report: ReportType, entries: Sequence[ReportRow], width: int | None = None) -> Iterator[str]:
     """A head, and a line for each entry.
 
     width: cells of a line. Where there is no room texts are narrow, then columns are left out: lists, then others from
@@ -97,14 +97,14 @@ def table_lines(report: ReportType, entries: Sequence[ReportRow], width: int | N
     places = [
         place
         for place, column in enumerate(report.columns)
-        if not place or any(shown(column, entry.values[place]) not in ("", "0") for entry in entries)
+        if not place or any(format_cell(column, entry.values[place]) not in ("", "0") for entry in entries)
     ]
     columns = [report.columns[place] for place in places]
-    rows = [[_FIRST, *map(title, columns), _MESSAGES]]
+    rows = [[_FIRST, *map(make_title, columns), _MESSAGES]]
     for entry in entries:
         values = [entry.values[place] for place in places]
-        cells = [_cut(shown(*each)) for each in zip(columns, values, strict=True)]
-        rows.append([_SHOWN["time"](entry.first), *cells, messages(entry)])
+        cells = [_cut_middle(format_cell(*each)) for each in zip(columns, values, strict=True)]
+        rows.append([_SHOWN["time"](entry.first), *cells, format_messages(entry)])
     left = {place + 1 for place, column in enumerate(columns) if column.kind in _LEFT}
     last = len(columns) + 1
     lists = {place + 1 for place, column in enumerate(columns) if column.kind == "texts"}

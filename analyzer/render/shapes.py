@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BETWEEN, MORE = ",", "..."
 
 
-class Listed:
+class ListedCell:
     """A list where the path can repeat, else the value or null: for JSON."""
 
     is_text = False
@@ -35,7 +35,7 @@ class Listed:
         return found[0] if found else None
 
 
-class Joined:
+class JoinedCell:
     """One text of all values, None where there is none. labels: numbers that have names are told by them."""
 
     is_text = True
@@ -48,16 +48,16 @@ class Joined:
         if not values:
             return None
         most = self._limits.max_items
-        shown = [self._labelled(path, value) for value in islice(values, most) if value != []]
+        shown = [self._format_labelled(path, value) for value in islice(values, most) if value != []]
         more = [MORE] if most is not None and len(values) > most else []
         return BETWEEN.join(shown + more) if shown or more else None
 
-    def _labelled(self, path: FieldPath, value: Any) -> str:
+    def _format_labelled(self, path: FieldPath, value: Any) -> str:
         if self._labels and path.label is not None and type(value) is int:
             return path.label(value) or str(value)
-        return self._text(value)
+        return self._format_text(value)
 
-    def _text(self, value: Any) -> str:
+    def _format_text(self, value: Any) -> str:
         if isinstance(value, EmbeddedValue):
             value = value.data
         if isinstance(value, Secret) and self._limits.show_secrets:

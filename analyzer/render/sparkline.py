@@ -12,7 +12,7 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 PLAIN = " .:-=+*#@"
 
 
-def bars_for(encoding: str | None) -> str:
+def choose_bars(encoding: str | None) -> str:
     """The bars that an output of this encoding can say: BLOCKS or PLAIN."""
     try:
         BLOCKS.encode(encoding or "ascii")
@@ -21,13 +21,13 @@ def bars_for(encoding: str | None) -> str:
     return BLOCKS
 
 
-def sparkline(counts: Sequence[int], bars: str = BLOCKS) -> str:
+def draw_sparkline(counts: Sequence[int], bars: str = BLOCKS) -> str:
     """A character for each count (0 or more); `bars` grow from nothing to the highest."""
     highest, steps = max(counts, default=0), len(bars) - 1
     return "".join(bars[-(-count * steps // highest)] if highest else bars[0] for count in counts)
 
 
-def narrowed(counts: Sequence[int], width: int) -> list[int]:
+def narrow_counts(counts: Sequence[int], width: int) -> list[int]:
     """The same in at most `width` counts, neighbours added up."""
     each = max(-(-len(counts) // width), 1)
     return [sum(counts[at : at + each]) for at in range(0, len(counts), each)]

@@ -19,13 +19,13 @@ from analyzer.columns.text import escape_line_breaks, safe_text
 from analyzer.columns.values import PLAIN, CellColumn, CellStyle, IntegerColumn, TextColumn, TextTable
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import JsonWriter, Limits
-from analyzer.decode.rows import BODY_KEYS, ROLES, Rows, said_error, said_findings
-from analyzer.decode.template_decoder import Said
+from analyzer.decode.rows import BODY_KEYS, ROLES, RowReader, make_error, make_findings
+from analyzer.decode.template_decoder import BodyTexts
 from analyzer.query.presets import TABLE_KEYS
-from analyzer.render.clock import clock_text, clock_times, time_width
-from analyzer.render.durations import duration, durations
-from analyzer.render.forms import Frame, Slot
-from analyzer.render.named import LineNames
+from analyzer.render.clock import find_time_width, format_clock, make_clock_cells
+from analyzer.render.durations import format_duration, make_duration_cells
+from analyzer.render.forms import BodySlot, LineFrame
+from analyzer.render.named import LineNamer
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.wire.fast_path import NULL
 
@@ -65,85 +65,90 @@ class TableForm:
         self, keys: Sequence[str], limits: Limits, time: TimeFormat | None = None, width: int | None = None
     ) -> None:
         self._keys, self._json, self._time = keys, JsonWriter(limits), time
-        self._widths = [*WIDTHS[:_TIME], time_width(time), *WIDTHS[_TIME + 1 :]]
+        self._widths = [*WIDTHS[:_TIME], find_time_width(time), *WIDTHS[_TIME + 1 :]]
         self._places: Sequence[int] = range(len(WIDTHS))
         if width is not None:
-            self._widths[_OPERATION], self._places = _layout(self._widths, width)
+            self._widths[_OPERATION], self._places = _choose_layout(self._widths, width)
         self._is_narrow = self._widths[_OPERATION] < WIDTHS[_OPERATION]
         self._what: TextTable | None = None
-        self._names = LineNames()
+        self._names = LineNamer()
 
     @property
     def edition(self) -> int:
         """See Form."""
         return self._names.edition
 
-    def head(self) -> bytes:
+    def format_head(self) -> bytes:
         """The names of the columns."""
-        return self._row(HEAD).encode() + b"\n"
+        return self._format_row(HEAD).encode() + b"\n"
 
-    def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
+    def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
         """See Form."""
-        for found in reader.objects(self._keys, rows, self._names.of(reader).named):
-            yield self._line(list(found.values())).encode()
+        for found in reader.read_objects(self._keys, rows, self._names.bind_reader(reader).fill_in_names):
+            yield self._format_line(list(found.values())).encode()
 
-    def frame(self, reader: Rows, rows: Ints) -> Frame | None:
+    def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
         """See Form."""
-        if list(self._keys) != list(TABLE_KEYS) or not self._names.of(reader).begin(rows):
+        if list(self._keys) != list(TABLE_KEYS) or not self._names.bind_reader(reader).begin_rows(rows):
             return None
-        column = {key: reader.column(key, rows) for key in TABLE_KEYS if key not in BODY_KEYS}
-        time = self._times(reader, rows, column["time"])
-        texts = {key: column[key].cells(_padded(WIDTHS[TEXTS[key]])) for key in ("source", "destination", "protocol")}
+        column = {key: reader.read_column(key, rows) for key in TABLE_KEYS if key not in BODY_KEYS}
+        time = self._make_times(reader, rows, column["time"])
+        texts = {
+            key: column[key].cells(_make_padded_style(WIDTHS[TEXTS[key]]))
+            for key in ("source", "destination", "protocol")
+        }
         numbers = {key: cells.align_right(column[key].cells(_BLANK), WIDTHS[NUMBERS[key]]) for key in NUMBERS}
         parts = [numbers["number"], time, numbers["stream"], texts["source"], texts["destination"], texts["protocol"]]
-        operations = self._operations(reader, rows)
+        operations = self._make_operations(reader, rows)
         if _PROTOCOL in self._places:
-            operations = _beside_long(operations, column["protocol"], self._widths[_OPERATION])
+            operations = _trim_beside_long(operations, column["protocol"], self._widths[_OPERATION])
         parts += [operations, numbers["version"], numbers["length"]]
-        frame: list[bytes | Cells | Slot] = []
+        frame: list[bytes | Cells | BodySlot] = []
         for place, part in enumerate(parts):
             frame += [part, b" "] * (place in self._places)
-        return [*frame[:-1], _latencies(column["latency_ns"]), Slot(_INFO)]
+        return [*frame[:-1], _make_latencies(column["latency_ns"]), BodySlot(_INFO)]
 
-    def _operations(self, reader: Rows, rows: Ints) -> Cells:
+    def _make_operations(self, reader: RowReader, rows: Ints) -> Cells:
         """The column with the arrow, as cells: a text for each operation and role."""
         if self._what is None:
             names = reader.session.engine.names
             self._what = TextTable(
-                lambda number: _what(ROLES[number % 8], names.text(number // 8 - 1) if number >= 8 else None)
+                lambda number: _format_operation(
+                    ROLES[number % 8], names.text(number // 8 - 1) if number >= 8 else None
+                )
             )
-        operation = reader.take("operation", rows).astype(np.int64)
-        numbers = np.where(operation == NULL, 0, operation + 1) * 8 + reader.take("role", rows)
+        operation = reader.take_cells("operation", rows).astype(np.int64)
+        numbers = np.where(operation == NULL, 0, operation + 1) * 8 + reader.take_cells("role", rows)
         width = self._widths[_OPERATION]
-        return self._what.cells(numbers, _bounded(width) if self._is_narrow else _padded(width))
+        return self._what.cells(numbers, _make_bounded_style(width) if self._is_narrow else _make_padded_style(width))
 
-    def _times(self, reader: Rows, rows: Ints, column: CellColumn) -> Cells:
+    def _make_times(self, reader: RowReader, rows: Ints, column: CellColumn) -> Cells:
         """The column of times, as cells."""
         if self._time is None:
-            return clock_times(reader.take("time", rows))
+            return make_clock_cells(reader.take_cells("time", rows))
         return cells.align_right(column.cells(PLAIN), self._widths[_TIME])
 
-    def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+    def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
         """See Form."""
-        info = escape_line_breaks(dissector.info(self._names.seen(body, dissector, context), context))
+        info = escape_line_breaks(dissector.info(self._names.fill_in_names(body, dissector, context), context))
         orphan = context.role is Role.RESPONSE and context.code is None
-        tail = _tail(said_error(body), "guessed" if orphan else "complete", info, said_findings(body), [])
+        tail = _format_tail(make_error(body), "guessed" if orphan else "complete", info, make_findings(body), [])
         # Of rows that may be written together all responses but orphans have a latency, and no others.
         blank = "" if context.role is Role.RESPONSE and not orphan else " " * (1 + WIDTHS[_LATENCY])
         return {_INFO: f"{blank} {tail}" if tail else ""}
 
-    def _line(self, row: list[Any]) -> str:
+    def _format_line(self, row: list[Any]) -> str:
         number, time, stream, source, destination, protocol, role, operation, version, length = row[:10]
         latency, state, error, info, findings, *fields = row[10:]
         rest = [self._json.dumps(value).decode() for value in fields]
         cells_of_row = (
-            *(number, clock_text(time) if self._time is None else time, stream, source, destination, protocol),
-            *(_what(role, operation), version, length, duration(latency)),
-            _tail(error, state if role != "raw" else "complete", info, findings, rest),
+            *(number, format_clock(time) if self._time is None else time, stream, source, destination, protocol),
+            *(_format_operation(role, operation), version, length, format_duration(latency)),
+            _format_tail(error, state if role != "raw" else "complete", info, findings, rest),
         )
-        return self._row(cells_of_row) + "\n"
+        return self._format_row(cells_of_row) + "\n"
 
-    def _row(self, cells_of_row: Sequence[Any]) -> str:
+    def _format_row(self, cells_of_row: Sequence[Any]) -> str:
         texts = ["" if cell is None else safe_text(str(cell)) for cell in cells_of_row]
         right = RIGHT if self._time in (None, "iso") else RIGHT | {_TIME}
         widths = list(self._widths)
@@ -158,7 +163,7 @@ class TableForm:
         return " ".join(padded).rstrip()
 
 
-def _layout(widths: Sequence[int], width: int) -> tuple[int, Sequence[int]]:
+def _choose_layout(widths: Sequence[int], width: int) -> tuple[int, Sequence[int]]:
     """The width of the operation, and the columns that there is room for beside a useful line of information."""
     wide, usual, narrow = OPERATIONS
     left = list(range(len(widths)))
@@ -171,7 +176,7 @@ def _layout(widths: Sequence[int], width: int) -> tuple[int, Sequence[int]]:
     return narrow, left
 
 
-def _beside_long(operations: Cells, protocol: CellColumn, room: int) -> Cells:
+def _trim_beside_long(operations: Cells, protocol: CellColumn, room: int) -> Cells:
     """Operations without the spaces at their end whose room the name of a long protocol has taken."""
     assert isinstance(protocol, TextColumn)
     found = operations
@@ -185,18 +190,18 @@ def _beside_long(operations: Cells, protocol: CellColumn, room: int) -> Cells:
     return found
 
 
-def _latencies(column: CellColumn) -> Cells:
+def _make_latencies(column: CellColumn) -> Cells:
     """The latency with the space before it, or nothing where there is none: what follows is the end, or says so."""
     assert isinstance(column, IntegerColumn)
     null = np.ones(len(column.numbers), bool) if column.null is None else column.null
     # Those that are negative are written one by one.
     known = np.where(null, 0, np.maximum(column.numbers, 0))
-    written = cells.join_cells([b" ", durations(known, _padded(-WIDTHS[_LATENCY]))], len(known))
+    written = cells.join_cells([b" ", make_duration_cells(known, _make_padded_style(-WIDTHS[_LATENCY]))], len(known))
     return cells.replace_nulls(written, null, b"")
 
 
 @cache
-def _padded(width: int) -> CellStyle:
+def _make_padded_style(width: int) -> CellStyle:
     """Texts filled up with spaces to a width; to the right of them, or to the left for a negative one."""
     if width < 0:
         return CellStyle(f"right {-width}", b" " * -width, lambda text: safe_text(text).rjust(-width).encode())
@@ -204,16 +209,16 @@ def _padded(width: int) -> CellStyle:
 
 
 @cache
-def _bounded(width: int) -> CellStyle:
+def _make_bounded_style(width: int) -> CellStyle:
     """The same to the left, cut where they are longer."""
     return CellStyle(f"bounded {width}", b" " * width, lambda text: safe_text(text, width).ljust(width).encode())
 
 
-def _what(role: str, operation: str | None) -> str:
+def _format_operation(role: str, operation: str | None) -> str:
     return f"{ARROWS[role]} {operation if operation is not None else role if role == 'raw' else '?'}"
 
 
-def _tail(
+def _format_tail(
     error: Mapping[str, Any] | None,
     state: str,
     info: str | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from analyzer.decode.masking import conceals, hides_parts, is_secret
+from analyzer.decode.masking import has_hidden_parts, has_hidden_value, is_secret
 from analyzer.messages.defects import format_label
 from dissectors.api import MessageHeader
 from dissectors.field import Field, Tree
@@ -12,7 +12,7 @@ from dissectors.finding import Finding
 from dissectors.wire.secret import Secret
 
 
-class Message(NamedTuple):
+class PrintedMessage(NamedTuple):
     """What is printed of a message beside its tree."""
 
     protocol: str
@@ -22,7 +22,7 @@ class Message(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-def tree_object(message: Message, tree: Tree) -> dict[str, Any]:
+def make_tree_object(message: PrintedMessage, tree: Tree) -> dict[str, Any]:
     """The object for a JsonWriter, which shows or masks the Secrets in it."""
     header = message.header
     return {
@@ -33,9 +33,9 @@ def tree_object(message: Message, tree: Tree) -> dict[str, Any]:
         "version": header.version,
         "state": header.state.name.lower(),
         "correlation": header.key,
-        "error": error_object(message.error),
+        "error": make_error_object(message.error),
         "info": message.info,
-        "findings": [finding_object(finding) for finding in (*message.findings, *tree.findings)],
+        "findings": [make_finding_object(finding) for finding in (*message.findings, *tree.findings)],
         "sources": [
             {
                 "id": source.id,
@@ -45,16 +45,16 @@ def tree_object(message: Message, tree: Tree) -> dict[str, Any]:
             }
             for source in tree.sources
         ],
-        "fields": [node_object(node) for node in tree.fields],
+        "fields": [make_node_object(node) for node in tree.fields],
     }
 
 
-def error_object(error: tuple[int, str] | None) -> dict[str, Any] | None:
+def make_error_object(error: tuple[int, str] | None) -> dict[str, Any] | None:
     """A row's or tree's `error`."""
     return None if error is None else {"code": error[0], "name": error[1]}
 
 
-def finding_object(finding: Finding) -> dict[str, Any]:
+def make_finding_object(finding: Finding) -> dict[str, Any]:
     """A finding, with its place if it has one."""
     found: dict[str, Any] = {
         "severity": finding.severity.name.lower(),
@@ -66,13 +66,13 @@ def finding_object(finding: Finding) -> dict[str, Any]:
     return found
 
 
-def node_object(node: Field, hidden: bool = False) -> dict[str, Any]:
+def make_node_object(node: Field, hidden: bool = False) -> dict[str, Any]:
     """One node and those below it; below a secret all values are hidden."""
     secret = hidden or is_secret(node)
     found: dict[str, Any] = {
         "name": node.spec.name,
         "type": node.spec.type,
-        "value": masked(node) if secret or conceals(node) else node.value,
+        "value": mask_value(node) if secret or has_hidden_value(node) else node.value,
     }
     text = None if secret else format_label(node).text
     if text is not None:
@@ -83,12 +83,12 @@ def node_object(node: Field, hidden: bool = False) -> dict[str, Any]:
     if node.bits is not None:
         found["bits"] = node.bits
     if node.children:
-        below = hidden or hides_parts(node)
-        found["children"] = [node_object(child, below) for child in node.children]
+        below = hidden or has_hidden_parts(node)
+        found["children"] = [make_node_object(child, below) for child in node.children]
     return found
 
 
-def masked(node: Field) -> Any:
+def mask_value(node: Field) -> Any:
     """The node's value as a Secret, if there is anything to hide."""
     value = node.value
     if value is None or isinstance(value, Secret) or (node.children and not isinstance(value, bytes | str)):

@@ -8,10 +8,10 @@ from typing import Any
 
 from analyzer.columns.text import safe_text
 from analyzer.decode.limits import Limits
-from analyzer.decode.masking import conceals, hides_parts, is_secret
+from analyzer.decode.masking import has_hidden_parts, has_hidden_value, is_secret
 from analyzer.messages.defects import format_label
 from analyzer.render.lines import Line
-from analyzer.render.tree_json import Message, masked
+from analyzer.render.tree_json import PrintedMessage, mask_value
 from dissectors.field import Field, Tree
 from dissectors.finding import Finding
 from dissectors.wire.secret import Secret
@@ -21,11 +21,11 @@ LONGEST_TEXT = 400
 _PLACE = 12
 
 
-def title(message: Message, length: int) -> Line:
+def format_title(message: PrintedMessage, length: int) -> Line:
     """The line above a message: protocol, operation, and what the header says."""
     header = message.header
     name = header.operation or (f"operation {header.code}" if header.code is not None else "unknown operation")
-    said = [_bytes(length)]
+    said = [_format_bytes(length)]
     if header.correlation is not None:
         said.append(f"correlation {header.key}")
     if header.client:
@@ -37,49 +37,49 @@ def title(message: Message, length: int) -> Line:
     return (("title", head), ("place", f"  {', '.join(said)}"))
 
 
-def _bytes(count: int) -> str:
+def _format_bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
-def tree_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
+def format_tree(tree: Tree, limits: Limits) -> Iterator[Line]:
     """One line for each node, in order; those of a list beyond the limit are counted."""
-    return _nodes(tree.fields, limits, depth=0, hidden=False)
+    return _format_nodes(tree.fields, limits, depth=0, hidden=False)
 
 
-def finding_line(finding: Finding) -> Line:
+def format_finding(finding: Finding) -> Line:
     """A finding with its severity, code, sentence and place."""
-    place = "" if finding.offset is None else f" (offset {finding.offset}{_in_source(finding.source)})"
+    place = "" if finding.offset is None else f" (offset {finding.offset}{_format_source(finding.source)})"
     severity = finding.severity.name.lower()
     return ((severity, f"{severity} {finding.code}"), ("", f": {safe_text(finding.text, 4 * LONGEST_TEXT)}{place}"))
 
 
-def _in_source(source: int) -> str:
+def _format_source(source: int) -> str:
     return f" of source {source}" if source else ""
 
 
-def _nodes(nodes: list[Field], limits: Limits, depth: int, hidden: bool) -> Iterator[Line]:
+def _format_nodes(nodes: list[Field], limits: Limits, depth: int, hidden: bool) -> Iterator[Line]:
     most = len(nodes) if limits.max_items is None else limits.max_items
     for node in nodes[:most]:
-        yield _line(node, limits, depth, hidden)
-        yield from _nodes(node.children, limits, depth + 1, hidden or hides_parts(node))
+        yield _format_line(node, limits, depth, hidden)
+        yield from _format_nodes(node.children, limits, depth + 1, hidden or has_hidden_parts(node))
     if len(nodes) > most:
         left = sum(node.value if isinstance(node.spec, More) else 1 for node in nodes[most:])
         yield (("place", " " * (_PLACE + 2 * depth)), ("note", f"and {left:,} more of {most + left:,}"))
 
 
-def _line(node: Field, limits: Limits, depth: int, hidden: bool) -> Line:
+def _format_line(node: Field, limits: Limits, depth: int, hidden: bool) -> Line:
     place = f"{node.source}:" if node.source else ""
     place += f"{node.offset}+{node.length}"
-    (_, name), *rest = node_line(node, limits, hidden)
+    (_, name), *rest = format_node(node, limits, hidden)
     return (("place", f"{place:<{_PLACE}}"), ("name", "  " * depth + name), *rest)
 
 
-def node_line(node: Field, limits: Limits, hidden: bool) -> Line:
+def format_node(node: Field, limits: Limits, hidden: bool) -> Line:
     """A node's name, value, text and type, without its place; `hidden`: it lies below a secret."""
     line = [("name", safe_text(node.spec.name, LONGEST_TEXT))]
     secret = hidden or is_secret(node)
-    value = masked(node) if secret or conceals(node) else node.value
-    shown = _shown(value, limits, structured=bool(node.children))
+    value = mask_value(node) if secret or has_hidden_value(node) else node.value
+    shown = _format_value(value, limits, structured=bool(node.children))
     if shown:
         style = "masked" if isinstance(value, Secret) and not limits.show_secrets else "value"
         line += [("", ": "), (style, shown)]
@@ -92,7 +92,7 @@ def node_line(node: Field, limits: Limits, hidden: bool) -> Line:
     return tuple(line)
 
 
-def _shown(value: Any, limits: Limits, structured: bool) -> str:
+def _format_value(value: Any, limits: Limits, structured: bool) -> str:
     if isinstance(value, Secret):
         if not limits.show_secrets:
             return f"redacted, {len(value)} long"
@@ -102,7 +102,7 @@ def _shown(value: Any, limits: Limits, structured: bool) -> str:
     if isinstance(value, bytes):
         head = value[: limits.bytes_limit]
         more = "..." if len(head) < len(value) else ""
-        return f"{head.hex()}{more} ({_bytes(len(value))})" if value else "(0 bytes)"
+        return f"{head.hex()}{more} ({_format_bytes(len(value))})" if value else "(0 bytes)"
     if structured and (value is None or isinstance(value, dict | list)):
         return ""  # its children say it
     if value is None or isinstance(value, bool):

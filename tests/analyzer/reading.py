@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.session import Analysis
 
 
 def info_of(session: Analysis, row: int) -> str:
     """The line about it."""
-    (found,) = Rows(session).columns(["info"], np.array([row]))
+    (found,) = RowReader(session).read_columns(["info"], np.array([row]))
     return str(found[0])

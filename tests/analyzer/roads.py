@@ -15,10 +15,10 @@ from crc32c import crc32c
 
 import analyzer.decode.template_decoder
 from analyzer.decode.limits import Limits
-from analyzer.decode.rows import BODY_KEYS, ROW_KEYS, Rows, chunks
-from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES, Group, TemplateDecoder
+from analyzer.decode.rows import BODY_KEYS, ROW_KEYS, RowReader, split_rows
+from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES, TemplateDecoder, TemplateGroup
 from analyzer.render.delimited import DelimitedForm
-from analyzer.render.forms import Form, Lines
+from analyzer.render.forms import RowForm, RowWriter
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.table import TABLE_KEYS, TableForm
 from analyzer.session import Session
@@ -27,7 +27,7 @@ from tests.analyzer.wire import CLIENT, SERVER, Cut, Talk, capture, segments
 INDEX_KEYS = [key for key in ROW_KEYS if key not in BODY_KEYS]
 FIELDS = (*ROW_KEYS, "fields")
 
-FORMS: Mapping[str, Callable[[], Form]] = {
+FORMS: Mapping[str, Callable[[], RowForm]] = {
     "rows": lambda: NdjsonForm(ROW_KEYS, Limits()),
     "fields": lambda: NdjsonForm(FIELDS, Limits()),
     "no bytes": lambda: NdjsonForm(FIELDS, Limits(0)),
@@ -46,14 +46,16 @@ class Taken:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.rows = 0
-        groups = TemplateDecoder.groups
+        groups = TemplateDecoder.find_groups
 
-        def counted(templates: TemplateDecoder, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> list[Group]:
+        def counted(
+            templates: TemplateDecoder, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+        ) -> list[TemplateGroup]:
             found = groups(templates, rows)
             self.rows += sum(len(group.places) for group in found)
             return found
 
-        patch.setattr(TemplateDecoder, "groups", counted)
+        patch.setattr(TemplateDecoder, "find_groups", counted)
 
 
 @pytest.fixture
@@ -65,16 +67,16 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> Taken:
     return Taken(monkeypatch)
 
 
-def one_by_one(session: Session, form: Form, *, streaming: bool = False) -> bytes:
+def one_by_one(session: Session, form: RowForm, *, streaming: bool = False) -> bytes:
     rows = np.arange(len(session.rows))
-    return b"".join(form.plain(Rows(session, streaming=streaming), rows))
+    return b"".join(form.format_rows(RowReader(session, streaming=streaming), rows))
 
 
-def together(session: Session, form: Form, *, streaming: bool = False, most: int = TOGETHER) -> bytes:
+def together(session: Session, form: RowForm, *, streaming: bool = False, most: int = TOGETHER) -> bytes:
     """`most` rows at a time."""
-    lines = Lines(form, Rows(session, streaming=streaming))
-    parts = chunks(session, range(len(session.rows)), most, TOGETHER_BYTES)
-    return b"".join(piece for part in parts for piece in lines.of(part))
+    lines = RowWriter(form, RowReader(session, streaming=streaming))
+    parts = split_rows(session, range(len(session.rows)), most, TOGETHER_BYTES)
+    return b"".join(piece for part in parts for piece in lines.write_rows(part))
 
 
 def hold_equal(

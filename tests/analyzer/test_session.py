@@ -13,7 +13,7 @@ from analyzer.columns.values import TimeColumn, format_iso_time
 from analyzer.decode.bodies import decode_tree, list_row_findings
 from analyzer.decode.content import read_message
 from analyzer.decode.packets import list_packets
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.errors import CaptureError
 from analyzer.session import Session
 from tests.analyzer.capture.writers import T0
@@ -110,7 +110,7 @@ def test_other_bytes_the_second_time(tmp_path: Path) -> None:
 def test_the_clock_goes_back(tmp_path: Path) -> None:
     packets = [Segment(CLIENT, 0, REQUEST), Segment(SERVER, 0, ANSWER, acked=len(REQUEST), time=T0)]
     with loaded(tmp_path, packets) as session:
-        assert Rows(session).columns(["latency_ns"], np.arange(2)) == [[None, -3_000_000]]
+        assert RowReader(session).read_columns(["latency_ns"], np.arange(2)) == [[None, -3_000_000]]
         assert codes(session, 1) == ["clock-went-back"]
         assert codes(session, 0) == []
 
@@ -118,7 +118,7 @@ def test_the_clock_goes_back(tmp_path: Path) -> None:
 def test_an_orphan(tmp_path: Path) -> None:
     with loaded(tmp_path, [Segment(SERVER, 0, ANSWER)]) as session:
         assert codes(session, 0) == ["orphan-response"]
-        assert Rows(session).columns(["latency_ns"], np.arange(1)) == [[None]]
+        assert RowReader(session).read_columns(["latency_ns"], np.arange(1)) == [[None]]
         assert_tiles(decode_tree(session, 0))
 
 

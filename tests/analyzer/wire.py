@@ -17,7 +17,7 @@ import numpy as np
 
 from analyzer.decode.content import read_message
 from analyzer.decode.endpoints import name_endpoint
-from analyzer.decode.rows import ROW_KEYS, Rows
+from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.session import Session
 from tests.analyzer.capture.writers import T0, Frame, ethernet, ipv4, pcap, tcp
 
@@ -250,7 +250,7 @@ def _ends(session: Session, stream: int) -> Ends:
 
 
 def rows_of(session: Session, keys: Sequence[str] = ROW_KEYS) -> list[Row]:
-    columns = Rows(session).columns(keys, np.arange(len(session.rows)))
+    columns = RowReader(session).read_columns(keys, np.arange(len(session.rows)))
     return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from analyzer.query.fields.leaves import leaves
+from analyzer.query.fields.leaves import find_leaves
 from dissectors.api import Context, Dissector
 from dissectors.message import Path
 from dissectors.wire.embedded import EmbeddedValue
@@ -34,5 +34,5 @@ def picked_alike(dissector: Dissector, data: bytes, context: Context, paths: fro
         return False
     values = dissector.values(data, context).values
     for path in paths:
-        assert repr(leaves(picked, path)) == repr(leaves(values, path)), path
+        assert repr(find_leaves(picked, path)) == repr(find_leaves(values, path)), path
     return True

@@ -13,7 +13,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from analyzer.query.filter import Filter, FilterError, compiled
+from analyzer.query.filter import Filter, FilterError, compile_filter
 from tests.analyzer.query.filter.captured import captured
 from tests.effort import within, within_steps
 
@@ -153,7 +153,7 @@ WAYS: tuple[Callable[[Random], str], ...] = (from_grammar, damaged, noise)
 
 def _compiled(text: str) -> Filter | FilterError:
     try:
-        return compiled(text, NAMED)
+        return compile_filter(text, NAMED)
     except FilterError as error:
         return error
 
@@ -172,7 +172,7 @@ def check(seed: int) -> bool:
         assert wanted.why
         return False
     capture = captured("mixed.pcapng")
-    assert wanted.mask(capture.reader, ROWS).dtype == bool, (seed, text)
+    assert wanted.find_mask(capture.reader, ROWS).dtype == bool, (seed, text)
     return True
 
 

@@ -24,12 +24,12 @@ import analyzer.decode.template_decoder
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.packets import list_packets
-from analyzer.decode.rows import ROW_KEYS, Rows
+from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.errors import CaptureError, UserError
-from analyzer.render.forms import Lines
+from analyzer.render.forms import RowWriter
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.table import TABLE_KEYS, TableForm
-from analyzer.render.tree_json import node_object
+from analyzer.render.tree_json import make_node_object
 from analyzer.session import Session
 from dissectors.wire.budget import Budget
 from tests.analyzer.capture.writers import T0, Frame, Ng, pcap
@@ -207,10 +207,10 @@ def read(path: Path, random: Random) -> None:
     with Session([path], use_fast_path=random.random() < 0.5, block=random.choice((1, 7, 32_768))).load() as session:
         numbers = np.arange(len(session.rows))
         for form in (NdjsonForm(KEYS, Limits()), TableForm(TABLE_KEYS, Limits())):
-            printed = b"".join(form.plain(Rows(session), numbers))
+            printed = b"".join(form.format_rows(RowReader(session), numbers))
             assert not CONTROLS & set(printed)
             assert len(printed.splitlines()) == len(numbers)
-            assert b"".join(Lines(form, Rows(session)).of(numbers)) == printed
+            assert b"".join(RowWriter(form, RowReader(session)).write_rows(numbers)) == printed
         writer = JsonWriter(Limits())
         for number in random.sample(range(len(numbers)), min(TREES, len(numbers))):
             show(session, number, writer)
@@ -222,7 +222,7 @@ def show(session: Session, number: int, writer: JsonWriter) -> None:
     tree = decode_tree(session, number)
     assert tree.sources[0].length == session.rows.cell("length", number)
     for node in tree.fields:
-        writer.line(node_object(node))
+        writer.format_line(make_node_object(node))
     list_packets(session, number)
 
 

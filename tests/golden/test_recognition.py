@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analyzer.capture.packets import PacketReader
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.session import Analysis, Session
 from dissectors.api import Dissector
 from dissectors.registry import Ports
@@ -33,7 +33,7 @@ class NoPorts(Ports):
 
 def protocols(session: Analysis) -> Counter[str]:
     session.load()
-    return Counter(Rows(session).columns(["protocol"], np.arange(len(session.rows)))[0])
+    return Counter(RowReader(session).read_columns(["protocol"], np.arange(len(session.rows)))[0])
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=name_of)

@@ -55,7 +55,7 @@ def test_a_capture(path: Path) -> None:
 def test_structures_in_data_are_read() -> None:
     """Whether `as` and `value` are there is not judged above; here it is, transaction by transaction."""
     path = GOLDEN / "zookeeper" / "en395_txns_follower.pcap.zst"
-    ours = numbered([json.loads(COMPLETE.line(row)) for row in rows(path, (*ROW_KEYS, "fields"))])
+    ours = numbered([json.loads(COMPLETE.format_line(row)) for row in rows(path, (*ROW_KEYS, "fields"))])
     seen: Counter[str] = Counter()
     for row in read_ndjson(path.with_name("en395_txns_follower.expected.ndjson.zst")):
         data = row["fields"].get("data") or {}

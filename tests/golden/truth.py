@@ -46,7 +46,7 @@ def differences(path: Path, *, use_fast_path: bool = True, decode_as: Mapping[in
     """How our rows of a capture differ from the truth that lies beside it."""
     truth = read_ndjson(path.with_name(f"{path.name.removesuffix('.pcap.zst')}.expected.ndjson.zst"))
     found = rows(path, (*ROW_KEYS, "fields"), use_fast_path=use_fast_path, decode_as=decode_as)
-    result = compare([json.loads(COMPLETE.line(row)) for row in found], truth)
+    result = compare([json.loads(COMPLETE.format_line(row)) for row in found], truth)
     assert result.compared == len(truth) > 0
     return result
 

@@ -18,8 +18,8 @@ from analyzer.cli.show import command as show_command
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_message
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.rows import Rows
-from analyzer.query.filter import compiled
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter import compile_filter
 from analyzer.session import Session
 from dissectors.field import Field
 from dissectors.wire.secret import Secret
@@ -200,7 +200,7 @@ async def test_in_the_tree_it_is_of_the_field_and_the_filter_holds_for_the_row(f
     await found.press("ctrl+g", *"47", "enter", "enter", "=", "G", "up", "up")
     await choose(found, "filter")
     text = copied.read_text()
-    assert FETCH - 1 in compiled(text).rows(Rows(found.main.session), range(len(found.main.session.rows)))
+    assert FETCH - 1 in compile_filter(text).select_rows(RowReader(found.main.session), range(len(found.main.session.rows)))
     assert text.startswith("kafka.Fetch.request")
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from analyzer.decode.content import read_cell
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.messages.eviction import Eviction
-from analyzer.query.filter import compiled
+from analyzer.query.filter import compile_filter
 from analyzer.session import Session
 from benchmarks.library import Library
 from tests.tui.driving import Drive, drive
@@ -112,7 +112,7 @@ def test_what_stays_is_what_the_file_has(capture: Path, whole: Session, monkeypa
         some = [*rows[:40], *rows[-40:]]
         keys = [key for key in INDEX_KEYS if key not in ("partner", "stream")]
         numbers = np.array(some)
-        assert Rows(session).columns(keys, numbers) == Rows(whole).columns(keys, numbers)
+        assert RowReader(session).read_columns(keys, numbers) == RowReader(whole).read_columns(keys, numbers)
         assert [each.body for each in CellReader(session).read_rows(some)] == [
             each.body for each in CellReader(whole).read_rows(some)
         ]
@@ -136,7 +136,7 @@ def test_a_filter_forgets_them(text: str, capture: Path, whole: Session, monkeyp
         await found.until(lambda: not found.main.ingest.is_reading)
         await found.filtered()
         rows = range(first(found), found.main.timeline.timeline.rows)
-        kept = compiled(text).rows(Rows(whole), rows).tolist()
+        kept = compile_filter(text).select_rows(RowReader(whole), rows).tolist()
         alone = [row for row in kept if (read_cell(whole, "partner", row) or row) < rows.start]  # no latency any more
         assert set(kept) - set(found.rows()) <= set(alone)
         assert set(found.rows()) <= set(kept)

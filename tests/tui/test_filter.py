@@ -14,9 +14,9 @@ import pytest
 from textual.events import Key, Paste
 from textual.widgets import Input
 
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
-from analyzer.query.filter import Filter, compiled
+from analyzer.query.filter import Filter, compile_filter
 from analyzer.session import Session
 from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import acts
@@ -33,8 +33,8 @@ WHOLE = KAFKA.read_bytes()
 @cache
 def kept_by(text: str, capture: Path = KAFKA) -> list[int]:
     with Session([capture]) as session:
-        reader = Rows(session.load())
-        return compiled(text).rows(reader, range(len(session.rows))).tolist()
+        reader = RowReader(session.load())
+        return compile_filter(text).select_rows(reader, range(len(session.rows))).tolist()
 
 
 @contextmanager
@@ -172,7 +172,7 @@ def test_filters_may_have_names() -> None:
         assert found.rows() == kept_by("not (latency > 50ms)")
 
     named = {"slow": "latency > 50ms"}
-    drive(test, wanted=compiled("$slow and operation == Fetch", named), named=named)
+    drive(test, wanted=compile_filter("$slow and operation == Fetch", named), named=named)
 
 
 @driven()
@@ -264,7 +264,7 @@ def test_from_the_beginning_while_the_file_is_read(text: str) -> None:
         assert found.rows() == kept_by(text, MIXED)
         assert found.row in found.rows()
 
-    drive(test, MIXED, block=100, wanted=compiled(text))
+    drive(test, MIXED, block=100, wanted=compile_filter(text))
 
 
 def test_rows_that_come_in_are_filtered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from textual.events import Key, MouseScrollDown, Paste
 from textual.keys import _character_to_key
 
-from analyzer.query.filter import compiled
+from analyzer.query.filter import compile_filter
 from tests.tui.driving import KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.test_filter import held, kept_by
@@ -294,7 +294,7 @@ def test_any_file_of_earlier_filters(tmp_path: Path, text: str) -> None:
     drive(test, saved_state=SavedState(path))
 
 
-@driven(wanted=compiled("kafka.topic == jg"))
+@driven(wanted=compile_filter("kafka.topic == jg"))
 async def test_the_filter_of_the_command_line_stands_there(found: Drive) -> None:
     await found.press("slash")
     assert bar(found).line.value == "kafka.topic == jg"

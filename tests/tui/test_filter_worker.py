@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.decode.rows import Rows
-from analyzer.query.filter import compiled
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter import compile_filter
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
 from tui import filter_worker as model
@@ -35,7 +35,7 @@ def ask(filtering: FilterPass, session: Session, most: int | None = None) -> lis
 
 
 def wanted(session: Session, text: str) -> list[int]:
-    return compiled(text).rows(Rows(session), range(len(session.rows))).tolist()
+    return compile_filter(text).select_rows(RowReader(session), range(len(session.rows))).tolist()
 
 
 @settings(max_examples=settings.default.max_examples // 40)  # a case asks 648 messages, some of them twice
@@ -49,7 +49,7 @@ def test_all_that_the_filter_keeps(
     session: Session, text: str, start: int, cuts: list[tuple[int, int]], first: int
 ) -> None:
     steps = sorted(cuts)
-    filtering = FilterPass(compiled(text), session, steps[0][0] if steps else 648, start)
+    filtering = FilterPass(compile_filter(text), session, steps[0][0] if steps else 648, start)
     filtering._size = first
     for rows, portions in steps:
         filtering.grow(rows)
@@ -72,7 +72,7 @@ def test_rows_that_leave_are_forgotten(
     session: Session, text: str, start: int, steps: list[tuple[int, int, int]], first: int, late: bool
 ) -> None:
     """late: they leave while a portion is being asked."""
-    filtering, readers, gone = FilterPass(compiled(text), session, 0, start), RowReaders(session), 0
+    filtering, readers, gone = FilterPass(compile_filter(text), session, 0, start), RowReaders(session), 0
     filtering._size = first
     for rows, leave, portions in sorted(steps):
         filtering.grow(rows)
@@ -91,7 +91,7 @@ def test_rows_that_leave_are_forgotten(
 
 
 def test_outwards_from_where_the_user_is(session: Session) -> None:
-    filtering = FilterPass(compiled('text contains "jg"'), session, 648, 500)
+    filtering = FilterPass(compile_filter('text contains "jg"'), session, 648, 500)
     filtering._size = 64
     asked = ask(filtering, session)
     assert asked[0] == range(500, 564)
@@ -104,11 +104,11 @@ def test_outwards_from_where_the_user_is(session: Session) -> None:
 
 
 def test_columns_are_asked_in_one_go(session: Session) -> None:
-    assert ask(FilterPass(compiled("length > 100"), session, 648, 500), session) == [range(648)]
+    assert ask(FilterPass(compile_filter("length > 100"), session, 648, 500), session) == [range(648)]
 
 
 def test_portions_fit_into_a_moment(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    filtering = FilterPass(compiled('text contains "jg"'), session, 648, 0)
+    filtering = FilterPass(compile_filter('text contains "jg"'), session, 648, 0)
     none = np.zeros(0, np.int64)
     assert filtering.next_portion() == range(model.FIRST_PORTION)
     filtering.add_result(FilterResult(range(100), none, none, True, 10 * model.PORTION_SECONDS))
@@ -122,7 +122,7 @@ def test_portions_fit_into_a_moment(session: Session, monkeypatch: pytest.Monkey
     sizes = session.rows.column("length")
     monkeypatch.setattr(model, "CHUNK_BYTES", int(sizes[643:].sum()))
     assert int(sizes[:643].max()) > model.CHUNK_BYTES
-    assert FilterPass(compiled('text contains "jg"'), session, 648, 648).next_portion() == range(643, 648)
+    assert FilterPass(compile_filter('text contains "jg"'), session, 648, 648).next_portion() == range(643, 648)
 
 
 LATE = [*((KAFKA, text) for text in FILTERS), (GOLDEN / "k4_election.pcap.zst", 'kafka.topic matches "^[\\w-]{22}$"')]
@@ -135,7 +135,7 @@ def test_what_comes_later_changes_the_verdict(capture: Path, text: str) -> None:
     In the last capture topics are named behind what says their ids.
     """
     with Session([capture], block=40) as session:
-        filtering = FilterPass(compiled(text), session, 0, 0)
+        filtering = FilterPass(compile_filter(text), session, 0, 0)
         for rows in session.grow():
             filtering.grow(rows.stop)
             ask(filtering, session)

@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from analyzer.query import search as find
-from analyzer.render.lines import plain
+from analyzer.render.lines import strip_styles
 from dissectors.field import Field
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import Drive, drive, driven
@@ -29,7 +29,7 @@ async def sought(found: Drive) -> None:
 
 def selected(found: Drive) -> Field:
     what = found.main.tree_pane.get_path()[-1]
-    assert isinstance(what, Field), plain(what.line)
+    assert isinstance(what, Field), strip_styles(what.line)
     return what
 
 
@@ -173,13 +173,13 @@ async def test_the_place_of_a_wrong_filter_is_that_in_the_line(found: Drive) -> 
 
 
 def test_a_search_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    gate, search = Event(), find.find
+    gate, search = Event(), find.find_row
 
     def waiting(*arguments: object, stop: object, **rest: object) -> int | None:
         gate.wait(30)
         return search(*arguments, stop=stop, **rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(find, "find", waiting)
+    monkeypatch.setattr(find, "find_row", waiting)
 
     async def test(found: Drive) -> None:
         await found.ask("ctrl+f", "jg")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.query.filter import compiled
-from analyzer.render.lines import plain
+from analyzer.query.filter import compile_filter
+from analyzer.render.lines import strip_styles
 from tests.tui.driving import Drive, driven
 from tui.keys import KEYS
 from tui.model.row_spans import SIGN_HELP
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 def texts(found: Drive) -> list[str]:
     screen = found.window.screen
     assert isinstance(screen, HelpScreen)
-    return [plain(each.line) for each in screen.pane.help_lines]
+    return [strip_styles(each.line) for each in screen.pane.help_lines]
 
 
 @driven()
@@ -35,7 +35,7 @@ async def test_every_key_command_sign_and_rule_is_there(found: Drive) -> None:
 
 @pytest.mark.parametrize("example", FILTERS, ids=lambda example: example[0])
 def test_examples_of_filters_are_filters_that_filters_md_has(example: tuple[str, str]) -> None:
-    compiled(example[0])
+    compile_filter(example[0])
     page = (ROOT / "docs" / "reference" / "filters.md").read_text().replace("\\|", "|")
     assert f"`{example[0]}`" in page
 
@@ -45,7 +45,7 @@ def test_words_make_it_shorter() -> None:
     for words, first in (("mark take", "mark this message"), ("bytes byte back", "one byte back"), ("MOUSE wheel", "")):
         found = filter_lines(said, words)
         assert 0 < len(found) < 5
-        assert first in plain(found[0].line)
+        assert first in strip_styles(found[0].line)
     assert filter_lines(said, "") == said
     assert filter_lines(said, "no such thing") == []
 

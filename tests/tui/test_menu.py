@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.decode.content import find_dissector
-from analyzer.render.lines import plain
+from analyzer.render.lines import strip_styles
 from tests.tui.driving import KAFKA, Drive, driven
 from tui.screens.chooser import Chooser
 from tui.widgets.pane import Pane
@@ -24,7 +24,7 @@ async def open_menu(found: Drive, key: str = "x") -> list[str]:
 def shown(found: Drive) -> list[str]:
     screen = found.window.screen
     assert isinstance(screen, Chooser)
-    return [plain(line) for line, _ in screen.pane.lines]
+    return [strip_styles(line) for line, _ in screen.pane.lines]
 
 
 async def take(found: Drive, words: str) -> None:
@@ -35,7 +35,7 @@ async def take(found: Drive, words: str) -> None:
 def select(found: Drive, name: str) -> None:
     """Selects the first field of a name."""
     tree = found.main.tree_pane
-    texts = (plain(tuple(tree.get_spans(line))) for line in range(tree.count))
+    texts = (strip_styles(tuple(tree.get_spans(line))) for line in range(tree.count))
     tree.move_cursor(next(line for line, text in enumerate(texts) if f" {name}:" in text))
 
 
@@ -106,7 +106,7 @@ async def test_commands_say_their_keys_and_do_what_these_do(found: Drive) -> Non
     await open_menu(found)
     screen = found.window.screen
     assert isinstance(screen, Chooser)
-    beside = {plain(line): key for line, key in screen.pane.lines}
+    beside = {strip_styles(line): key for line, key in screen.pane.lines}
     assert beside["the other half of the exchange: request or response"] == "p"
     await found.press(*"other half", "enter")
     assert found.row == 1

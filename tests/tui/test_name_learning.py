@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from analyzer.render.lines import plain
+from analyzer.render.lines import strip_styles
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tui.screens import ingest
 
@@ -19,7 +19,7 @@ WHOLE = KAFKA.read_bytes()
 def told(found: Drive) -> list[str]:
     detail = found.main.view.detail
     assert detail is not None
-    return [plain(note.line) for note in detail.notes[0].children]
+    return [strip_styles(note.line) for note in detail.notes[0].children]
 
 
 @pytest.mark.parametrize("portion", [1, 500])

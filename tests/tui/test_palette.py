@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.events import Paste
 
-from analyzer.render.lines import plain
+from analyzer.render.lines import strip_styles
 from tests.tui.driving import Drive, driven
 from tui.commands.menu import list_commands, run_key
 from tui.keys import KEYS, KeyPlace
@@ -20,7 +20,7 @@ async def test_all_that_can_be_done_now_is_there_with_its_key(found: Drive) -> N
     await found.press("ctrl+p")
     screen = found.window.screen
     assert isinstance(screen, Chooser)
-    listed = {plain(line): key for line, key in screen.pane.lines}
+    listed = {strip_styles(line): key for line, key in screen.pane.lines}
     wanted = {key.help: key.label for key in KEYS if key.place in ("screen", "pane", "list")}
     del wanted["all commands, to be found by a word"]
     assert listed == wanted

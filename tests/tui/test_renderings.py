@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from analyzer.decode.jsonable import Limits
-from analyzer.render.tree_text import node_line
+from analyzer.render.tree_text import format_node
 from analyzer.session import Session
 from dissectors.field import Field
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
@@ -44,7 +44,7 @@ def said(session: Session, rows: Sequence[int], width: int) -> Iterator[Spans]:
         outline = Outline(detail.notes, detail.tree.fields, FoldChoices())
         outline.fold_all(opened=True)
         for at, (what, _, hidden) in enumerate(outline.lines):
-            yield node_line(what, Limits(), hidden) if isinstance(what, Field) else what.line
+            yield format_node(what, Limits(), hidden) if isinstance(what, Field) else what.line
             parts = make_status(outline.get_path(at), None, 0)
             yield [(part.style, part.text) for part in parts]
 

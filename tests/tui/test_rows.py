@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from analyzer.config.model import ColorRule, Config
-from analyzer.decode.rows import Rows
-from analyzer.query.filter import compiled
-from analyzer.render.lines import plain
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter import compile_filter
+from analyzer.render.lines import strip_styles
 from tests.analyzer.messages.test_host_names import written
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import acts
@@ -174,7 +174,7 @@ def test_formats_of_time_go_round_and_are_remembered() -> None:
         for _ in range(5):
             shown.append(line_of(found, 1)[3:].split()[1])
             await found.press("t")
-        (time,) = Rows(found.main.session).columns(["time"], np.array([1]))[0]
+        (time,) = RowReader(found.main.session).read_columns(["time"], np.array([1]))[0]
         assert shown[0] == time[11:26]
         assert shown[1] == time[:26]
         assert 0 < float(shown[3]) < float(shown[2]) < 1
@@ -284,7 +284,7 @@ def test_columns_are_chosen_moved_and_remembered() -> None:
         await found.settle()
         assert "V kafka.topic Length Latency Info" in found.text("list-head")
         shown = {row: line_of(found, row) for row in range(30)}
-        topics = compiled("kafka.topic").rows(Rows(main.session), range(30)).tolist()
+        topics = compile_filter("kafka.topic").select_rows(RowReader(main.session), range(30)).tolist()
         assert [row for row, line in shown.items() if re.search(r" \d+ jg +\d+ ", line)] == topics
         assert topics
 
@@ -325,7 +325,7 @@ async def test_what_is_selected_is_seen_on_a_low_terminal(found: Drive) -> None:
     await found.press("c", *["down"] * 8)
     screen = found.window.screen
     assert isinstance(screen, ColumnsScreen)
-    wanted = plain(screen.pane.lines[8][0])
+    wanted = strip_styles(screen.pane.lines[8][0])
     assert any(wanted in line for line in found.lines())
     await found.pilot.resize_terminal(60, 6)
     await found.settle()
@@ -388,7 +388,7 @@ async def test_rules_colour_rows_and_have_signs(found: Drive) -> None:
     rules = {rule.style: rule for rule in found.main.timeline.row_lines.colour_rules.rules}  # type: ignore[union-attr]
     named = {row: rules[style].name for row, style in rules_of(found).items() if style in rules}
     session = found.main.session
-    errors = compiled("error").rows(Rows(session), range(len(session.rows))).tolist()
+    errors = compile_filter("error").select_rows(RowReader(session), range(len(session.rows))).tolist()
     assert [row for row, name in named.items() if name == "error"] == errors
     assert errors
     for row in errors:
@@ -400,7 +400,7 @@ def test_protocols_are_told_apart_where_there_are_several() -> None:
         await found.press("v")
         await coloured(found)
         assert {line[2] for line in found.text("list").splitlines()} >= {"k"}
-        row = compiled("protocol == zookeeper").rows(Rows(found.main.session), range(1140)).tolist()[0]
+        row = compile_filter("protocol == zookeeper").select_rows(RowReader(found.main.session), range(1140)).tolist()[0]
         await go_to(found, row)
         await coloured(found)
         assert line_of(found, row)[2] == "z"
@@ -424,7 +424,7 @@ def test_own_rules_come_first_and_wrong_ones_are_told_once() -> None:
     async def test(found: Drive) -> None:
         assert "the colour rule bad filter is left out: " in found.status()
         assert "(1 more are wrong, too)" in found.status()
-        row = compiled("operation == Heartbeat").rows(Rows(found.main.session), range(648)).tolist()[0]
+        row = compile_filter("operation == Heartbeat").select_rows(RowReader(found.main.session), range(648)).tolist()[0]
         await go_to(found, row + 1)
         await found.press("v")
         await coloured(found)
@@ -446,7 +446,7 @@ async def test_a_rule_that_reads_messages_is_painted_when_it_is_known(found: Dri
         await found.press("pagedown")
     await coloured(found)
     session = found.main.session
-    wanted = set(compiled("kafka.group").rows(Rows(session), range(len(session.rows))).tolist())
+    wanted = set(compile_filter("kafka.group").select_rows(RowReader(session), range(len(session.rows))).tolist())
     shown = rules_of(found)
     assert {row for row, style in shown.items() if style == "rule-0"} == wanted & set(shown)
     assert wanted & set(shown)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analyzer.errors import UserError
-from analyzer.render.amounts import counted
+from analyzer.render.amounts import format_counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], objec
         act()
         return
 
-    title = f"{counted(packets, 'packet')} that nobody keeps"
+    title = f"{format_counted(packets, 'packet')} that nobody keeps"
     choices = [
         (f"{what}: they are lost", act),
         ("save them first", lambda: save_packets(main)),
@@ -99,13 +99,13 @@ def _show(main: MainScreen, begun: Session | str) -> None:
     if isinstance(begun, str):
         main.show_message(begun, "bar-error")
         return
-    from analyzer.query.filter import compiled
+    from analyzer.query.filter import compile_filter
     from tui.app import TuiApp
 
     window, listed, in_force = main.app, main.timeline.timeline, main.filter.in_force
     assert isinstance(window, TuiApp)
     fresh = window.replace_main_screen(
-        begun, None if in_force is None else compiled(in_force.text, main.named), is_live=True
+        begun, None if in_force is None else compile_filter(in_force.text, main.named), is_live=True
     )
     fresh.timeline.timeline.flat = listed.flat
     fresh.call_after_refresh(fresh.show_message, "another capture has begun")
@@ -143,7 +143,7 @@ def _save(main: MainScreen, live: LiveCapture, path: str) -> None:
 
     def work() -> tuple[str, bool]:
         try:
-            return f"{counted(live.save(path), 'packet')} written to {path}", True
+            return f"{format_counted(live.save(path), 'packet')} written to {path}", True
         except UserError as error:
             return str(error), False
         except OSError as error:

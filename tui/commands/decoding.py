@@ -14,7 +14,7 @@ import numpy as np
 from analyzer.decode.endpoints import name_endpoint
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import StreamNumber
-from analyzer.query.fields.keys import port
+from analyzer.query.fields.keys import parse_port
 
 if TYPE_CHECKING:
     from analyzer.messages.decode_as import DecodeAsTarget
@@ -34,7 +34,7 @@ def choose_protocol(main: MainScreen) -> None:
     from dissectors import registry
     from tui.screens.chooser import Choice, Chooser
 
-    server = port(name_endpoint(main.session, place.stream, 1))
+    server = parse_port(name_endpoint(main.session, place.stream, 1))
     wheres: list[tuple[str, DecodeAsTarget]] = [
         (f"stream {place.stream}", StreamNumber(place.stream)),
         (f"port {server}", server),
@@ -53,18 +53,20 @@ def reread_as(main: MainScreen, where: DecodeAsTarget, protocol: str) -> None:
     if main.session.packets.follows and main.ingest.is_reading:
         main.show_message("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
         return
-    from analyzer.query.filter import compiled
+    from analyzer.query.filter import compile_filter
     from tui.app import TuiApp
 
     try:
-        session = main.session.again(where, protocol)
+        session = main.session.reopen_with_rule(where, protocol)
     except UserError as error:
         main.show_message(str(error), "bar-warning")
     else:
         window = main.app
         assert isinstance(window, TuiApp)
         flat, aim, in_force = main.timeline.timeline.flat, _locate_selection(main), main.filter.in_force
-        fresh = window.replace_main_screen(session, None if in_force is None else compiled(in_force.text, main.named))
+        fresh = window.replace_main_screen(
+            session, None if in_force is None else compile_filter(in_force.text, main.named)
+        )
         fresh.timeline.timeline.flat = flat
         fresh.ingest.when_read = lambda: _find_again(fresh, aim, f"{describe_target(where)} is read as {protocol}")
 

@@ -80,7 +80,7 @@ def _open_of_stream(main: MainScreen, stream: int) -> None:
 
 
 def _open_of_row(main: MainScreen, row: int) -> None:
-    from analyzer.query.filter.of_row import filters_of_row
+    from analyzer.query.filter.of_row import list_row_filters
 
     session = main.session
 
@@ -88,7 +88,9 @@ def _open_of_row(main: MainScreen, row: int) -> None:
         choices = [*_list_filters(offers), *_list_row_commands(main), *_list_copies(), *_combine_offers(main, offers)]
         _open_choices(main, f"message {row + 1}", choices)
 
-    main.background.submit("menu", lambda: [FilterOffer(*each) for each in filters_of_row(session, row)], open_row_menu)
+    main.background.submit(
+        "menu", lambda: [FilterOffer(*each) for each in list_row_filters(session, row)], open_row_menu
+    )
 
 
 def _open_of_field(main: MainScreen) -> None:
@@ -105,13 +107,13 @@ def _open_of_field(main: MainScreen) -> None:
             [*_list_note_choices(main, what), *_list_copies(), *_list_row_commands(main)],
         )
         return
-    from analyzer.query.filter.alike import filter_of, path_of
+    from analyzer.query.filter.alike import find_path, make_filter
 
     found, name = subject, safe_text(subject.path[-1].spec.name, LONGEST)
 
     def work() -> tuple[str | None, str | None]:
         session, row, path = found.session, found.row, found.path
-        return filter_of(session, row, found.detail.tree, path), path_of(session, row, path)
+        return make_filter(session, row, found.detail.tree, path), find_path(session, row, path)
 
     def open_field_menu(made: tuple[str | None, str | None]) -> None:
         text, column = made
@@ -174,10 +176,10 @@ def _make_filter_choice(about: str, text: str) -> Choice[Act]:
 
 def apply_filter(main: MainScreen, text: str) -> None:
     """Puts a filter in force, or shows its error."""
-    from analyzer.query.filter import compiled
+    from analyzer.query.filter import compile_filter
 
     try:
-        wanted = compiled(text, main.named)
+        wanted = compile_filter(text, main.named)
     except UserError as error:
         main.show_message(str(error), "bar-warning")
     else:

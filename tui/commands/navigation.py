@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analyzer.render.amounts import counted
+from analyzer.render.amounts import format_counted
 from tui.model.row_sets import toggle_row
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def clear_marks(main: MainScreen) -> None:
     count = len(marked)
     marked.clear()
     main.timeline.invalidate()
-    main.show_message(f"{counted(count, 'mark')} taken away" if count else "no message is marked")
+    main.show_message(f"{format_counted(count, 'mark')} taken away" if count else "no message is marked")
 
 
 def go_to_next_mark(main: MainScreen) -> None:
@@ -46,7 +46,9 @@ def _go_to_mark(main: MainScreen, *, forward: bool) -> None:
     if row is not None:
         main.view.select_row(row)
     elif marks.marked:
-        main.show_message(f"the filter hides what is marked, {counted(len(marks.marked), 'message')}", "bar-warning")
+        main.show_message(
+            f"the filter hides what is marked, {format_counted(len(marks.marked), 'message')}", "bar-warning"
+        )
     else:
         main.show_message("no message is marked: m marks one", "bar-warning")
 
@@ -65,7 +67,7 @@ def clear_ignored(main: MainScreen) -> None:
     count = len(main.timeline.ignored)
     main.timeline.ignored.clear()
     _refresh_rows(main, None)
-    main.show_message(f"{counted(count, 'message')} no longer ignored" if count else "no message is ignored")
+    main.show_message(f"{format_counted(count, 'message')} no longer ignored" if count else "no message is ignored")
 
 
 def _refresh_rows(main: MainScreen, row: int | None) -> None:

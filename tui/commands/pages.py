@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui.screens.main import MainScreen
     from tui.screens.views_page import MakeViews
 from analyzer.decode.content import find_dissector, read_header
-from analyzer.render.bug_report import finding_report
+from analyzer.render.bug_report import format_finding_report
 from dissectors.field import Field
 
 if TYPE_CHECKING:
@@ -148,7 +148,9 @@ def make_bug_report(session: Session, detail: MessageDetail, path: Sequence[Fiel
     header, dissector = read_header(session, detail.row), find_dissector(session, detail.row)
     version = "" if header.version is None else f" v{header.version}"
     name = "unknown" if dissector is None else dissector.name
-    return finding_report(finding, f"{name} {header.operation or header.code}{version} {header.role.name.lower()}")
+    return format_finding_report(
+        finding, f"{name} {header.operation or header.code}{version} {header.role.name.lower()}"
+    )
 
 
 def open_bug_report(main: MainScreen, lines: Sequence[str]) -> None:

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.config.model import ColorRule, protocol_colors
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
-from analyzer.query.filter import Filter, compiled
+from analyzer.query.filter import Filter, compile_filter
 from analyzer.session import Session
 from dissectors.registry import dissectors
 
@@ -77,7 +77,7 @@ def compile_rules(colors: Sequence[ColorRule], named: Mapping[str, str]) -> tupl
     wrong: list[str] = []
     for number, color in enumerate(colors):
         try:
-            filter_ = compiled(color.filter, named)
+            filter_ = compile_filter(color.filter, named)
         except UserError as error:
             wrong.append(f"the colour rule {color.name} is left out: {error}")
             continue
@@ -101,7 +101,7 @@ class ColourRules:
         self.rules = rules
         self.has_protocols = False
         self._session = session
-        self._reader, self._other_reader = Rows(session), Rows(session)
+        self._reader, self._other_reader = RowReader(session), RowReader(session)
         self._cheap = [number for number, rule in enumerate(rules) if rule.is_cheap]
         self._expensive = [number for number, rule in enumerate(rules) if not rule.is_cheap]
         self._matches: dict[int, RuleMatch] = {}
@@ -158,9 +158,9 @@ class ColourRules:
         """Drops all matches; they are computed again on demand."""
         self._edition += 1
         self._matches.clear()
-        self._reader, self._other_reader = Rows(self._session), Rows(self._session)
+        self._reader, self._other_reader = RowReader(self._session), RowReader(self._session)
 
-    def _find_first(self, numbers: Sequence[int], reader: Rows, rows: Sequence[int]) -> dict[int, int]:
+    def _find_first(self, numbers: Sequence[int], reader: RowReader, rows: Sequence[int]) -> dict[int, int]:
         """Returns the first matching rule of each row that has one; rows are ascending."""
         left = np.array(rows, np.int64)
         found: dict[int, int] = {}
@@ -170,7 +170,7 @@ class ColourRules:
             rule = self.rules[number]
             if rule.of_protocol and not self.has_protocols:
                 continue
-            mask = rule.filter.mask(reader, left)
+            mask = rule.filter.find_mask(reader, left)
             found |= dict.fromkeys(left[mask].tolist(), number)
             left = left[~mask]
         return found

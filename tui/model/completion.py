@@ -16,14 +16,14 @@ from enum import Enum
 from typing import NamedTuple
 
 from analyzer.errors import UserError
-from analyzer.query.fields.catalog import UnknownField, find
-from analyzer.query.fields.path import FieldPath, Kind
-from analyzer.query.fields.possible import possible_values
-from analyzer.query.filter import compiled
+from analyzer.query.fields.catalog import UnknownField, find_field
+from analyzer.query.fields.path import FieldKind, FieldPath
+from analyzer.query.fields.possible import list_possible_values
+from analyzer.query.filter import compile_filter
 from analyzer.query.filter.errors import FilterError, Span
-from analyzer.query.filter.expected import Expected, Wanted, expected, word_end
+from analyzer.query.filter.expected import CompletionKind, CompletionTarget, find_completion, find_word_end
 from analyzer.query.filter.operators import FUNCTIONS, OPERATORS
-from analyzer.query.filter.scan import Scanner
+from analyzer.query.filter.scan import FilterScanner
 from analyzer.query.units import UNITS
 from tui.model.completion_sources import FieldNames, SampledValue
 
@@ -116,14 +116,14 @@ class CompletionSources(NamedTuple):
 def complete(text: str, cursor: int, known: CompletionSources) -> Completions:
     """Returns the words that may replace the word at the cursor."""
     before = text[:cursor]
-    wants = expected(before, known.named)
+    wants = find_completion(before, known.named)
     word = before[wants.begin :]
-    if any(map(str.isspace, word)) and not (wants.wanted is Wanted.VALUE and is_open_quote(word)):
+    if any(map(str.isspace, word)) and not (wants.wanted is CompletionKind.VALUE and is_open_quote(word)):
         return NO_COMPLETIONS
-    end = max(cursor, word_end(text, wants.begin, wants.wanted))
+    end = max(cursor, find_word_end(text, wants.begin, wants.wanted))
     items = [each for each in _list_items(wants, word, known) if each.text != word]
-    is_wide = not word and wants.wanted in (Wanted.COMPARISON, Wanted.FIELD)
-    missing = _get_sampled_field(wants) if wants.wanted is Wanted.VALUE else None
+    is_wide = not word and wants.wanted in (CompletionKind.COMPARISON, CompletionKind.FIELD)
+    missing = _get_sampled_field(wants) if wants.wanted is CompletionKind.VALUE else None
     return Completions(
         wants.begin, end, items[:MOST_COMPLETIONS], missing if missing not in known.values else None, on_request=is_wide
     )
@@ -131,18 +131,18 @@ def complete(text: str, cursor: int, known: CompletionSources) -> Completions:
 
 def is_open_quote(word: str) -> bool:
     """Returns whether a word has an opening quote but no closing one."""
-    return word.removeprefix("r").startswith(QUOTES) and word_end(word, 0, Wanted.VALUE) == 0
+    return word.removeprefix("r").startswith(QUOTES) and find_word_end(word, 0, CompletionKind.VALUE) == 0
 
 
 def can_continue(text: str, known: CompletionSources) -> bool:
     """Returns whether the last word of a text is the beginning of a valid one."""
-    wants = expected(text, known.named)
+    wants = find_completion(text, known.named)
     word = text[wants.begin :]
-    if wants.wanted is Wanted.VALUE and is_open_quote(word):
+    if wants.wanted is CompletionKind.VALUE and is_open_quote(word):
         return True
     if any(map(str.isspace, word)):
         return False
-    if wants.wanted in (Wanted.COMPARISON, Wanted.FIELD) and known.names is None:
+    if wants.wanted in (CompletionKind.COMPARISON, CompletionKind.FIELD) and known.names is None:
         return True
     lower = word.lower()
     return any(each.text.lower().startswith(lower) for each in _list_items(wants, word, known, all_of_them=True))
@@ -151,31 +151,33 @@ def can_continue(text: str, known: CompletionSources) -> bool:
 def describe_field(name: str) -> str:
     """Returns the description of a field, for the list of completions."""
     try:
-        field = find(name)
+        field = find_field(name)
     except UnknownField:
         return ""
-    if field.kind is Kind.PRESENCE:
+    if field.kind is FieldKind.PRESENCE:
         return field.about or ""
     kind = f"{field.kind.value}{', many' if field.repeated else ''}"
     return f"{field.about} ({kind})" if field.about else kind
 
 
-def _list_items(wants: Expected, word: str, known: CompletionSources, *, all_of_them: bool = False) -> list[Completion]:
+def _list_items(
+    wants: CompletionTarget, word: str, known: CompletionSources, *, all_of_them: bool = False
+) -> list[Completion]:
     wanted = wants.wanted
-    if wanted in (Wanted.COMPARISON, Wanted.FIELD):
-        return _list_operands(word, known, wanted is Wanted.COMPARISON)
-    if wanted is Wanted.VALUE:
+    if wanted in (CompletionKind.COMPARISON, CompletionKind.FIELD):
+        return _list_operands(word, known, wanted is CompletionKind.COMPARISON)
+    if wanted is CompletionKind.VALUE:
         return _list_values(wants, word, known)
-    if wanted is Wanted.NAMED:
+    if wanted is CompletionKind.NAMED:
         form = "${%s}" if word.startswith("${") else "$%s"
         plain = {name: text for name, text in known.named.items() if "." not in name or form == "${%s}"}
         return _match_word(word, (Completion(form % name, text) for name, text in plain.items()))
-    if wanted is Wanted.SET:
+    if wanted is CompletionKind.SET:
         return [Completion("{", "a set: {1, 2, 5..9}")] if not word else []
-    if wanted is Wanted.IN:
+    if wanted is CompletionKind.IN:
         return _match_word(word, [Completion("in {", _OPERATOR_HELP["in {"])])
     joining = [Completion(*each) for each in _JOINING.items()]
-    if wanted is Wanted.JOINING:
+    if wanted is CompletionKind.JOINING:
         return _match_word(word, joining)
     others = [Completion(name) for name in OPERATORS] if all_of_them else []
     return _match_word(word, [*_list_operators(wants.field), *joining, *others])
@@ -204,21 +206,21 @@ def _list_operators(name: str | None) -> list[Completion]:
     field = _find_field(name)
     left: tuple[str, ...] = ()
     if field is not None:
-        is_number = field.kind in (Kind.NUMBER, Kind.DURATION, Kind.TIME)
-        if field.kind is Kind.PRESENCE:
+        is_number = field.kind in (FieldKind.NUMBER, FieldKind.DURATION, FieldKind.TIME)
+        if field.kind is FieldKind.PRESENCE:
             return []
-        if field.kind is Kind.STRUCT:
+        if field.kind is FieldKind.STRUCT:
             left = (*_OPERATOR_HELP,)
-        elif field.kind is Kind.FLAG:
+        elif field.kind is FieldKind.FLAG:
             left = (*_ORDERED, *_SEARCHING, "&")
         elif is_number:
             left = _SEARCHING if field.label is None else ()
-        elif field.kind is not Kind.ANY:
-            left = ("&",) if field.kind is Kind.ADDRESS else (*_ORDERED, "&")
+        elif field.kind is not FieldKind.ANY:
+            left = ("&",) if field.kind is FieldKind.ADDRESS else (*_ORDERED, "&")
     return [Completion(symbol, about) for symbol, about in _OPERATOR_HELP.items() if symbol not in left]
 
 
-def _list_values(wants: Expected, word: str, known: CompletionSources) -> list[Completion]:
+def _list_values(wants: CompletionTarget, word: str, known: CompletionSources) -> list[Completion]:
     name = _get_sampled_field(wants)
     field = _find_field(name)
     if name is None or field is None:
@@ -226,7 +228,7 @@ def _list_values(wants: Expected, word: str, known: CompletionSources) -> list[C
     found = {each.text: f"in {each.occurrences:,} values" for each in known.values.get(name, ())}
     if word.startswith("r") and is_open_quote(word):
         return []
-    possible = possible_values(field)
+    possible = list_possible_values(field)
     for text in possible if len(possible) <= FEW_VALUES or not found else ():
         found.setdefault(text, "")
     lower = _unquote(word).lower()
@@ -234,21 +236,21 @@ def _list_values(wants: Expected, word: str, known: CompletionSources) -> list[C
     return sorted(having, key=lambda each: not _unquote(each.text).lower().startswith(lower))
 
 
-def _get_sampled_field(wants: Expected) -> str | None:
+def _get_sampled_field(wants: CompletionTarget) -> str | None:
     """Returns the field whose values are to be offered."""
     return wants.field if wants.operator in _EQUAL else None
 
 
 def _find_field(name: str | None) -> FieldPath | None:
     try:
-        return None if name is None else find(name)
+        return None if name is None else find_field(name)
     except UnknownField:
         return None
 
 
-class _Quoted(Scanner):
+class _Quoted(FilterScanner):
     def read_text(self) -> str:
-        return self._literal().text
+        return self._take_literal().text
 
 
 def _unquote(word: str) -> str:
@@ -287,7 +289,7 @@ def judge_filter(text: str, known: CompletionSources) -> TextVerdict:
     """Judges a filter; an empty one is valid."""
     try:
         if text.strip():
-            compiled(text, known.named)
+            compile_filter(text, known.named)
         return TextVerdict(TextState.WHOLE)
     except FilterError as error:
         if _is_begun(text, error, known):
@@ -307,26 +309,26 @@ def judge_text(read: Callable[[], object]) -> TextVerdict:
 def _is_begun(text: str, error: FilterError, known: CompletionSources) -> bool:
     if error.span.start >= len(text.rstrip()):
         return True
-    wants = expected(text, known.named)
-    if wants.wanted is not Wanted.IN and error.span.stop < len(text) and error.span.start != wants.begin:
+    wants = find_completion(text, known.named)
+    if wants.wanted is not CompletionKind.IN and error.span.stop < len(text) and error.span.start != wants.begin:
         return False
     return can_continue(text, known) or _is_begun_value(wants.field, text[wants.begin :])
 
 
 _NUMBER = re.compile(r"[-+]?(?:0[xX]?[0-9A-Fa-f]*|[0-9]*\.?[0-9]*)([A-Za-z]*)")
-_BEGUN: Mapping[Kind, re.Pattern[str]] = {
-    Kind.TIME: re.compile(r"[-0-9T:.Z+]*"),
-    Kind.ADDRESS: re.compile(r"[0-9A-Fa-f.:/]*"),
+_BEGUN: Mapping[FieldKind, re.Pattern[str]] = {
+    FieldKind.TIME: re.compile(r"[-0-9T:.Z+]*"),
+    FieldKind.ADDRESS: re.compile(r"[0-9A-Fa-f.:/]*"),
 }
 
 
 def _is_begun_value(name: str | None, word: str) -> bool:
     """Returns whether a value of a field may begin with a word, by the field's kind."""
     try:
-        kind = None if name is None else find(name).kind
+        kind = None if name is None else find_field(name).kind
     except UnknownField:
         return False
-    if kind in (Kind.NUMBER, Kind.DURATION):
+    if kind in (FieldKind.NUMBER, FieldKind.DURATION):
         match = _NUMBER.fullmatch(word)
         return match is not None and any(unit.startswith(match[1]) for unit in UNITS)
     pattern = None if kind is None else _BEGUN.get(kind)

@@ -22,13 +22,13 @@ from typing import NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import Rows
-from analyzer.query.fields.catalog import UnknownField, every, find, near, shared_names
-from analyzer.query.fields.dense import Chosen, Numbers
+from analyzer.decode.rows import RowReader
+from analyzer.query.fields.catalog import UnknownField, find_field, find_near, list_fields, list_shared_names
+from analyzer.query.fields.dense import ChoiceColumn, NumberColumn
 from analyzer.query.fields.keys import FIELDS, NAMES
-from analyzer.query.fields.path import FieldPath, Kind, names_of
-from analyzer.query.fields.reading import Error, Reading
-from analyzer.query.filter.literals import of_bytes, quoted
+from analyzer.query.fields.path import FieldKind, FieldPath, find_names
+from analyzer.query.fields.reading import FieldReader, ReportedError
+from analyzer.query.filter.literals import format_bytes, quote
 from analyzer.session import Analysis
 from dissectors import registry
 from dissectors.wire.embedded import EmbeddedValue, holds_secret
@@ -101,7 +101,7 @@ class FieldNames:
             found.update(dict.fromkeys(self._find_containing(word.lower())))
         if not found and last:
             by_last = {name[len(around) + bool(around) :]: name for name in level}
-            found = dict.fromkeys(by_last[each] for each in near(last, by_last))
+            found = dict.fromkeys(by_last[each] for each in find_near(last, by_last))
         found.pop(word, None)
         return list(found)[:MOST_NAMES]
 
@@ -129,9 +129,9 @@ def read_field_names() -> FieldNames:
     field_aliases = [f"{protocol}.{short.name}" for protocol, catalog in known for short in catalog.field_aliases()]
     others = [name for name in NAMES if name not in FIELDS]
     aliases = {name for _, catalog in known for name in catalog.aliases()}
-    shared = shared_names()
+    shared = list_shared_names()
     first = [*FIELDS, *shared, *registry.names(), *others]
-    return FieldNames((field.name for field in every()), first, {*NAMES, *shared, *field_aliases}, aliases)
+    return FieldNames((field.name for field in list_fields()), first, {*NAMES, *shared, *field_aliases}, aliases)
 
 
 def _make_search_text(lower: str) -> str:
@@ -175,12 +175,12 @@ def sample_values(session: Analysis, name: str, rows: int, around: int, begin: i
     compares by name.
     """
     try:
-        field = find(name)
+        field = find_field(name)
     except UnknownField:
         return []
-    if field.kind in (Kind.PRESENCE, Kind.STRUCT) or (field.kind is Kind.TIME and field.scale is None):
+    if field.kind in (FieldKind.PRESENCE, FieldKind.STRUCT) or (field.kind is FieldKind.TIME and field.scale is None):
         return []
-    reading = Reading(Rows(session, streaming=True), [field])
+    reading = FieldReader(RowReader(session, streaming=True), [field])
     there = range(begin, rows)
     counted = _count_in_index(reading, field, there)
     if counted is None:
@@ -189,32 +189,38 @@ def sample_values(session: Analysis, name: str, rows: int, around: int, begin: i
     return [SampledValue(text, times) for text, times in written if text is not None][:MOST_SAMPLES]
 
 
-def _count_in_index(reading: Reading, field: FieldPath, there: range) -> Counter[object] | None:
+def _count_in_index(reading: FieldReader, field: FieldPath, there: range) -> Counter[object] | None:
     """Counts values in the index; None if the index does not have them."""
     asked = np.array(there[:COLUMN], np.int64)
-    columns = reading.columns(field, asked[reading.may_have(field, asked)]) if field.is_cheap else None
+    columns = reading.read_columns(field, asked[reading.find_candidates(field, asked)]) if field.is_cheap else None
     if columns is None:
         return None
     found: Counter[object] = Counter()
     for column in columns:
         numbers = column.numbers
-        if isinstance(column, Numbers) and column.null is not None:
+        if isinstance(column, NumberColumn) and column.null is not None:
             numbers = numbers[~column.null]
         each, times = np.unique(numbers, return_counts=True)
         for number, count in zip(each.tolist(), times.tolist(), strict=True):
-            value = number if not isinstance(column, Chosen) else column.choices.value(number) if number >= 0 else None
+            value = (
+                number
+                if not isinstance(column, ChoiceColumn)
+                else column.choices.value(number)
+                if number >= 0
+                else None
+            )
             if value is not None:
                 found[value] += count
     return found
 
 
-def _count_in_messages(reading: Reading, field: FieldPath, there: range, around: int) -> Counter[object]:
+def _count_in_messages(reading: FieldReader, field: FieldPath, there: range, around: int) -> Counter[object]:
     found: Counter[object] = Counter()
     end = time.monotonic() + SAMPLE_SECONDS
     asked = np.arange(there.start, there.stop)
-    having = asked[reading.may_have(field, asked)]
+    having = asked[reading.find_candidates(field, asked)]
     for portion in _split_rows(having, around):
-        values = reading.of(field, portion).values
+        values = reading.read_values(field, portion).values
         reading.forget()
         found.update(
             value.data if isinstance(value, EmbeddedValue) else value for value in values if _is_offered(value)
@@ -240,24 +246,24 @@ def _is_offered(value: object) -> bool:
         return len(value.data) <= LONGEST_VALUE and not holds_secret(value)
     if isinstance(value, str | bytes):
         return len(value) <= LONGEST_VALUE
-    return isinstance(value, bool | int | float | Error)
+    return isinstance(value, bool | int | float | ReportedError)
 
 
 def _write_value(value: object, field: FieldPath) -> str | None:
     """Writes a value as a filter has it behind an operator; None if that is impossible."""
-    if isinstance(value, Error):
+    if isinstance(value, ReportedError):
         return value.name or str(value.code)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bytes):
-        return of_bytes(value)
+        return format_bytes(value)
     if isinstance(value, str):
         return _write_word(value, field)
     return _write_number(value, field) if isinstance(value, int | float) else None
 
 
 def _write_number(value: float, field: FieldPath) -> str | None:
-    names, label = names_of(field.label), field.label
+    names, label = find_names(field.label), field.label
     said = label(value) if names and label is not None and isinstance(value, int) else None
     if said is not None and names is not None and said in names:
         return _write_word(said, field)
@@ -267,5 +273,5 @@ def _write_number(value: float, field: FieldPath) -> str | None:
 
 def _write_word(text: str, field: FieldPath) -> str:
     """Writes a text without quotes if the filter language reads it as the same text."""
-    bare = field.kind in (Kind.TEXT, Kind.NUMBER, Kind.ADDRESS) and _BARE.fullmatch(text)
-    return text if bare or (field.kind is Kind.ADDRESS and ":" in text) else quoted(text)
+    bare = field.kind in (FieldKind.TEXT, FieldKind.NUMBER, FieldKind.ADDRESS) and _BARE.fullmatch(text)
+    return text if bare or (field.kind is FieldKind.ADDRESS and ":" in text) else quote(text)

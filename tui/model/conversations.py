@@ -15,15 +15,15 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.endpoints import name_endpoint, name_stream
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.grouping import RowGroups
 from analyzer.insight.metrics import Metrics
 from analyzer.insight.statistics import GroupStatistics, Study
 from analyzer.insight.traffic import Conversation, conversations, endpoints
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
-from analyzer.query.fields.keys import address
-from analyzer.render.amounts import count, counted, size
-from analyzer.render.durations import duration
+from analyzer.query.fields.keys import parse_address
+from analyzer.render.amounts import format_count, format_counted, format_size
+from analyzer.render.durations import format_duration
 from analyzer.session import Analysis
 from tui.model.leads import FilterLead, Lead, write_literal
 from tui.model.table import SortableTable, TableColumn
@@ -40,7 +40,7 @@ def make_conversation_views(session: Analysis, rows: Ints, work: ViewWork, strea
 
     streams: their number if the page covers all rows. Raises Cancellation if the work is not wanted any more.
     """
-    reader = Rows(session)
+    reader = RowReader(session)
     views: dict[str, View] = {name: TextView(name, NOT_YET) for name in CONVERSATION_VIEWS}
     for with_errors in (False, True):
         work.subject = "errors"
@@ -80,7 +80,7 @@ def _view_connections(study: Study, streams: int | None) -> TableView:
     def lead(row: int) -> Lead | None:
         return FilterLead(f"stream == {shown[row]}") if shown[row] in place else None
 
-    said = counted(len(numbers), "connection") + (f", {len(silent):,} more without a message" if silent else "")
+    said = format_counted(len(numbers), "connection") + (f", {len(silent):,} more without a message" if silent else "")
     return TableView(CONNECTIONS, table, shown, lead, f"{said}; {WHOLE}")
 
 
@@ -97,14 +97,14 @@ def _make_amount_columns(talks: Sequence[Conversation | None]) -> list[TableColu
     times = [time for time in began if time is not None]
     texts = dict(zip(times, format_clocks(times, 3), strict=True))
     return [
-        TableColumn("messages", values("messages"), count),
-        TableColumn("bytes", values("bytes"), size, rank=4),
-        TableColumn("> msgs", values("to_server"), count, rank=12),
-        TableColumn("> bytes", values("bytes_to_server"), size, rank=11),
-        TableColumn("< msgs", values("to_client"), count, rank=12),
-        TableColumn("< bytes", values("bytes_to_client"), size, rank=11),
+        TableColumn("messages", values("messages"), format_count),
+        TableColumn("bytes", values("bytes"), format_size, rank=4),
+        TableColumn("> msgs", values("to_server"), format_count, rank=12),
+        TableColumn("> bytes", values("bytes_to_server"), format_size, rank=11),
+        TableColumn("< msgs", values("to_client"), format_count, rank=12),
+        TableColumn("< bytes", values("bytes_to_client"), format_size, rank=11),
         TableColumn("began", began, texts.__getitem__, rank=8),
-        TableColumn("lasted", values("duration_ns"), duration, rank=7),
+        TableColumn("lasted", values("duration_ns"), format_duration, rank=7),
     ]
 
 
@@ -114,10 +114,10 @@ def _make_stream_columns(session: Analysis, numbers: Sequence[int]) -> list[Tabl
     again = np.bincount(engine.repeats.column("stream"), minlength=int(chosen.max(initial=0)) + 1)[chosen]
     gaps = [engine.stream_findings.stream_counts["gap", number] for number in numbers]
     packets = engine.streams.column("packets")[chosen].tolist()
-    found = [TableColumn("packets", packets, count, rank=6)]
+    found = [TableColumn("packets", packets, format_count, rank=6)]
     for title, values in (("again", again.tolist()), ("gaps", gaps)):
         if any(values):
-            found.append(TableColumn(title, values, count, rank=5, style="warning"))
+            found.append(TableColumn(title, values, format_count, rank=5, style="warning"))
     return found
 
 
@@ -130,9 +130,13 @@ def _make_metric_columns(found: Sequence[tuple[Metrics, int | None] | None]) -> 
     columns = []
     for name, style in (("unanswered", "warning"), ("errors", "error")):
         if any(values(name)):
-            columns.append(TableColumn(name, values(name), count, rank=3, style=style))
+            columns.append(TableColumn(name, values(name), format_count, rank=3, style=style))
     p95 = [None if each is None else each[1] for each in found]
-    return [*columns, TableColumn("p95", p95, duration), TableColumn("max", values("max_ns"), duration, rank=9)]
+    return [
+        *columns,
+        TableColumn("p95", p95, format_duration),
+        TableColumn("max", values("max_ns"), format_duration, rank=9),
+    ]
 
 
 def _view_endpoints(study: Study) -> TableView:
@@ -140,13 +144,13 @@ def _view_endpoints(study: Study) -> TableView:
     found = endpoints(study.reader, study.rows)
     columns = [
         make_name_column([each.endpoint for each in found], "endpoint"),
-        TableColumn("connections", [each.connections for each in found], count, rank=1),
-        TableColumn("messages", [each.messages for each in found], count),
-        TableColumn("bytes", [each.bytes for each in found], size, rank=2),
-        TableColumn("sent", [each.sent for each in found], count, rank=3),
-        TableColumn("bytes sent", [each.bytes_sent for each in found], size, rank=4),
-        TableColumn("received", [each.received for each in found], count, rank=3),
-        TableColumn("bytes received", [each.bytes_received for each in found], size, rank=4),
+        TableColumn("connections", [each.connections for each in found], format_count, rank=1),
+        TableColumn("messages", [each.messages for each in found], format_count),
+        TableColumn("bytes", [each.bytes for each in found], format_size, rank=2),
+        TableColumn("sent", [each.sent for each in found], format_count, rank=3),
+        TableColumn("bytes sent", [each.bytes_sent for each in found], format_size, rank=4),
+        TableColumn("received", [each.received for each in found], format_count, rank=3),
+        TableColumn("bytes received", [each.bytes_received for each in found], format_size, rank=4),
     ]
     keys = [each.endpoint for each in found]
 
@@ -156,7 +160,7 @@ def _view_endpoints(study: Study) -> TableView:
 
     table = SortableTable(columns, [each.messages for each in found])
     return TableView(
-        ENDPOINTS, table, keys, lead, f"{counted(len(found), 'endpoint')}; e shows the hosts that clients run on"
+        ENDPOINTS, table, keys, lead, f"{format_counted(len(found), 'endpoint')}; e shows the hosts that clients run on"
     )
 
 
@@ -164,7 +168,7 @@ def _view_hosts(study: Study) -> TableView:
     """Makes the view of client addresses, with all traffic between them and any server."""
     session = study.reader.session
     streams = study.grouped(("stream",))
-    hosts = [address(name_endpoint(session, number, FROM_CLIENT)) for (number,) in streams.labels]
+    hosts = [parse_address(name_endpoint(session, number, FROM_CLIENT)) for (number,) in streams.labels]
     known = {host: number for number, host in enumerate(dict.fromkeys(hosts))}
     numbers = np.array([known[host] for host in hosts], np.int64)
     found = study.figures(RowGroups(streams.places, numbers[streams.keys], list(known)))
@@ -175,7 +179,10 @@ def _view_hosts(study: Study) -> TableView:
     many = Counter(hosts)
     called = [session.hosts.find_name(host) for host in keys]
     columns = [make_name_column(keys, "client host"), *([make_name_column(called, "called")] if any(called) else [])]
-    columns += [TableColumn("connections", [many[host] for host in keys], count, rank=1), *make_metric_columns(groups)]
+    columns += [
+        TableColumn("connections", [many[host] for host in keys], format_count, rank=1),
+        *make_metric_columns(groups),
+    ]
 
     def lead(row: int) -> Lead:
         host = keys[row]
@@ -183,7 +190,7 @@ def _view_hosts(study: Study) -> TableView:
         return FilterLead(f"({up} or {down})")
 
     table = SortableTable(columns, [group.figures.messages for group in groups])
-    return TableView(HOSTS, table, keys, lead, counted(len(keys), "client host"))
+    return TableView(HOSTS, table, keys, lead, format_counted(len(keys), "client host"))
 
 
 def _count_messages(group: GroupStatistics) -> int:

@@ -17,14 +17,14 @@ import numpy as np
 from analyzer.decode.content import find_dissector, read_header
 from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.masking import Span
-from analyzer.decode.rows import Rows
-from analyzer.query.filter.alike import filter_of, is_masked, path_of
-from analyzer.render.hexdump import WIDTH, hexdump_line
-from analyzer.render.lines import plain
-from analyzer.render.printer import Printer
-from analyzer.render.shown import shown_lines
-from analyzer.render.tree_json import masked, node_object
-from analyzer.render.tree_text import tree_lines
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter.alike import find_path, is_masked, make_filter
+from analyzer.render.hexdump import WIDTH, format_hexdump_line
+from analyzer.render.lines import strip_styles
+from analyzer.render.printer import RowPrinter
+from analyzer.render.shown import format_row
+from analyzer.render.tree_json import make_node_object, mask_value
+from analyzer.render.tree_text import format_tree
 from analyzer.session import Session
 from dissectors.api import Role
 from dissectors.field import Field, Tree
@@ -100,7 +100,7 @@ def _copy_value(subject: CopySubject) -> str | None:
     node = subject.node
     if node is None or not _is_plain(node):
         return None
-    value = masked(node) if subject.hides else node.value
+    value = mask_value(node) if subject.hides else node.value
     if isinstance(value, Secret):
         if not subject.limits.show_secrets:
             return f"redacted, {len(value)} long"
@@ -169,7 +169,8 @@ def _copy_dump(subject: CopySubject) -> str | None:
     piece = _cut_piece(subject)
     data, base = piece.data, piece.offset
     lines = (
-        plain(hexdump_line(base + at, data[at : at + WIDTH], piece.masks, None)) for at in range(0, len(data), WIDTH)
+        strip_styles(format_hexdump_line(base + at, data[at : at + WIDTH], piece.masks, None))
+        for at in range(0, len(data), WIDTH)
     )
     return "\n".join(lines) or None
 
@@ -178,9 +179,9 @@ def _make_printer(form: str, *, with_fields: bool) -> Callable[[CopySubject], st
     def make(subject: CopySubject) -> str:
         session = subject.session
         out = BytesIO()
-        printer = Printer((), form, with_fields, subject.limits, out=out)
-        reader = Rows(session, streaming=not session.ended, hindsight=printer.for_people)
-        printer.rows(reader, np.array([subject.row]))
+        printer = RowPrinter((), form, with_fields, subject.limits, out=out)
+        reader = RowReader(session, streaming=not session.ended, hindsight=printer.for_people)
+        printer.print_rows(reader, np.array([subject.row]))
         return out.getvalue().decode("utf-8", "replace").rstrip("\n")
 
     return make
@@ -189,8 +190,13 @@ def _make_printer(form: str, *, with_fields: bool) -> Callable[[CopySubject], st
 def _copy_field_json(subject: CopySubject) -> str | None:
     if subject.node is None:
         return None
-    found = node_object(subject.node, subject.hides)
-    return JsonWriter(NO_LIMITS._replace(show_secrets=subject.limits.show_secrets)).line(found).decode().rstrip("\n")
+    found = make_node_object(subject.node, subject.hides)
+    return (
+        JsonWriter(NO_LIMITS._replace(show_secrets=subject.limits.show_secrets))
+        .format_line(found)
+        .decode()
+        .rstrip("\n")
+    )
 
 
 def _copy_field_tree(subject: CopySubject) -> str | None:
@@ -198,23 +204,23 @@ def _copy_field_tree(subject: CopySubject) -> str | None:
     if node is None or not node.children or subject.hides:
         return None
     whole = NO_LIMITS._replace(show_secrets=subject.limits.show_secrets)
-    return "\n".join(plain(line) for line in tree_lines(Tree([node], [], []), whole))
+    return "\n".join(strip_styles(line) for line in format_tree(Tree([node], [], []), whole))
 
 
 def _copy_tree(subject: CopySubject) -> str:
-    return "\n".join(plain(line) for line in shown_lines(subject.session, subject.row, subject.limits))
+    return "\n".join(strip_styles(line) for line in format_row(subject.session, subject.row, subject.limits))
 
 
 def _copy_path(subject: CopySubject) -> str | None:
     if not subject.path:
         return None
-    return path_of(subject.session, subject.row, subject.path) or join_path([node.spec.name for node in subject.path])
+    return find_path(subject.session, subject.row, subject.path) or join_path([node.spec.name for node in subject.path])
 
 
 def _copy_filter(subject: CopySubject) -> str | None:
     if not subject.path:
         return f"number == {subject.row + 1}"
-    return filter_of(subject.session, subject.row, subject.detail.tree, subject.path)
+    return make_filter(subject.session, subject.row, subject.detail.tree, subject.path)
 
 
 def _copy_message(subject: CopySubject) -> str | None:

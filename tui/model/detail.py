@@ -19,19 +19,19 @@ from analyzer.decode import fragments
 from analyzer.decode.content import read_cell, read_header
 from analyzer.decode.endpoints import name_stream
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.masking import Span, secret_spans
-from analyzer.decode.name_resolver import Lore
+from analyzer.decode.masking import Span, find_secret_spans
+from analyzer.decode.name_resolver import NameResolver
 from analyzer.decode.packets import list_packets
-from analyzer.decode.resolved_names import Naming
-from analyzer.decode.rows import ROW_KEYS, Rows
+from analyzer.decode.resolved_names import TopicNamer
+from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.insight.related import RelatedValues, known_by
-from analyzer.render.durations import duration
-from analyzer.render.hexdump import hexdump_line
-from analyzer.render.known_text import known_lines
+from analyzer.render.durations import format_duration
+from analyzer.render.hexdump import format_hexdump_line
+from analyzer.render.known_text import format_known
 from analyzer.render.lines import Line
-from analyzer.render.message_text import about_row
-from analyzer.render.tree_json import Message
-from analyzer.render.tree_text import finding_line, title
+from analyzer.render.message_text import format_row_place
+from analyzer.render.tree_json import PrintedMessage
+from analyzer.render.tree_text import format_finding, format_title
 from analyzer.session import Session
 from dissectors.field import Field, Tree
 from dissectors.name_binding import SessionContents
@@ -74,31 +74,38 @@ class MessageDetail:
 
 
 def read_detail(
-    session: Session, row: int, limits: Limits, lore: Lore | None = None, standing: SessionContents | None = None
+    session: Session,
+    row: int,
+    limits: Limits,
+    lore: NameResolver | None = None,
+    standing: SessionContents | None = None,
 ) -> MessageDetail:
     """Decodes a row for the panes. Only reads the session, so any thread may call it.
 
     lore: resolved names. standing: the state of its session (analyzer.insight.related), where known.
     """
-    lore = Lore(session) if lore is None else lore
+    lore = NameResolver(session) if lore is None else lore
     keys = [key for key in ROW_KEYS if key != "findings"]
-    (cells,) = Rows(session).objects(keys, np.array([row]), Naming(session, lore=lore).named)
-    tree = fragments.tree(session, row)
+    (cells,) = RowReader(session).read_objects(keys, np.array([row]), TopicNamer(session, lore=lore).fill_in_names)
+    tree = fragments.decode_tree_with_message(session, row)
     known = known_by(lore, row, tree, standing)
     error = cells["error"]
-    message = Message(
+    message = PrintedMessage(
         cells["protocol"], read_header(session, row), error and (error["code"], error["name"]), cells["info"]
     )
     packets, hosts = list_packets(session, row), session.hosts
     ends = hosts.annotate_endpoint(cells["source"]), hosts.annotate_endpoint(cells["destination"])
-    about, *more = (*about_row(cells, packets, session.comments.read_message(packets), ends), *known_lines(known))
+    about, *more = (
+        *format_row_place(cells, packets, session.comments.read_message(packets), ends),
+        *format_known(known),
+    )
     notes = [TreeNote(about, ByteRange(0, 0, tree.sources[0].length), tuple(map(TreeNote, more)))]
     for finding in tree.findings:
         place = None if finding.offset is None else ByteRange(finding.source, finding.offset, finding.length or 0)
-        notes.append(TreeNote(finding_line(finding), place))
-    masks = {} if limits.show_secrets else secret_spans(tree)
+        notes.append(TreeNote(format_finding(finding), place))
+    masks = {} if limits.show_secrets else find_secret_spans(tree)
     partner = read_cell(session, "partner", row)
-    return MessageDetail(row, title(message, tree.sources[0].length), tuple(notes), tree, masks, partner, known)
+    return MessageDetail(row, format_title(message, tree.sources[0].length), tuple(notes), tree, masks, partner, known)
 
 
 def find_range(what: Field | TreeNote) -> ByteRange | None:
@@ -146,7 +153,7 @@ def make_stream_notes(session: Session, cells: StreamCells) -> tuple[TreeNote, .
         "messages": f"{cells.messages:,}",
         "packets": f"{cells.packets:,}",
         "first packet": begin,
-        "lasts": duration(cells.duration),
+        "lasts": format_duration(cells.duration),
     }
     return tuple(TreeNote((("name", name), ("", f": {safe_text(text)}"))) for name, text in said.items())
 
@@ -185,7 +192,7 @@ class HexRows:
         end = at + self.width
         first = bisect_right(self.masks, at, key=lambda span: span[1])
         masks = self.masks[first : bisect_left(self.masks, end, key=lambda span: span[0])]
-        return hexdump_line(at, self.data[at:end], masks, highlight, self.width, self.digits)
+        return format_hexdump_line(at, self.data[at:end], masks, highlight, self.width, self.digits)
 
     def find_columns(self, index: int) -> tuple[int, int]:
         """Returns the cells of byte `index` of a line: the first of its two hex cells, and its character's cell."""

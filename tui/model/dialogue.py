@@ -15,10 +15,10 @@ import numpy as np
 from analyzer.columns.arrays import Ints
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.name_resolver import Lore
-from analyzer.decode.resolved_names import Naming
-from analyzer.decode.rows import BODY_KEYS, Rows
-from analyzer.render.dialogue import KEYS, comment_notes, field_lines, message_line
+from analyzer.decode.name_resolver import NameResolver
+from analyzer.decode.resolved_names import TopicNamer
+from analyzer.decode.rows import BODY_KEYS, RowReader
+from analyzer.render.dialogue import KEYS, format_comment_notes, format_field_lines, format_message_line
 from analyzer.render.lines import Line
 from analyzer.session import Session
 from tui.model.fold_list import FoldContents, FoldLine
@@ -44,12 +44,12 @@ class Dialogue(FoldContents):
     """
 
     def __init__(
-        self, session: Session, rows: Ints, began: int, limits: Limits, lore: Lore, wish: Callable[[int], None]
+        self, session: Session, rows: Ints, began: int, limits: Limits, lore: NameResolver, wish: Callable[[int], None]
     ) -> None:
         self.rows = rows
         super().__init__(len(rows))
         self._session, self._began, self._limits, self._wish = session, began, limits, wish
-        self._reader, self._naming = Rows(session), Naming(session, lore=lore)
+        self._reader, self._naming = RowReader(session), TopicNamer(session, lore=lore)
         self._heads: dict[int, Line] = {}
         self._fields: dict[int, Sequence[Line]] = {}
         self._wished: set[int] = set()
@@ -81,7 +81,7 @@ class Dialogue(FoldContents):
 
     def decode_message(self, row: int) -> DecodedMessage:
         """Decodes the head of a row and the lines beneath it; any thread may call it."""
-        (cells,) = self._reader.objects(KEYS, np.array([row]), self._naming.named)
+        (cells,) = self._reader.read_objects(KEYS, np.array([row]), self._naming.fill_in_names)
         return self._make_head_line(row, cells), list(self._make_lines(row))
 
     def add_decoded(self, row: int, decoded: DecodedMessage) -> tuple[int, int]:
@@ -99,8 +99,8 @@ class Dialogue(FoldContents):
         if len(self._heads) > KEPT_HEADS:
             self._heads.clear()
         long = self._session.rows.column("length")[rows] >= LONG
-        short = self._reader.objects(KEYS, rows[~long], self._naming.named)
-        index = self._reader.objects(_INDEX, rows[long])
+        short = self._reader.read_objects(KEYS, rows[~long], self._naming.fill_in_names)
+        index = self._reader.read_objects(_INDEX, rows[long])
         for head, (row, is_long) in enumerate(zip(rows.tolist(), long.tolist(), strict=True), first):
             cells = {**next(index), **_UNREAD} if is_long else next(short)
             self._heads[head] = self._make_head_line(row, cells)
@@ -113,7 +113,7 @@ class Dialogue(FoldContents):
             self._wish(row)
 
     def _make_head_line(self, row: int, cells: Mapping[str, object]) -> Line:
-        line = message_line(cells, self._session.rows.cell("time", row) - self._began)
+        line = format_message_line(cells, self._session.rows.cell("time", row) - self._began)
         comments = self._session.comments.read_row(row) if self._session.comments.has_comments else ()
         return (*line, ("note", "  # commented")) if comments else line
 
@@ -136,8 +136,10 @@ class Dialogue(FoldContents):
         return lines
 
     def _make_lines(self, row: int) -> Iterator[Line]:
-        lines = field_lines(decode_tree(self._session, row), self._limits)
-        yield from comment_notes(self._session.comments.read_row(row) if self._session.comments.has_comments else ())
+        lines = format_field_lines(decode_tree(self._session, row), self._limits)
+        yield from format_comment_notes(
+            self._session.comments.read_row(row) if self._session.comments.has_comments else ()
+        )
         yield from islice(lines, MOST_LINES)
         if next(lines, None) is not None:
             yield (("note", f"and more than these {MOST_LINES:,} fields: the tree shows them all"),)

@@ -8,8 +8,8 @@ from collections.abc import Hashable, Sequence
 from analyzer.insight.metrics import SECOND
 from analyzer.insight.percentiles import ROUND
 from analyzer.insight.statistics import Statistics, Study
-from analyzer.render.amounts import count, counted, rate, share, size
-from analyzer.render.durations import duration
+from analyzer.render.amounts import format_count, format_counted, format_rate, format_share, format_size
+from analyzer.render.durations import format_duration
 from analyzer.render.lines import Line
 from tui.model.drawing import Chart, draw_axis, draw_bar
 from tui.model.leads import FilterLead, Lead, make_label_filters, write_latency_range, write_time_range
@@ -77,8 +77,8 @@ class LatencyView(TableView):
         for bucket in range(there[0], there[-1] + 1):
             low, high, many = int(ROUND[bucket]), int(ROUND[bucket + 1]), counts[bucket]
             sum_of += many
-            cells = [f"{count(many):>{METRIC_WIDTH}}", f"{share(many / total):>{METRIC_WIDTH}}"]
-            upto = f"{share(sum_of / total):>{METRIC_WIDTH}}"
+            cells = [f"{format_count(many):>{METRIC_WIDTH}}", f"{format_share(many / total):>{METRIC_WIDTH}}"]
+            upto = f"{format_share(sum_of / total):>{METRIC_WIDTH}}"
             line = (
                 ("dim", INDENT * 2 + f"{format_bounds(low, high):<{BOUNDS_WIDTH - len(INDENT)}}"),
                 ("value", "".join(cells)),
@@ -96,7 +96,7 @@ def format_bounds(low: int, high: int) -> str:
 
 
 def _format_bound(nanoseconds: int) -> str:
-    text = duration(nanoseconds)
+    text = format_duration(nanoseconds)
     return text.replace(".00s", "s")
 
 
@@ -111,12 +111,12 @@ def make_latency_view(name: str, study: Study) -> LatencyView:
     columns = [
         make_name_column([operation or NOTHING for _, operation in labels], "operation"),
         make_name_column([protocol for protocol, _ in labels], "protocol", rank=1),
-        TableColumn("answers", [found[row].timed for row in timed], count),
+        TableColumn("answers", [found[row].timed for row in timed], format_count),
         *(
-            TableColumn(title, [each[row] for row in timed], duration)
+            TableColumn(title, [each[row] for row in timed], format_duration)
             for (title, _), each in zip(PERCENTILES, percentiles, strict=True)
         ),
-        TableColumn("max", [found[row].max_ns for row in timed], duration),
+        TableColumn("max", [found[row].max_ns for row in timed], format_duration),
     ]
     table = SortableTable(columns, [found[row].timed for row in timed])
     return LatencyView(name, table, [condition(label) for label in labels], [counts[row].tolist() for row in timed])
@@ -175,13 +175,14 @@ class RateScale:
         rates = [group.figures.rate or 0.0 for group in groups]
         digits = next((digits for digits in (0, 3, 6) if length * 10**digits % SECOND == 0), 9)
         self._clocks = format_clocks([*self._begins, self._begins[-1] + length], digits)
-        self._charts = (Chart("messages/s", rates, rate), Chart("bytes/s", sizes, _format_speed, "text"))
+        self._charts = (Chart("messages/s", rates, format_rate), Chart("bytes/s", sizes, _format_speed, "text"))
         figures = make_metric_columns(groups)
         bytes_a_second = TableColumn("bytes/s", sizes, _format_speed, rank=6)
         columns = [make_name_column(self._clocks[:-1], "time (UTC)"), *figures, bytes_a_second]
         self._messages = [group.figures.messages for group in groups]
         table = SortableTable(columns, self._messages)
-        said = f"{counted(len(groups), 'interval')} of {duration(length)}; + and - make them shorter and longer"
+        intervals = f"{format_counted(len(groups), 'interval')} of {format_duration(length)}"
+        said = f"{intervals}; + and - make them shorter and longer"
         self.table = TableView("", table, self._begins, self._lead, said)
 
     def _lead(self, row: int) -> Lead | None:
@@ -225,4 +226,4 @@ def _as_number(key: Hashable) -> int:
 
 
 def _format_speed(number: float) -> str:
-    return size(round(number))
+    return format_size(round(number))

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.columns.values import format_iso_time
-from analyzer.query.filter.literals import quoted
-from analyzer.query.response_errors import nothing_new
+from analyzer.query.filter.literals import quote
+from analyzer.query.response_errors import load_nothing_new
 from analyzer.query.units import DURATIONS
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ Lead = FilterLead | MessageLead | PlaceLead | ViewLead
 
 def write_literal(text: str) -> str:
     """Writes a text as a filter has it behind an operator, safe for terminals."""
-    return text if _WORD.fullmatch(text) else quoted(text)
+    return text if _WORD.fullmatch(text) else quote(text)
 
 
 def write_duration(nanoseconds: int) -> str:
@@ -100,7 +100,7 @@ Label = tuple[str, str | None]
 
 def _write_nothing_now() -> str:
     by_codes: dict[Sequence[int], list[str]] = {}
-    for (_, operation), codes in nothing_new().items():
+    for (_, operation), codes in load_nothing_new().items():
         by_codes.setdefault(codes, []).append(operation)
     parts = [
         f"operation in {{{', '.join(operations)}}} and error.code in {{{', '.join(map(str, codes))}}}"

@@ -16,14 +16,14 @@ from rich.cells import cell_len
 
 from analyzer.columns.text import safe_text
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.rows import BODY_KEYS, Rows
+from analyzer.decode.rows import BODY_KEYS, RowReader
 from analyzer.errors import UserError
-from analyzer.query.column_names import Keys, keys_of, numbers
-from analyzer.query.presets import TABLE_KEYS, presets
+from analyzer.query.column_names import ColumnKeys, find_number_keys, resolve_keys
+from analyzer.query.presets import TABLE_KEYS, load_presets
 from analyzer.render.aligned import NUMBERS
-from analyzer.render.asked import AskedRows
-from analyzer.render.durations import duration
-from analyzer.render.shapes import Joined
+from analyzer.render.asked import ExtendedRowReader
+from analyzer.render.durations import format_duration
+from analyzer.render.shapes import JoinedCell
 from analyzer.render.table import ARROWS
 from analyzer.session import Session
 from tui.model.drawing import cut_text
@@ -86,14 +86,14 @@ class ListColumns:
         self.names = tuple(dict.fromkeys(names))
         if not self.names:
             raise UserError("a list needs a column")
-        keys = keys_of(self.names, "columns")
+        keys = resolve_keys(self.names, "columns")
         if "fields" in keys.names:
             raise UserError("columns fields: the tree shows them")
-        right = NUMBERS | numbers(keys)
+        right = NUMBERS | find_number_keys(keys)
         self.columns = [ListColumn(name, key, key in right) for name, key in zip(keys.titles, keys.names, strict=True)]
         self.widths = [len(safe_text(column.title, WIDEST_COLUMN)) for column in self.columns]
         self._session = session
-        self._shape = Joined(Limits(MOST_BYTES, MOST_VALUES, show_secrets=limits.show_secrets), labels=True)
+        self._shape = JoinedCell(Limits(MOST_BYTES, MOST_VALUES, show_secrets=limits.show_secrets), labels=True)
         self._index_keys = [key for key in keys.names if key not in CELL_KEYS and not _is_expensive(keys, key)]
         self._body_keys = [key for key in keys.names if _is_expensive(keys, key)]
         self._paths = keys.paths
@@ -108,14 +108,14 @@ class ListColumns:
         self._fields.clear()
         self._index_reader, self._body_reader = self._make_reader(self._index_keys), self._make_reader(self._body_keys)
 
-    def _make_reader(self, keys: Iterable[str]) -> AskedRows:
+    def _make_reader(self, keys: Iterable[str]) -> ExtendedRowReader:
         paths = {key: self._paths[key] for key in keys if key in self._paths}
-        return AskedRows(Rows(self._session), paths, self._shape, with_names=True)
+        return ExtendedRowReader(RowReader(self._session), paths, self._shape, with_names=True)
 
     def read_texts(self, rows: Sequence[int]) -> list[dict[str, str]]:
         """Returns the texts of rows beyond their cells, as far as they have been read."""
         numbers_ = np.array(rows, np.int64)
-        columns = [self._index_reader.column(key, numbers_).values() for key in self._index_keys]
+        columns = [self._index_reader.read_column(key, numbers_).values() for key in self._index_keys]
         found = [dict(zip(self._index_keys, map(format_value, row), strict=True)) for row in zip(*columns, strict=True)]
         found = found or [{} for _ in rows]
         for row, texts in zip(rows, found, strict=True):
@@ -128,7 +128,7 @@ class ListColumns:
 
     def read_fields(self, rows: Sequence[int]) -> dict[int, tuple[str, ...]]:
         """Reads the fields of rows, in another thread."""
-        columns = [self._body_reader.column(key, np.array(rows, np.int64)).values() for key in self._body_keys]
+        columns = [self._body_reader.read_column(key, np.array(rows, np.int64)).values() for key in self._body_keys]
         return {
             row: tuple(map(format_value, texts)) for row, texts in zip(rows, zip(*columns, strict=True), strict=True)
         }
@@ -149,7 +149,7 @@ class ListColumns:
         return self.widths != before
 
 
-def _is_expensive(keys: Keys, key: str) -> bool:
+def _is_expensive(keys: ColumnKeys, key: str) -> bool:
     return key in keys.paths and not keys.paths[key].is_cheap
 
 
@@ -169,7 +169,7 @@ def list_set_keys(keys: Sequence[str]) -> list[str]:
 
 def collect_sets(own: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     """Returns all sets of columns by name; those of the configuration come first and override built-in ones."""
-    return {**own, **{name: keys for name, keys in presets().items() if name not in own}}
+    return {**own, **{name: keys for name, keys in load_presets().items() if name not in own}}
 
 
 def insert_column(names: Sequence[str], name: str) -> list[str]:
@@ -287,7 +287,7 @@ def _make_text(key: str, row: RowCells, more: Mapping[str, str], look: RowContex
     if key == "time":
         return look.time
     if key == "latency_ns":
-        return duration(row.latency)
+        return format_duration(row.latency)
     if key in _WORDS:
         word: str = getattr(row, key)
         return word

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from analyzer.decode.masking import hides_parts
+from analyzer.decode.masking import has_hidden_parts
 from dissectors.field import Field
 from tui.model.detail import TreeNote
 
@@ -182,4 +182,4 @@ def _name(node: Field | TreeNote) -> str:
 
 
 def _hides(node: Field | TreeNote) -> bool:
-    return isinstance(node, Field) and hides_parts(node)
+    return isinstance(node, Field) and has_hidden_parts(node)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from analyzer.columns.values import format_iso_time
 from analyzer.decode.masking import Span
 from analyzer.insight.frames import CapturedFrame, LostBytes
-from analyzer.render.durations import duration
+from analyzer.render.durations import format_duration
 from analyzer.render.lines import Line
 from tui.model.detail import HexRows
 from tui.model.fold_list import FoldContents
@@ -51,7 +51,7 @@ class PacketLines(FoldContents):
         if head > len(self.frames):
             return _make_lost_line(self._lost[head - 1 - len(self.frames)])
         frame = self.frames[head - 1]
-        later = duration(frame.time - self.frames[head - 2].time) if head > 1 else ""
+        later = format_duration(frame.time - self.frames[head - 2].time) if head > 1 else ""
         tcp = frame.tcp
         flags = "" if tcp is None else tcp.names
         time = format_iso_time(frame.time)[_CLOCK]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.insight.reports import ReportReading, ReportTable, list_reports, reports_by_name
-from analyzer.render.reports_text import messages, shown, title
+from analyzer.render.reports_text import format_cell, format_messages, make_title
 from analyzer.session import Analysis
 from dissectors.report import ReportColumn
 from tui.model.leads import FilterLead, Lead, MessageLead
@@ -65,9 +65,9 @@ def _make_view(name: str, table: ReportTable, problem: str) -> TableView:
     columns = [TableColumn("first", firsts, times.__getitem__)]
     for place, column in enumerate(table.report.columns):
         values = [entry.values[place] for entry in entries]
-        if any(shown(column, value) not in ("", "0") for value in values):
+        if any(format_cell(column, value) not in ("", "0") for value in values):
             columns.append(_make_column(column, values, 0 if len(columns) < _ALWAYS else place))
-    columns.append(TableColumn("messages", [messages(entry) for entry in entries], str, is_name=True, rank=1))
+    columns.append(TableColumn("messages", [format_messages(entry) for entry in entries], str, is_name=True, rank=1))
     more = len(table.entries) - len(entries) + table.more
     said = problem or (f"{more:,} more are not shown" if more else table.report.about)
     return TableView(
@@ -82,9 +82,9 @@ def _make_view(name: str, table: ReportTable, problem: str) -> TableView:
 def _make_column(column: ReportColumn, values: Sequence[object], rank: int) -> TableColumn:
     """Makes the column of a report; lists are sorted as texts."""
     if column.kind in ("text", "texts"):
-        texts = [None if value is None else shown(column, value) for value in values]
-        return TableColumn(title(column), texts, str, is_name=True, rank=rank, style="")
-    return TableColumn(title(column), values, lambda value: shown(column, value), rank=rank)
+        texts = [None if value is None else format_cell(column, value) for value in values]
+        return TableColumn(make_title(column), texts, str, is_name=True, rank=rank, style="")
+    return TableColumn(make_title(column), values, lambda value: format_cell(column, value), rank=rank)
 
 
 def _find_lead(rows: Sequence[int]) -> Lead | None:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from analyzer.decode.endpoints import name_endpoint
-from analyzer.decode.name_resolver import Lore
-from analyzer.decode.resolved_names import Naming
-from analyzer.decode.rows import Rows
+from analyzer.decode.name_resolver import NameResolver
+from analyzer.decode.resolved_names import TopicNamer
+from analyzer.decode.rows import RowReader
 from analyzer.session import Session
 from dissectors.slotted import make_slotted
 
@@ -101,10 +101,10 @@ class CellReader:
     lore: resolved names of topics.
     """
 
-    def __init__(self, session: Session, lore: Lore | None = None) -> None:
+    def __init__(self, session: Session, lore: NameResolver | None = None) -> None:
         self._session = session
-        self._rows = Rows(session)
-        self._naming = Naming(session, lore=Lore(session) if lore is None else lore)
+        self._rows = RowReader(session)
+        self._naming = TopicNamer(session, lore=NameResolver(session) if lore is None else lore)
         self._bodies: dict[int, BodyCells] = {}
 
     def read_rows(self, rows: Sequence[int], *, without: Collection[int] = ()) -> list[RowCells]:
@@ -112,7 +112,7 @@ class CellReader:
         if not rows:
             return []
         numbers = np.array(rows, np.int64)
-        columns = self._rows.columns([*INDEX_KEYS, *TIME_KEYS], numbers)
+        columns = self._rows.read_columns([*INDEX_KEYS, *TIME_KEYS], numbers)
         short = self._session.rows.column("length")[numbers] < LONG
         read = [row for row, fits in zip(rows, short.tolist(), strict=True) if fits and row not in without]
         self.cache_bodies({row: self._bodies[row] for row in rows if row in self._bodies} | self.decode_bodies(read))
@@ -130,7 +130,7 @@ class CellReader:
     def decode_bodies(self, rows: Sequence[int]) -> dict[int, BodyCells]:
         """Decodes the bodies of rows that are not cached; changes nothing, so any thread may call it."""
         wanted = np.array(self.list_missing(rows), np.int64)
-        found = self._rows.objects(BODY_KEYS, wanted, self._naming.named) if len(wanted) else ()
+        found = self._rows.read_objects(BODY_KEYS, wanted, self._naming.fill_in_names) if len(wanted) else ()
         return {row: _make_body_cells(cells) for row, cells in zip(wanted.tolist(), found, strict=True)}
 
     def cache_bodies(self, said: Mapping[int, BodyCells]) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.columns.text import safe_text
-from analyzer.render.amounts import counted
-from analyzer.render.durations import duration
+from analyzer.render.amounts import format_counted
+from analyzer.render.durations import format_duration
 from analyzer.render.table import ARROWS
 from dissectors.slotted import make_slotted
 from tui.model.drawing import cut_text
@@ -130,7 +130,7 @@ def make_row_spans(row: RowCells, columns: StandardColumns, look: RowContext) ->
     spans.append(
         (words or choose_style(row), cut_text(safe_text(name_operation(row), OPERATION + 1), columns.operation) + " ")
     )
-    latency = f"{duration(row.latency):>{LATENCY}} "
+    latency = f"{format_duration(row.latency):>{LATENCY}} "
     spans += [("dim", sizes + latency)] if row.latency is None else [("dim", sizes), ("text", latency)]
     if look.referred and not columns.time.cells:
         spans.append(("partner", f"{REFERENCE} "))
@@ -188,7 +188,7 @@ def make_stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list
     there = stream.messages > stream.evicted
     mark = " " if not there else "▾" if opened else "▸"
     style = "value" if there else "dim"
-    messages = counted(stream.messages, "message")
+    messages = format_counted(stream.messages, "message")
     if stream.matches is not None:
         messages = f"{stream.matches:,} of {messages}"
     if stream.evicted:
@@ -196,5 +196,5 @@ def make_stream_spans(stream: StreamCells, digits: int, *, opened: bool) -> list
     return [
         ("name", f"{mark} "),
         (style, f"{stream.number:>{digits}} {stream.client} > {stream.server}"),
-        ("dim", f"  {stream.protocol}, {messages}, {duration(stream.duration)}"),
+        ("dim", f"  {stream.protocol}, {messages}, {format_duration(stream.duration)}"),
     ]

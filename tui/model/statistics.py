@@ -18,14 +18,14 @@ from typing import Any
 from analyzer.columns.arrays import Ints
 from analyzer.columns.text import safe_text
 from analyzer.columns.values import format_iso_time
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.metrics import Metrics
 from analyzer.insight.statistics import GroupStatistics, Study
 from analyzer.insight.unanswered import Waiting, find_unanswered, longest
-from analyzer.render.amounts import count, rate, size
-from analyzer.render.durations import duration
+from analyzer.render.amounts import format_count, format_rate, format_size
+from analyzer.render.durations import format_duration
 from analyzer.render.lines import Line
-from analyzer.render.sparkline import narrowed, sparkline
+from analyzer.render.sparkline import draw_sparkline, narrow_counts
 from analyzer.session import Analysis
 from tui.model.latency_and_rate import make_latency_view, make_rate_view
 from tui.model.leads import NOTHING_NOW, FilterLead, Lead, MessageLead, ViewLead, make_label_filters, write_comparison
@@ -96,7 +96,7 @@ def make_statistics_views(session: Analysis, rows: Ints, work: ViewWork) -> Iter
 
     Raises Cancellation if the work is not wanted any more.
     """
-    reader, views = Rows(session), StatisticsViews()
+    reader, views = RowReader(session), StatisticsViews()
     if not len(rows):
         for name in STATISTICS_VIEWS:
             views.add_view(TextView(name, "there is no message to count"))
@@ -237,15 +237,15 @@ class OverviewView(TextView):
             return
         first, last = (format_iso_time(time)[:19].replace("T", " ") for time in (facts.first, facts.last))
         yield _make_item("time", f"{first} to {last[11:] if last[:10] == first[:10] else last} UTC")
-        how_fast = "" if total.rate is None else f", {rate(total.rate)} messages/s"
-        yield _make_item("took", f"{duration(facts.last - facts.first)}{how_fast}")
+        how_fast = "" if total.rate is None else f", {format_rate(total.rate)} messages/s"
+        yield _make_item("took", f"{format_duration(facts.last - facts.first)}{how_fast}")
         kinds = ("requests", "answers", "oneway", "push", "raw")
         parts = [f"{getattr(total, kind):,} {kind}" for kind in kinds if getattr(total, kind)]
-        yield _make_item("messages", f"{total.messages:,}, {size(total.bytes)}: {', '.join(parts)}")
-        drawn = narrowed(facts.over_time, max(width - TITLE_WIDTH - BESIDE_WIDTH, 10))
+        yield _make_item("messages", f"{total.messages:,}, {format_size(total.bytes)}: {', '.join(parts)}")
+        drawn = narrow_counts(facts.over_time, max(width - TITLE_WIDTH - BESIDE_WIDTH, 10))
         each = facts.interval * -(-len(facts.over_time) // len(drawn))
-        text = f"  each {duration(each)}, {max(drawn):,} at most"
-        spark: Line = (*_make_title("over time"), ("name", sparkline(drawn)), ("dim", text))
+        text = f"  each {format_duration(each)}, {max(drawn):,} at most"
+        spark: Line = (*_make_title("over time"), ("name", draw_sparkline(drawn)), ("dim", text))
         yield ViewLine(spark, ViewLead(self._rate), "over time")
 
     def _make_troubles(self) -> Iterator[ViewLine]:
@@ -266,7 +266,8 @@ class OverviewView(TextView):
             lead = FilterLead("role == request and not partner")
             yield _make_item("never answered", f"{total.unanswered:,} requests", lead, "warning")
             for each in self._facts.waiting:
-                text = f"No. {each.row + 1} had waited {duration(each.waited)} when its connection was last heard of"
+                waited = format_duration(each.waited)
+                text = f"No. {each.row + 1} had waited {waited} when its connection was last heard of"
                 yield ViewLine((*_make_title(""), ("value", text)), MessageLead(each.row), ("waiting", each.row))
         else:
             yield _make_item("never answered", "none")
@@ -315,5 +316,5 @@ def summarise_groups(groups: Sequence[GroupStatistics], place: int) -> str:
 
     place: of the name in a key.
     """
-    few = [f"{format_key(group.key[place])} {count(group.figures.messages)}" for group in groups[:4]]
+    few = [f"{format_key(group.key[place])} {format_count(group.figures.messages)}" for group in groups[:4]]
     return safe_text(f"{len(groups):,}: {', '.join(few)}", 300)

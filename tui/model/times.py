@@ -104,10 +104,10 @@ class RowTimes:
             begin = 0 if self.format else DATE
             found = [time[begin : begin + cells] for time in told]
         else:
-            from analyzer.render.clock import seconds  # what nobody asks for costs no start
+            from analyzer.render.clock import format_seconds  # what nobody asks for costs no start
 
             cut = decimals - _ALL_DECIMALS
-            found = [seconds(time)[:cut].rjust(cells) for time in self._count_since(rows, before).tolist()]
+            found = [format_seconds(time)[:cut].rjust(cells) for time in self._count_since(rows, before).tolist()]
         if not self.references:
             return found
         references = frozenset(self.references)
@@ -124,18 +124,18 @@ class RowTimes:
             return times
         if self.format == "delta":
             return times - np.where(before < 0, times, column[np.maximum(before, 0)])
-        from analyzer.render.clock import began
+        from analyzer.render.clock import find_start_time
 
         if not self.references:
-            return times - began(self._session)
+            return times - find_start_time(self._session)
         references = np.array(self.references)
-        bases = np.array([began(self._session), *(self._times[row] for row in self.references)])
+        bases = np.array([find_start_time(self._session), *(self._times[row] for row in self.references)])
         since: Ints = times - bases[np.searchsorted(references, rows, "right")]
         return since
 
     def _measure_duration(self, rows: int) -> int:
         """Returns about the nanoseconds from the first row to the newest."""
-        from analyzer.render.clock import began
+        from analyzer.render.clock import find_start_time
 
         session = self._session
-        return max(session.rows.cell("time", rows - 1) - began(session), 0) if rows > self._first else 0
+        return max(session.rows.cell("time", rows - 1) - find_start_time(session), 0) if rows > self._first else 0

@@ -17,7 +17,7 @@ import numpy as np
 
 from analyzer.columns.values import TimeColumn
 from analyzer.insight.statistics import GroupStatistics
-from analyzer.render.figures_text import SHOWN, name_of, shown_figures
+from analyzer.render.figures_text import SHOWN, format_value, select_metrics
 from analyzer.render.lines import Line
 from tui.model.leads import Lead
 from tui.model.table import SortableTable, TableColumn, TableFit, TableOrder
@@ -243,7 +243,7 @@ def make_metric_columns(groups: Sequence[GroupStatistics]) -> list[TableColumn]:
             rank=RANKS.get(name, 0),
             style=STYLES.get(name, "value"),
         )
-        for name in shown_figures(groups)
+        for name in select_metrics(groups)
     ]
 
 
@@ -256,7 +256,7 @@ def make_name_column(
 
 def format_key(value: Any) -> str:
     """Formats a grouping key."""
-    return value or NO_NAME if isinstance(value, str) else name_of(value)
+    return value or NO_NAME if isinstance(value, str) else format_value(value)
 
 
 def format_clocks(times: Sequence[int], digits: int) -> list[str]:

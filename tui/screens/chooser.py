@@ -16,7 +16,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from analyzer.render.lines import Line, plain
+from analyzer.render.lines import Line, strip_styles
 from tui.crash_guard import CrashGuard
 from tui.model.drawing import Spans
 from tui.screens.input_line import TextLine
@@ -66,7 +66,7 @@ class ChoicePane(Pane):
     def get_spans(self, line: int) -> Spans:
         """Returns the text of a choice, and the text at its right."""
         shown, beside = self.lines[line]
-        width = self.inner.width - len(plain(shown)) - len(beside) - 1
+        width = self.inner.width - len(strip_styles(shown)) - len(beside) - 1
         return [*shown, ("", " " * max(width, 1)), ("dim", beside)] if beside else shown
 
     def handle_click(self, line: int, column: int) -> None:
@@ -145,7 +145,7 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
 
 
 def _make_search_text(choice: Choice[_Value]) -> str:
-    return f"{plain(choice.line)} {choice.beside}".lower()
+    return f"{strip_styles(choice.line)} {choice.beside}".lower()
 
 
 Act = Callable[[], object]

@@ -16,7 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from analyzer.errors import UserError
-from analyzer.render.lines import plain
+from analyzer.render.lines import strip_styles
 from tui.model.list_columns import AUTOMATIC, collect_sets, insert_column, list_set_keys
 from tui.screens.chooser import MOST_CHOICES, Choice, Chooser
 
@@ -147,7 +147,7 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
     def _list_matching(self) -> Iterator[Choice[ColumnSetChoice | ColumnToggle]]:
         shown = self._get_columns()
         for choice in self._list_fixed(shown):
-            text = f"{plain(choice.line)} {choice.beside}".lower()
+            text = f"{strip_styles(choice.line)} {choice.beside}".lower()
             if all(word in text for word in self._words):
                 yield choice
         there = frozenset(shown or ())
@@ -172,6 +172,6 @@ def _make_toggle(mark: str, name: str, about: str) -> Choice[ColumnSetChoice | C
 
 def _list_fields() -> Mapping[str, str]:
     """Returns all fields that can be a column, with the kind of their values."""
-    from analyzer.query.fields import Kind, every
+    from analyzer.query.fields import FieldKind, list_fields
 
-    return {field.name: field.kind.value for field in every() if field.kind is not Kind.PRESENCE}
+    return {field.name: field.kind.value for field in list_fields() if field.kind is not FieldKind.PRESENCE}

@@ -14,7 +14,7 @@ from functools import partial
 from analyzer.decode.content import read_cell
 from analyzer.decode.fragments import find_fragment
 from analyzer.insight.related import standing_of
-from analyzer.render.lines import plain
+from analyzer.render.lines import strip_styles
 from analyzer.session import Session
 from dissectors.field import Field, Tree
 from dissectors.name_binding import SessionContents
@@ -112,7 +112,7 @@ class DetailView:
             self._show_detail(detail)
 
     def _show_detail(self, detail: MessageDetail) -> None:
-        self._show(detail, plain(detail.title), detail.notes, detail.tree.fields)
+        self._show(detail, strip_styles(detail.title), detail.notes, detail.tree.fields)
         self.select_found()
 
     def select_found(self) -> None:

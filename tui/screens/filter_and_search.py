@@ -22,7 +22,7 @@ from tui.screens.detail_view import DetailView
 from tui.search_worker import FILTER_SIGN, SearchResult, parse_search
 
 if TYPE_CHECKING:
-    from analyzer.query.search import Sought
+    from analyzer.query.search import SearchTarget
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -114,12 +114,12 @@ class FilterControl:
 
     def ask_filter(self) -> None:
         """Asks for another filter; an empty one shows all rows."""
-        from analyzer.query.filter import compiled
+        from analyzer.query.filter import compile_filter
         from tui.model.input_advice import InputAdvisor
         from tui.screens.input_line import LineQuestion
 
         def parse_filter(text: str) -> Filter | None:
-            return compiled(text, self._prompts.named) if text.strip() else None
+            return compile_filter(text, self._prompts.named) if text.strip() else None
 
         filtering = self.worker.current_pass
         question = LineQuestion("filter", FILTER_HINT, "" if filtering is None else filtering.filter.text, parse_filter)
@@ -153,7 +153,7 @@ class SearchControl:
         from tui.model.input_advice import SearchAdvisor
         from tui.screens.input_line import LineQuestion
 
-        def parse_text(words: str) -> tuple[str, Sought]:
+        def parse_text(words: str) -> tuple[str, SearchTarget]:
             return words, parse_search(words, self._prompts.named)
 
         question = LineQuestion("find", SEARCH_HINT, self._worker.text, parse_text)
@@ -161,7 +161,7 @@ class SearchControl:
             question, "sought", partial(SearchAdvisor, sign=FILTER_SIGN, read=parse_text), self._begin
         )
 
-    def _begin(self, aim: tuple[str, Sought]) -> None:
+    def _begin(self, aim: tuple[str, SearchTarget]) -> None:
         self._worker.set_target(*aim)
         self.search(forward=True)
 

@@ -30,7 +30,7 @@ import numpy as np
 from analyzer.decode.endpoints import name_stream
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.masking import Span
-from analyzer.decode.name_resolver import Lore
+from analyzer.decode.name_resolver import NameResolver
 from analyzer.insight.frames import CapturedFrame, LostBytes, find_lost_bytes, frame_bytes, frames_of
 from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from tui.model.dialogue import DecodedMessage, Dialogue
@@ -182,7 +182,7 @@ class FollowPage(FoldingPage):
         row: int | None,
         scope: Callable[[], PageScope],
         limits: Limits,
-        lore: Lore,
+        lore: NameResolver,
     ) -> None:
         super().__init__(palette, f"Stream {stream}: {name_stream(session, stream)}")
         self._session, self._stream, self._scope, self._limits, self._lore = session, stream, scope, limits, lore

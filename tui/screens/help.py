@@ -16,7 +16,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from analyzer.render.lines import Line, plain
+from analyzer.render.lines import Line, strip_styles
 from tui.crash_guard import CrashGuard
 from tui.keys import KEYS, TITLES, KeyBinding
 from tui.model.colour_rules import CompiledRule
@@ -196,7 +196,7 @@ def filter_lines(said: Sequence[HelpLine], words: str) -> list[HelpLine]:
 
 
 def _make_search_text(said: HelpLine) -> str:
-    return f"{said.title} {plain(said.line)}".lower() if said.title else ""
+    return f"{said.title} {strip_styles(said.line)}".lower() if said.title else ""
 
 
 def _make_section(

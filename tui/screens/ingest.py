@@ -18,7 +18,7 @@ from functools import partial
 from textual.screen import Screen
 from textual.timer import Timer
 
-from analyzer.decode.name_resolver import Lore
+from analyzer.decode.name_resolver import NameResolver
 from analyzer.decode.resolved_names import TOPIC
 from tui.background import BackgroundWorker
 from tui.inputs import CaptureStatus, LiveCapture
@@ -237,7 +237,9 @@ MOST_MESSAGES, MOST_ROWS = 500, 100_000
 class NameLearning:
     """Resolves names from the rows that were taken over, a portion at a time, in the worker thread."""
 
-    def __init__(self, lore: Lore, background: BackgroundWorker, timeline: TimelinePane, view: DetailView) -> None:
+    def __init__(
+        self, lore: NameResolver, background: BackgroundWorker, timeline: TimelinePane, view: DetailView
+    ) -> None:
         self._lore, self._background, self._timeline, self._view = lore, background, timeline, view
 
     @property

@@ -16,7 +16,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.screen import Screen
 
-from analyzer.decode.name_resolver import Lore
+from analyzer.decode.name_resolver import NameResolver
 from analyzer.session import Session
 from dissectors.name_binding import SessionContents
 from tui import keys
@@ -76,7 +76,7 @@ class MainScreen(CrashGuard, Screen[None]):
         super().__init__()
         self.session, self.palette, self.saved_state = session, palette, saved_state
         self.config, self.limits, self.named = opened.config, opened.limits, opened.config.filters or {}
-        self.lore, self._wanted = Lore(session), opened.wanted
+        self.lore, self._wanted = NameResolver(session), opened.wanted
         self.on_gone: Callable[[], object] = lambda: None
         """Called when this screen is gone."""
         self.background, self._asker = BackgroundWorker(self.call_later), BackgroundWorker(self.call_later)
@@ -294,9 +294,9 @@ class MainScreen(CrashGuard, Screen[None]):
             case PlaceLead(row, where):
                 self.view.select_place(row, where)
             case FilterLead(condition):
-                from analyzer.query.filter import compiled
+                from analyzer.query.filter import compile_filter
 
-                self.filter.apply(compiled(condition, self.named))
+                self.filter.apply(compile_filter(condition, self.named))
 
     def _action_view(self) -> None:
         self.timeline.switch_view()

@@ -18,7 +18,7 @@ from textual.screen import Screen
 from analyzer.errors import UserError
 from analyzer.insight.properties import properties
 from analyzer.render.lines import Line
-from analyzer.render.properties_text import WIDTH, Property, property_lines
+from analyzer.render.properties_text import WIDTH, PropertyLine, format_properties
 from analyzer.session import Session
 from tui.background import BackgroundWorker
 from tui.crash_guard import CrashGuard
@@ -143,23 +143,23 @@ _MIB = 1 << 20
 def make_property_lines(session: Session, scope: PageScope) -> list[PageLine]:
     """Makes the lines of properties. Only reads the session, so any thread may call it."""
     found = properties(session, scope.rows, scope.streams)
-    lines = [PageLine(_make_line(each), _find_lead(each, session, scope)) for each in property_lines(found)]
+    lines = [PageLine(_make_line(each), _find_lead(each, session, scope)) for each in format_properties(found)]
     return [*lines, PageLine(()), *map(PageLine, _make_own_lines(scope))]
 
 
 def _make_own_lines(scope: PageScope) -> Iterator[Line]:
     state = "has been read to its end" if scope.ended else "is being read: what is said here holds so far"
-    yield _make_line(Property("the input", state))
+    yield _make_line(PropertyLine("the input", state))
     held = measure_memory()
     if held is not None:
-        yield _make_line(Property("memory", f"{held / _MIB:,.0f} MiB are held by this program"))
+        yield _make_line(PropertyLine("memory", f"{held / _MIB:,.0f} MiB are held by this program"))
 
 
-def _make_line(each: Property) -> Line:
+def _make_line(each: PropertyLine) -> Line:
     return (("name", f"{each.name + ':':<{WIDTH}} "), ("value", each.text))
 
 
-def _find_lead(each: Property, session: Session, scope: PageScope) -> Lead | None:
+def _find_lead(each: PropertyLine, session: Session, scope: PageScope) -> Lead | None:
     """Returns the lead to a protocol's messages, or to the message of a commented packet."""
     match each.about:
         case ("protocol", name):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analyzer.columns.text import safe_text
-from analyzer.render.amounts import counted
+from analyzer.render.amounts import format_counted
 from dissectors.field import Field, Source
 from tui.inputs import CaptureStatus
 from tui.keys import KeyPlace, list_footer_keys
@@ -95,7 +95,7 @@ def make_capture_parts(wire: CaptureStatus) -> list[BarPart]:
     if wire.dropped:
         parts.append(BarPart("bar-error", f" {wire.dropped:,} dropped "))
     if wire.lag > LEAST_LAG:
-        parts.append(BarPart("bar-warning", f" {wire.lag:,.0f} s behind, {counted(wire.backlog, 'packet')} "))
+        parts.append(BarPart("bar-warning", f" {wire.lag:,.0f} s behind, {format_counted(wire.backlog, 'packet')} "))
     if wire.waiting:
         parts.append(BarPart("bar-warning", f" {wire.waiting:,} more wait "))
     styles = {"capturing": "bar-key", "stopped": "bar-dim"}
@@ -114,7 +114,7 @@ def make_title(
     if counts.percent is not None:
         right += [BarPart("bar-key", draw_gauge(counts.percent)), BarPart("bar-dim", f" {counts.percent} % ")]
     if counts.findings:
-        right.insert(0, BarPart("bar-warning", f" {counted(counts.findings, 'remark')} "))
+        right.insert(0, BarPart("bar-warning", f" {format_counted(counts.findings, 'remark')} "))
     left = [BarPart("bar-title", f" {title}")]
     if filtered is not None:
         said = safe_text(filtered.text, LONGEST_FILTER)
@@ -124,7 +124,7 @@ def make_title(
         if filtered.percent is not None:
             right.insert(0, BarPart("bar-warning", f" filtering {filtered.percent} % "))
     for noun, number in many:
-        said, _, nouns = counted(number, noun).partition(" ")
+        said, _, nouns = format_counted(number, noun).partition(" ")
         left += [BarPart("bar-dim", "   "), BarPart("bar", said), BarPart("bar-dim", f" {nouns}")]
     if counts.memory is not None:
         left += [
@@ -155,7 +155,7 @@ def make_tabs(sources: Sequence[Source], shown: int, *, focused: bool) -> list[B
         name = f"[{source.name}]" if place == shown and len(sources) > 1 else f" {source.name} "
         parts.append(BarPart("tab-on" if place == shown else "tab", name, str(place)))
     if sources:
-        parts.append(BarPart(base, f" {counted(sources[shown].length, 'byte')}"))
+        parts.append(BarPart(base, f" {format_counted(sources[shown].length, 'byte')}"))
     return parts
 
 
@@ -174,7 +174,7 @@ def make_status(path: Sequence[Field | TreeNote], source: str | None, at: int | 
     place = find_range(what)
     if place is not None:
         inside = f" of {source}" if source else ""
-        parts.append(BarPart("bar", f"  {counted(place.length, 'byte')} at {place.offset:,}{inside}"))
+        parts.append(BarPart("bar", f"  {format_counted(place.length, 'byte')} at {place.offset:,}{inside}"))
     if at is not None:
         parts.append(BarPart("bar-dim", f"  byte {at:,} (0x{at:x})"))
     return parts

@@ -16,7 +16,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from analyzer.columns.text import safe_text
-from analyzer.render.amounts import counted
+from analyzer.render.amounts import format_counted
 from tui import keys
 from tui.background import BackgroundWorker
 from tui.model.drawing import Spans
@@ -158,7 +158,7 @@ class ViewsPage(Page):
         said = f", {maker.scope.description}" if maker.scope.description else ""
         title = BarPart("bar-title", f" {self.heading}")
         right = [BarPart("bar-warning", f" {maker.progress} ")] if maker.progress else []
-        self._head.show([title, BarPart("bar", f" of {counted(maker.message_count, 'message')}{said}")], right)
+        self._head.show([title, BarPart("bar", f" of {format_counted(maker.message_count, 'message')}{said}")], right)
 
     def _show_tabs(self) -> None:
         parts = []

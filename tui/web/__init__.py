@@ -30,7 +30,7 @@ def serve_pages(words: Sequence[str], title: str, host: str, port: int, say: Cal
 
     Raises UserError if the extra is not installed or the port is not free.
     """
-    extras.require("web", "web")
+    extras.require_extra("web", "web")
     from tui.web.server import PageServer, open_socket  # a third of a second that nothing else pays for
 
     return PageServer(words, title, open_socket(host, port), say)

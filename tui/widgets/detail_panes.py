@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.masking import Span
-from analyzer.render.tree_text import node_line
+from analyzer.render.tree_text import format_node
 from dissectors.field import Field
 from tui import keys
 from tui.model.detail import HexRows, TreeNote
@@ -167,7 +167,7 @@ class TreePane(Pane):
         """Returns a field or note, indented, with its fold mark."""
         what, depth, hidden = self.outline.lines[line]
         mark = "  " if not what.children else "▾ " if self.outline.is_open(line) else "▸ "
-        said = node_line(what, self._limits, hidden) if isinstance(what, Field) else what.line
+        said = format_node(what, self._limits, hidden) if isinstance(what, Field) else what.line
         return [("dim", "  " * depth + mark), *said]
 
     def show(self, notes: Sequence[TreeNote], fields: Sequence[Field]) -> None:

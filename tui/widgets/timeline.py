@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.name_resolver import Lore
+from analyzer.decode.name_resolver import NameResolver
 from analyzer.session import Session
 from tui import keys
 from tui.model.drawing import Spans
@@ -64,7 +64,7 @@ class TimelinePane(Pane):
         """The cursor begins or ceases to follow the end."""
 
     def __init__(
-        self, palette: Palette, session: Session, *, following: bool, id: str, lore: Lore | None = None
+        self, palette: Palette, session: Session, *, following: bool, id: str, lore: NameResolver | None = None
     ) -> None:
         super().__init__(palette, id=id)
         self.timeline = Timeline(lambda rows: session.rows.column("stream")[rows])

@@ -1,7 +1,16 @@
 """Field paths: what can be asked of a row by name, checked once and read for many rows at a time."""
 
-from analyzer.query.fields.catalog import UnknownField, every, find, resolve
-from analyzer.query.fields.path import FieldPath, Kind
-from analyzer.query.fields.reading import Occurrences, Reading
+from analyzer.query.fields.catalog import UnknownField, find_field, list_fields, resolve_fields
+from analyzer.query.fields.path import FieldKind, FieldPath
+from analyzer.query.fields.reading import FieldOccurrences, FieldReader
 
-__all__ = ["FieldPath", "Kind", "Occurrences", "Reading", "UnknownField", "every", "find", "resolve"]
+__all__ = [
+    "FieldKind",
+    "FieldOccurrences",
+    "FieldPath",
+    "FieldReader",
+    "UnknownField",
+    "find_field",
+    "list_fields",
+    "resolve_fields",
+]

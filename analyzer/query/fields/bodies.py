@@ -16,17 +16,17 @@ from analyzer.columns.arrays import Array, Bools, Ints, iterate_groups, make_gro
 from analyzer.decode import raw
 from analyzer.decode.bodies import add_row_findings
 from analyzer.decode.content import make_context, read_contents
-from analyzer.decode.multi_segment import placed
+from analyzer.decode.multi_segment import locate_messages
 from analyzer.decode.request_fields import add_request
-from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.rows import RowReader, split_rows
 from analyzer.messages import defects
 from analyzer.messages.row_findings import decode_findings
-from analyzer.query.fields.gathered import Gathered, Gathering, Values
-from analyzer.query.fields.getting import getter
+from analyzer.query.fields.gathered import FieldCache, FieldCollector, FieldValues
+from analyzer.query.fields.getting import make_getter
 from analyzer.query.fields.keys import OF_BODY
-from analyzer.query.fields.leaves import texts_in
-from analyzer.query.fields.path import AliasField, BodyField, FieldPath, Key, SharedField
-from analyzer.query.fields.walked import Walkable, layout_of, walk_fields, walkable
+from analyzer.query.fields.leaves import list_texts
+from analyzer.query.fields.path import AliasField, BodyField, FieldPath, RowKey, SharedField
+from analyzer.query.fields.walked import Walkable, find_layout, plan_walk, walk_fields
 from dissectors.api import Body, Context, Dissector, Pick, Role, State, Window
 
 WORTH = 16
@@ -54,85 +54,85 @@ class _Plan(NamedTuple):
     walk: Walkable | None
 
 
-class Bodies:
+class BodyFieldReader:
     """Reads the fields that need messages. Of field aliases and aliases what a message says itself."""
 
-    def __init__(self, reader: Rows, fields: Sequence[FieldPath]) -> None:
+    def __init__(self, reader: RowReader, fields: Sequence[FieldPath]) -> None:
         self._reader, self._session = reader, reader.session
         self._fields = list(dict.fromkeys(fields))
-        self._wants_whole = any(isinstance(field.origin, Key) and field.origin.name in OF_BODY for field in fields)
+        self._wants_whole = any(isinstance(field.origin, RowKey) and field.origin.name in OF_BODY for field in fields)
         self._plans: dict[tuple[int, ...], _Plan] = {}
-        self._known = Gathered(len(self._fields))
+        self._known = FieldCache(len(self._fields))
 
     def forget(self) -> None:
         """Lets go of what was read."""
-        self._known = Gathered(len(self._fields))
+        self._known = FieldCache(len(self._fields))
 
-    def of(self, field: FieldPath, rows: Ints) -> Values:
+    def read_field(self, field: FieldPath, rows: Ints) -> FieldValues:
         """The values of a field: of `rows[n]` with n rising; `rows` rise and none is there twice."""
-        missing = self._known.missing(rows)
+        missing = self._known.find_missing(rows)
         if len(missing):
-            self._read(missing)
-        return self._known.of(self._fields.index(field), rows)
+            self._read_rows(missing)
+        return self._known.read_field(self._fields.index(field), rows)
 
-    def _read(self, rows: Ints) -> None:
+    def _read_rows(self, rows: Ints) -> None:
         """Reads rows, those of a kind together."""
         table = self._session.rows
         columns = [table.column(name)[rows] for name in _KIND]
-        columns.append(self._reader.remarks(rows) if self._wants_whole else np.zeros(len(rows), np.int64))
-        new = Gathering(len(self._fields))
+        columns.append(self._reader.flag_findings(rows) if self._wants_whole else np.zeros(len(rows), np.int64))
+        new = FieldCollector(len(self._fields))
         kinds, keys = make_group_keys(columns)
         for key, places in iterate_groups(keys):
             kind = tuple(int(column[key]) for column in kinds)
-            plan, mine = self._plan(kind[:-1]), rows[places]
+            plan, mine = self._find_plan(kind[:-1]), rows[places]
             if not any(plan.get) and not any(plan.whole):
                 continue
             if plan.walk is not None and len(mine) >= WORTH:
-                mine = self._walked(plan.walk, mine, new)
-            for part in chunks(self._session, mine):
+                mine = self._walk_rows(plan.walk, mine, new)
+            for part in split_rows(self._session, mine):
                 self._read_alike(plan, part, kind[-1], new)
         self._known.add(rows, new)
 
-    def _walked(self, walk: Walkable, rows: Ints, new: Gathering) -> Ints:
+    def _walk_rows(self, walk: Walkable, rows: Ints, new: FieldCollector) -> Ints:
         """Walks to the fields of rows of a kind; gives those that must be read one by one."""
         session, table = self._session, self._session.rows
         left = np.ones(len(rows), bool)
         whole = np.flatnonzero(table.column("state")[rows] == State.COMPLETE)
-        for mine, source, at in placed(session, rows[whole], WORTH):
+        for mine, source, at in locate_messages(session, rows[whole], WORTH):
             places = whole[mine]
             those = rows[places]
             good, found = walk_fields(walk, source, at, table.column("length")[those].astype(np.int64))
             left[places[good]] = False
             for place, each in enumerate(found):
-                new.add(place, Values(those[each.rows], each.values))
+                new.add(place, FieldValues(those[each.rows], each.values))
         return rows[left]
 
-    def _read_alike(self, plan: _Plan, rows: Ints, remarks: int, new: Gathering) -> None:
+    def _read_alike(self, plan: _Plan, rows: Ints, remarks: int, new: FieldCollector) -> None:
         messages, get, dissector = read_contents(self._session, rows), plan.get, plan.dissector
         if any(plan.whole) or dissector is None:
             for row, message in zip(rows.tolist(), messages, strict=True):
-                new.note(row, self._of_whole(plan, row, message, remarks))
+                new.add_row(row, self._read_whole(plan, row, message, remarks))
             return
         pick = plan.pick
         for row, message in zip(rows.tolist(), messages, strict=True):
             values = None if pick is None else pick(defects.read_whole(message))
             if values is None:
                 values = defects.decode_values(dissector, message, plan.context).values
-            new.note(row, [_NOTHING if each is None else each(values) for each in get])
+            new.add_row(row, [_NOTHING if each is None else each(values) for each in get])
 
-    def _of_whole(self, plan: _Plan, row: int, message: bytes | Window, remarks: int) -> Sequence[Sequence[Any]]:
+    def _read_whole(self, plan: _Plan, row: int, message: bytes | Window, remarks: int) -> Sequence[Sequence[Any]]:
         session, dissector = self._session, plan.dissector
         body = (
-            raw.body(session, row, message)
+            raw.make_raw_body(session, row, message)
             if dissector is None
             else defects.decode_values(dissector, message, plan.context)
         )
         if remarks:
             body = add_row_findings(session, row, body, decode_findings(remarks))
         info: list[Any] = []
-        if any(whole in (_info, _text) for whole in plan.whole):
+        if any(whole in (_format_info, _format_text) for whole in plan.whole):
             if dissector is None:
-                info.append(raw.line(session, row, message, body))
+                info.append(raw.format_raw_info(session, row, message, body))
             else:
                 seen = add_request(session, row, body, dissector, plan.context)
                 info.append(defects.format_info(dissector, seen, plan.context))
@@ -141,49 +141,49 @@ class Bodies:
             for get, whole in zip(plan.get, plan.whole, strict=True)
         ]
 
-    def _plan(self, kind: tuple[int, ...]) -> _Plan:
+    def _find_plan(self, kind: tuple[int, ...]) -> _Plan:
         found = self._plans.get(kind)
         if found is None:
-            found = self._plans[kind] = self._made(*kind)
+            found = self._plans[kind] = self._make_plan(*kind)
         return found
 
-    def _made(self, protocol: int, role: int, code: int, version: int, extra: int, operation: int) -> _Plan:
+    def _make_plan(self, protocol: int, role: int, code: int, version: int, extra: int, operation: int) -> _Plan:
         session = self._session
         dissector = session.engine.dissector(protocol)
         context = make_context(session, role, code, version, extra)
         name = session.engine.names.text(operation)
-        found = [getter(field, dissector, context, name) for field in self._fields]
-        whole = [_WHOLE.get(field.origin.name) if isinstance(field.origin, Key) else None for field in self._fields]
+        found = [make_getter(field, dissector, context, name) for field in self._fields]
+        whole = [_WHOLE.get(field.origin.name) if isinstance(field.origin, RowKey) else None for field in self._fields]
         every = frozenset(path for each in found if each is not None for path in each.paths)
         get = [None if each is None else each.get for each in found]
         if dissector is None or not every or any(whole):
             return _Plan(dissector, context, None, get, whole, None)
-        layout = layout_of(dissector, context) if all(each is None or each.is_plain for each in found) else None
-        walk = None if layout is None else walkable(layout, [() if each is None else each.paths for each in found])
+        layout = find_layout(dissector, context) if all(each is None or each.is_plain for each in found) else None
+        walk = None if layout is None else plan_walk(layout, [() if each is None else each.paths for each in found])
         return _Plan(dissector, context, defects.make_projection(dissector, context, every), get, whole, walk)
 
-    def may_have(self, field: FieldPath, rows: Ints) -> Bools:
+    def find_candidates(self, field: FieldPath, rows: Ints) -> Bools:
         """Which rows can have a value of a field, as far as the index tells."""
         origin = field.origin
-        if isinstance(origin, Key):
+        if isinstance(origin, RowKey):
             return np.ones(len(rows), bool)
         found: Bools
         if isinstance(origin, SharedField):
-            found = np.logical_or.reduce([self.may_have(each, rows) for each in origin.fields])
+            found = np.logical_or.reduce([self.find_candidates(each, rows) for each in origin.fields])
             return found
-        found = self._reader.take("protocol", rows) == self._number(origin.protocol)
+        found = self._reader.take_cells("protocol", rows) == self._find_protocol(origin.protocol)
         if isinstance(origin, BodyField):
             if origin.operation is not None:
-                found &= self._reader.take("operation", rows) == self._session.engine.names.find_number(
+                found &= self._reader.take_cells("operation", rows) == self._session.engine.names.find_number(
                     origin.operation
                 )
             if origin.roles is not None:
-                found &= _one_of(self._reader.take("role", rows), origin.roles)
+                found &= _one_of(self._reader.take_cells("role", rows), origin.roles)
         if isinstance(origin, AliasField) and origin.alias.roles is not None:
-            found &= _one_of(self._reader.take("role", rows), origin.alias.roles)
+            found &= _one_of(self._reader.take_cells("role", rows), origin.alias.roles)
         return found
 
-    def _number(self, protocol: str) -> int:
+    def _find_protocol(self, protocol: str) -> int:
         dissectors = self._session.engine.known.dissectors
         return next((number for number, each in enumerate(dissectors) if each.name == protocol), len(dissectors))
 
@@ -193,23 +193,23 @@ def _one_of(column: Array, roles: Iterable[Role]) -> Bools:
     return found
 
 
-def _info(body: Body, info: Sequence[Any]) -> Sequence[Any]:
+def _format_info(body: Body, info: Sequence[Any]) -> Sequence[Any]:
     return info
 
 
-def _text(body: Body, info: Sequence[Any]) -> Sequence[Any]:
-    return (*info, *texts_in(body.values))
+def _format_text(body: Body, info: Sequence[Any]) -> Sequence[Any]:
+    return (*info, *list_texts(body.values))
 
 
-def _findings(part: Callable[[Any], str]) -> Callable[[Body, Sequence[Any]], Iterator[str] | list[str]]:
+def _list_codes(part: Callable[[Any], str]) -> Callable[[Body, Sequence[Any]], Iterator[str] | list[str]]:
     return lambda body, info: [part(finding) for finding in body.findings]
 
 
 _WHOLE: Mapping[str, Any] = {
-    "info": _info,
-    "text": _text,
-    "findings": _findings(lambda finding: finding.code),
-    "findings.severity": _findings(lambda finding: finding.severity.name.lower()),
-    "findings.text": _findings(lambda finding: finding.text),
+    "info": _format_info,
+    "text": _format_text,
+    "findings": _list_codes(lambda finding: finding.code),
+    "findings.severity": _list_codes(lambda finding: finding.severity.name.lower()),
+    "findings.text": _list_codes(lambda finding: finding.text),
 }
 assert set(_WHOLE) == OF_BODY

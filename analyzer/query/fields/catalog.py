@@ -17,17 +17,17 @@ from itertools import islice
 from analyzer.errors import UserError
 from analyzer.query.fields import layouts as walking
 from analyzer.query.fields.keys import FIELDS, LARGE, NAMES, NEEDS_MESSAGE
-from analyzer.query.fields.layouts import DEEPEST, field_of, prefix, roles_of, walk
+from analyzer.query.fields.layouts import DEEPEST, find_member, find_roles, format_prefix, make_field
 from analyzer.query.fields.path import (
     AliasedField,
     AliasField,
     BodyField,
+    FieldKind,
     FieldPath,
-    Key,
-    Kind,
+    RowKey,
     SharedField,
-    kind_of,
-    scale_of,
+    find_kind,
+    find_scale,
 )
 from dissectors import registry
 from dissectors.api import Role
@@ -58,45 +58,45 @@ class UnknownField(UserError):
         super().__init__(f"there is no field {name}{meant}")
 
 
-def resolve(names: Iterable[str]) -> list[FieldPath]:
+def resolve_fields(names: Iterable[str]) -> list[FieldPath]:
     """What these names mean. Raises UnknownField."""
-    return [find(name) for name in names]
+    return [find_field(name) for name in names]
 
 
-def find(name: str) -> FieldPath:
+def find_field(name: str) -> FieldPath:
     """What a name means. Raises UnknownField."""
-    found = known(name)
+    found = find_known(name)
     if found is None:
-        raise _unknown(name)
+        raise _make_unknown_error(name)
     return found
 
 
 @lru_cache(maxsize=1024)
-def known(name: str) -> FieldPath | None:
+def find_known(name: str) -> FieldPath | None:
     """The same; None for a name that means nothing, for who tries many."""
     if name in NAMES:
-        return _of_row(name)
+        return _find_row_field(name)
     protocol, _, rest = name.partition(".")
     if protocol not in registry.names():
-        return None if rest else _shared(name)
+        return None if rest else _find_shared(name)
     if not rest:
-        return _whole(name, BodyField(protocol, None, None, ()), f"messages of {protocol}")
+        return _make_message_field(name, BodyField(protocol, None, None, ()), f"messages of {protocol}")
     catalog = registry.by_name(protocol).catalog
     if catalog is None:
         return None
-    return _short(protocol, catalog, rest) or _of_body(name, protocol, catalog, rest.split("."))
+    return _short(protocol, catalog, rest) or _find_body_field(name, protocol, catalog, rest.split("."))
 
 
-def _unknown(name: str) -> UnknownField:
+def _make_unknown_error(name: str) -> UnknownField:
     """What a name that means nothing could have been."""
     protocol, _, rest = name.partition(".")
     if protocol not in registry.names():
         if rest:
-            meant = [each + name[len(protocol) :] for each in near(protocol, registry.names())]
+            meant = [each + name[len(protocol) :] for each in find_near(protocol, registry.names())]
         else:
-            meant = _operations(name)
-        known = [*NAMES, *registry.names(), *shared_names()]
-        return UnknownField(name, meant or near(name, known), "; wireanalyze fields lists them")
+            meant = _find_operations(name)
+        known = [*NAMES, *registry.names(), *list_shared_names()]
+        return UnknownField(name, meant or find_near(name, known), "; wireanalyze fields lists them")
     catalog = registry.by_name(protocol).catalog
     if catalog is None:
         return UnknownField(name, (), f"; nobody wrote down what messages of {protocol} have")
@@ -105,11 +105,11 @@ def _unknown(name: str) -> UnknownField:
         return UnknownField(name[:_LONGEST], (), f"; no path has more than {DEEPEST} steps")
     layouts = [each for each in catalog.layouts() if each.operation == operation]
     if not layouts:
-        return _no_operation(name, protocol, catalog, parts)
-    return _no_member(name, protocol, catalog, *_of_role(layouts, path))
+        return _refuse_operation(name, protocol, catalog, parts)
+    return _refuse_member(name, protocol, catalog, *_split_role(layouts, path))
 
 
-def _catalogs() -> Iterator[tuple[str, Catalog]]:
+def _list_catalogs() -> Iterator[tuple[str, Catalog]]:
     """Each protocol that says what its messages have."""
     for protocol in registry.names():
         catalog = registry.by_name(protocol).catalog
@@ -117,12 +117,12 @@ def _catalogs() -> Iterator[tuple[str, Catalog]]:
             yield protocol, catalog
 
 
-def _operations(name: str) -> list[str]:
+def _find_operations(name: str) -> list[str]:
     """The operations of this name, of all protocols."""
     lower = name.lower()
     found = (
         f"{protocol}.{layout.operation}"
-        for protocol, catalog in _catalogs()
+        for protocol, catalog in _list_catalogs()
         for layout in catalog.layouts()
         if layout.operation.lower() == lower
     )
@@ -130,23 +130,25 @@ def _operations(name: str) -> list[str]:
 
 
 @registry.cache_by_plugins
-def shared_names() -> Sequence[str]:
+def list_shared_names() -> Sequence[str]:
     """The names without a protocol in front that mean a field of several protocols; find() takes those of one, too."""
-    names = Counter(short.name for _, catalog in _catalogs() for short in catalog.field_aliases())
+    names = Counter(short.name for _, catalog in _list_catalogs() for short in catalog.field_aliases())
     return [name for name in [*PLURALS, *names] if name not in NAMES and names[name] != 1]
 
 
-def _shared(name: str) -> FieldPath | None:
+def _find_shared(name: str) -> FieldPath | None:
     """What all protocols call so; a column of tables has the values of several fields."""
     wanted = PLURALS.get(name, (name,))
-    fields = [found for each, catalog in _catalogs() for short in wanted if (found := _short(each, catalog, short))]
+    fields = [
+        found for each, catalog in _list_catalogs() for short in wanted if (found := _short(each, catalog, short))
+    ]
     if not fields:
         return None
     first, *others = fields
     alike = all((each.kind, each.label) == (first.kind, first.label) for each in others)
     return FieldPath(
         name,
-        first.kind if alike else Kind.ANY,
+        first.kind if alike else FieldKind.ANY,
         SharedField(tuple(fields)),
         any(each.repeated for each in fields),
         first.label if alike else None,
@@ -161,50 +163,50 @@ def _short(protocol: str, catalog: Catalog, name: str) -> FieldPath | None:
     whole = f"{protocol}.{name}"
     alias = catalog.aliases().get(whole)
     if alias is not None:
-        return _of_alias(whole, protocol, alias)
+        return _make_alias_field(whole, protocol, alias)
     for short in catalog.field_aliases():
         if short.name == name:
             origin = AliasedField(protocol, short)
-            return FieldPath(whole, kind_of(short.type), origin, True, short.label, short.about)
+            return FieldPath(whole, find_kind(short.type), origin, True, short.label, short.about)
     return None
 
 
-def _of_row(name: str) -> FieldPath:
+def _find_row_field(name: str) -> FieldPath:
     key = NAMES[name]
     field = FIELDS[key]
     cheap = key not in NEEDS_MESSAGE
     return FieldPath(
-        name, field.kind, Key(key), field.repeated, None, field.about, is_cheap=cheap, is_large=key in LARGE
+        name, field.kind, RowKey(key), field.repeated, None, field.about, is_cheap=cheap, is_large=key in LARGE
     )
 
 
-def _whole(name: str, origin: BodyField, about: str) -> FieldPath:
-    return FieldPath(name, Kind.PRESENCE, origin, about=about, is_cheap=True)
+def _make_message_field(name: str, origin: BodyField, about: str) -> FieldPath:
+    return FieldPath(name, FieldKind.PRESENCE, origin, about=about, is_cheap=True)
 
 
-def _of_alias(name: str, protocol: str, alias: Alias) -> FieldPath:
-    kind = FIELDS[alias.key].kind if alias.key is not None else kind_of(alias.type)
+def _make_alias_field(name: str, protocol: str, alias: Alias) -> FieldPath:
+    kind = FIELDS[alias.key].kind if alias.key is not None else find_kind(alias.type)
     many, cheap = alias.paths is not None, alias.paths is None
     return FieldPath(
-        name, kind, AliasField(protocol, alias), many, alias.label, alias.about, scale_of(name), is_cheap=cheap
+        name, kind, AliasField(protocol, alias), many, alias.label, alias.about, find_scale(name), is_cheap=cheap
     )
 
 
-def _of_body(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> FieldPath | None:
+def _find_body_field(name: str, protocol: str, catalog: Catalog, parts: list[str]) -> FieldPath | None:
     operation, *path = parts
     layouts = [each for each in catalog.layouts() if each.operation == operation]
     if not layouts or len(path) > DEEPEST:
         return None
-    layouts, path = _of_role(layouts, path)
+    layouts, path = _split_role(layouts, path)
     if not path:
-        roles = roles_of(each.role for each in layouts)
-        return _whole(name, BodyField(protocol, operation, roles, ()), f"messages of {operation}")
-    met = [walk(each, path) for each in layouts]
+        roles = find_roles(each.role for each in layouts)
+        return _make_message_field(name, BodyField(protocol, operation, roles, ()), f"messages of {operation}")
+    met = [find_member(each, path) for each in layouts]
     there = [layout for layout, each in zip(layouts, met, strict=True) if each is not None]
-    return field_of(name, protocol, there, [each for each in met if each is not None]) if there else None
+    return make_field(name, protocol, there, [each for each in met if each is not None]) if there else None
 
 
-def _of_role(layouts: list[Layout], path: list[str]) -> tuple[list[Layout], list[str]]:
+def _split_role(layouts: list[Layout], path: list[str]) -> tuple[list[Layout], list[str]]:
     """The layouts of a role, where the path begins with one; a field of that name goes before a role nobody has."""
     role = _ROLES.get(path[0]) if path else None
     if role is None:
@@ -216,54 +218,59 @@ def _of_role(layouts: list[Layout], path: list[str]) -> tuple[list[Layout], list
     return fitting, path[1:]
 
 
-def _no_operation(name: str, protocol: str, catalog: Catalog, parts: Sequence[str]) -> UnknownField:
+def _refuse_operation(name: str, protocol: str, catalog: Catalog, parts: Sequence[str]) -> UnknownField:
     operation, *path = parts
     known = [
         *dict.fromkeys(each.operation for each in catalog.layouts()),
         *(each.name for each in catalog.field_aliases()),
     ]
-    whole = [_as_far(protocol, catalog, [each], path) for each in near(operation, known)]
-    aliases = [each for each in near(name, catalog.aliases()) if each not in whole]
+    whole = [_extend_path(protocol, catalog, [each], path) for each in find_near(operation, known)]
+    aliases = [each for each in find_near(name, catalog.aliases()) if each not in whole]
     return UnknownField(name, [*whole, *aliases][:_NEAR])
 
 
-def _as_far(protocol: str, catalog: Catalog, begin: Sequence[str], rest: Sequence[str]) -> str:
+def _extend_path(protocol: str, catalog: Catalog, begin: Sequence[str], rest: Sequence[str]) -> str:
     """A path with its rest where that leads to something, else without."""
     operation, *path = *begin, *rest
-    layouts, path = _of_role([each for each in catalog.layouts() if each.operation == operation], path)
-    leads = any(walk(each, path) is not None for each in layouts)
+    layouts, path = _split_role([each for each in catalog.layouts() if each.operation == operation], path)
+    leads = any(find_member(each, path) is not None for each in layouts)
     return ".".join((protocol, *begin, *(rest if leads else ())))
 
 
-def _no_member(
+def _refuse_member(
     name: str, protocol: str, catalog: Catalog, layouts: Sequence[Layout], path: Sequence[str]
 ) -> UnknownField:
     """Says how far the path goes, and what is there."""
     depth, inside = 0, {member.name: None for layout in layouts for member in layout.members()}
     for length in range(1, len(path)):
-        met = [each for layout in layouts if (each := walk(layout, path[:length])) is not None]
+        met = [each for layout in layouts if (each := find_member(layout, path[:length])) is not None]
         if not met:
             break
         depth, inside = length, {member.name: None for each in met for member in each.inside()}
     before = name.split(".")[: depth - len(path)]
     # At its begin the path may want a role instead.
     known = [*inside, *(_ROLES if len(before) == _TO_OPERATION else ())]
-    meant = [_as_far(protocol, catalog, [*before[1:], each], path[depth + 1 :]) for each in near(path[depth], known)]
+    meant = [
+        _extend_path(protocol, catalog, [*before[1:], each], path[depth + 1 :])
+        for each in find_near(path[depth], known)
+    ]
     if not meant and inside:
         # The name may be right and its place be wrong.
-        meant = [each for layout in layouts for each in _elsewhere(protocol, layout, path[-1])][:_NEAR]
+        meant = [each for layout in layouts for each in _find_elsewhere(protocol, layout, path[-1])][:_NEAR]
     shown = ", ".join(list(inside)[:_SHOWN]) + (", ..." if len(inside) > _SHOWN else "")
     return UnknownField(name, meant, f"; {'.'.join(before)} has {shown or 'no fields of its own'}")
 
 
-def _elsewhere(protocol: str, layout: Layout, wanted: str) -> Iterator[str]:
+def _find_elsewhere(protocol: str, layout: Layout, wanted: str) -> Iterator[str]:
     """Paths in a layout that end so."""
     return (
-        f"{prefix(protocol, layout)}.{'.'.join(met.path)}" for met in walking.every(layout) if met.path[-1] == wanted
+        f"{format_prefix(protocol, layout)}.{'.'.join(met.path)}"
+        for met in walking.list_members(layout)
+        if met.path[-1] == wanted
     )
 
 
-def near(name: str, known: Iterable[str]) -> list[str]:
+def find_near(name: str, known: Iterable[str]) -> list[str]:
     """Up to three of the known names that are nearly this one, or have it in them."""
     lower = {each.lower(): each for each in known}
     close = [lower[each] for each in get_close_matches(name.lower(), lower, _NEAR, 0.6)]
@@ -272,42 +279,42 @@ def near(name: str, known: Iterable[str]) -> list[str]:
     return close[:_NEAR]
 
 
-def every(word: str | None = None) -> Iterator[FieldPath]:
+def list_fields(word: str | None = None) -> Iterator[FieldPath]:
     """All fields whose name has the word in it, upper or lower case; all of them without one.
 
     What is asked of any message comes before the fields of bodies. Of these a word without a dot must be in what the
     field itself is called, or in the operation's name: else a struct's name would list all that is inside.
     """
-    yield from (find(name) for name in [*NAMES, *shared_names()] if _has(name, word))
-    for protocol, catalog in _catalogs():
+    yield from (find_field(name) for name in [*NAMES, *list_shared_names()] if _has_word(name, word))
+    for protocol, catalog in _list_catalogs():
         names = (*(f"{protocol}.{each.name}" for each in catalog.field_aliases()), *catalog.aliases())
-        yield from (find(name) for name in names if _has(name, word))
-    for protocol, catalog in _catalogs():
-        for begin, layouts in _by_prefix(protocol, catalog).items():
-            yield from _of_layouts(protocol, begin, layouts, word)
+        yield from (find_field(name) for name in names if _has_word(name, word))
+    for protocol, catalog in _list_catalogs():
+        for begin, layouts in _group_by_prefix(protocol, catalog).items():
+            yield from _list_layout_fields(protocol, begin, layouts, word)
 
 
-def _by_prefix(protocol: str, catalog: Catalog) -> dict[str, list[Layout]]:
+def _group_by_prefix(protocol: str, catalog: Catalog) -> dict[str, list[Layout]]:
     """The layouts by what stands before their paths; some operations have two codes, with a layout for each."""
     found: dict[str, list[Layout]] = {}
     for layout in catalog.layouts():
-        found.setdefault(prefix(protocol, layout), []).append(layout)
+        found.setdefault(format_prefix(protocol, layout), []).append(layout)
     return found
 
 
-def _of_layouts(protocol: str, begin: str, layouts: Sequence[Layout], word: str | None) -> Iterator[FieldPath]:
+def _list_layout_fields(protocol: str, begin: str, layouts: Sequence[Layout], word: str | None) -> Iterator[FieldPath]:
     listed: set[Path] = set()
     for layout in layouts:
-        for met in walking.every(layout):
+        for met in walking.list_members(layout):
             name = f"{begin}.{'.'.join(met.path)}"
             if (
-                _has(name if word is None or "." in word else f"{begin} {met.path[-1]}", word)
+                _has_word(name if word is None or "." in word else f"{begin} {met.path[-1]}", word)
                 and met.path not in listed
             ):
                 listed.add(met.path)
-                both = [met] if len(layouts) == 1 else [each for one in layouts if (each := walk(one, met.path))]
-                yield field_of(name, protocol, layouts, both)
+                both = [met] if len(layouts) == 1 else [each for one in layouts if (each := find_member(one, met.path))]
+                yield make_field(name, protocol, layouts, both)
 
 
-def _has(name: str, word: str | None) -> bool:
+def _has_word(name: str, word: str | None) -> bool:
     return word is None or word.lower() in name.lower()

@@ -14,44 +14,44 @@ import numpy as np
 from analyzer.columns.arrays import Array, Bools
 
 
-class Numbers(NamedTuple):
+class NumberColumn(NamedTuple):
     """An integer in each row that `null` does not mark."""
 
     numbers: Array
     null: Bools | None = None
 
 
-class Choices:
+class ChoiceTable:
     """What each of a few small numbers stands for; None is no value. Of equal `source` they stand for the same."""
 
     def __init__(self, value: Callable[[int], Any], source: object = None) -> None:
         self.value, self.source = value, source
 
-    def verdicts(self, judge: Callable[[Any], bool]) -> Verdicts:
+    def judge_choices(self, judge: Callable[[Any], bool]) -> VerdictCache:
         """What a judge says of each of them."""
-        return Verdicts(lambda number: _judged(self.value(number), judge), self.source)
+        return VerdictCache(lambda number: _judge_value(self.value(number), judge), self.source)
 
 
-class Chosen(NamedTuple):
+class ChoiceColumn(NamedTuple):
     """One of few values in each row, by number; a number below zero is no value."""
 
-    choices: Choices
+    choices: ChoiceTable
     numbers: Array
 
-    def values(self) -> list[Any]:
+    def list_values(self) -> list[Any]:
         """The values of all rows."""
         numbers = self.numbers.tolist()
         known = {number: self.choices.value(number) if number >= 0 else None for number in set(numbers)}
         return [known[number] for number in numbers]
 
 
-Dense: TypeAlias = Numbers | Chosen
+Dense: TypeAlias = NumberColumn | ChoiceColumn
 
 _FEW = 3
 """Numbers that are sooner compared with than looked up."""
 
 
-class Verdicts:
+class VerdictCache:
     """Yes or no for each of a few small numbers, each asked for once."""
 
     def __init__(self, ask: Callable[[int], bool], source: object) -> None:
@@ -59,7 +59,7 @@ class Verdicts:
         self._known = np.zeros(0, bool)
         self._yes: list[int] = []
 
-    def of(self, numbers: Array) -> Bools:
+    def judge_numbers(self, numbers: Array) -> Bools:
         """The verdict on each of many; no for those below zero."""
         most = int(numbers.max(initial=-1)) + 1
         if most > len(self._known):
@@ -80,5 +80,5 @@ class Verdicts:
         return found & (numbers >= 0)
 
 
-def _judged(value: Any, judge: Callable[[Any], bool]) -> bool:
+def _judge_value(value: Any, judge: Callable[[Any], bool]) -> bool:
     return value is not None and judge(value)

@@ -10,48 +10,50 @@ import numpy as np
 from analyzer.columns.arrays import Array, Ints
 
 
-class Values(NamedTuple):
+class FieldValues(NamedTuple):
     """Values of a field: of message `rows[n]` (rising) the value n; an array where all are integers."""
 
     rows: Ints
     values: Array | list[Any]
 
 
-NO_VALUES = Values(np.zeros(0, np.int64), [])
+NO_VALUES = FieldValues(np.zeros(0, np.int64), [])
 
 
-class Gathering:
+class FieldCollector:
     """Values as they come, of several fields."""
 
     def __init__(self, fields: int) -> None:
-        self._parts: list[list[Values]] = [[] for _ in range(fields)]
+        self._parts: list[list[FieldValues]] = [[] for _ in range(fields)]
         self._rows: list[list[int]] = [[] for _ in range(fields)]
         self._values: list[list[Any]] = [[] for _ in range(fields)]
 
-    def add(self, field: int, found: Values) -> None:
+    def add(self, field: int, found: FieldValues) -> None:
         """Values of rows; a row as often as it has some."""
         self._parts[field].append(found)
 
-    def note(self, row: int, found: Sequence[Sequence[Any]]) -> None:
+    def add_row(self, row: int, found: Sequence[Sequence[Any]]) -> None:
         """The values of each field in one row."""
         for field, values in enumerate(found):
             if values:
                 self._rows[field] += [row] * len(values)
                 self._values[field] += values
 
-    def of(self, field: int) -> Values:
+    def collect_field(self, field: int) -> FieldValues:
         """The values of a field, by row."""
-        return joined([*self._parts[field], Values(np.array(self._rows[field], np.int64), self._values[field])])
+        return join_values(
+            [*self._parts[field], FieldValues(np.array(self._rows[field], np.int64), self._values[field])]
+        )
 
 
-class Gathered:
+class FieldCache:
     """Values that have been read, and of which rows."""
 
     def __init__(self, fields: int) -> None:
         self._rows: Ints = np.zeros(0, np.int64)
         self._fields = [NO_VALUES] * fields
 
-    def missing(self, rows: Ints) -> Ints:
+    def find_missing(self, rows: Ints) -> Ints:
         """Those of `rows` (rising) that have not been read."""
         if not len(self._rows):
             return rows
@@ -59,25 +61,25 @@ class Gathered:
         missing: Ints = rows[self._rows[place] != rows]
         return missing
 
-    def add(self, rows: Ints, new: Gathering) -> None:
+    def add(self, rows: Ints, new: FieldCollector) -> None:
         """Takes what was read of these rows."""
         first = not len(self._rows)
         self._rows = rows if first else np.sort(np.concatenate((self._rows, rows)))
         for field, known in enumerate(self._fields):
-            self._fields[field] = new.of(field) if first else joined([known, new.of(field)])
+            self._fields[field] = new.collect_field(field) if first else join_values([known, new.collect_field(field)])
 
-    def of(self, field: int, rows: Ints) -> Values:
+    def read_field(self, field: int, rows: Ints) -> FieldValues:
         """The values of a field in `rows` (rising, all read), by place among them."""
         found = self._fields[field]
         if not len(rows) or not len(found.rows):
             return NO_VALUES
         place = np.minimum(np.searchsorted(rows, found.rows), len(rows) - 1)
         mine = rows[place] == found.rows
-        here = Values(place, found.values)
-        return here if mine.all() else chosen(here, np.flatnonzero(mine))
+        here = FieldValues(place, found.values)
+        return here if mine.all() else pick_values(here, np.flatnonzero(mine))
 
 
-def joined(parts: Sequence[Values]) -> Values:
+def join_values(parts: Sequence[FieldValues]) -> FieldValues:
     """Several columns as one, by row; values of one row stay in their order."""
     parts = [part for part in parts if len(part.rows)]
     if not parts:
@@ -89,19 +91,19 @@ def joined(parts: Sequence[Values]) -> Values:
     elif all(isinstance(part.values, np.ndarray) for part in parts):
         values = np.concatenate([part.values for part in parts])
     else:
-        values = [value for part in parts for value in listed(part.values)]
+        values = [value for part in parts for value in make_list(part.values)]
     if (rows[1:] >= rows[:-1]).all():
-        return Values(rows, values)
-    return chosen(Values(rows, values), np.argsort(rows, kind="stable"))
+        return FieldValues(rows, values)
+    return pick_values(FieldValues(rows, values), np.argsort(rows, kind="stable"))
 
 
-def chosen(found: Values, places: Ints) -> Values:
+def pick_values(found: FieldValues, places: Ints) -> FieldValues:
     """Some of the values, in an order of their own."""
     if isinstance(found.values, list):
-        return Values(found.rows[places], [found.values[place] for place in places.tolist()])
-    return Values(found.rows[places], found.values[places])
+        return FieldValues(found.rows[places], [found.values[place] for place in places.tolist()])
+    return FieldValues(found.rows[places], found.values[places])
 
 
-def listed(values: Array | list[Any]) -> list[Any]:
+def make_list(values: Array | list[Any]) -> list[Any]:
     """Values as Python has them."""
     return values if isinstance(values, list) else values.tolist()

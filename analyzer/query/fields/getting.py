@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from analyzer.messages import defects
-from analyzer.query.fields.leaves import leaves
-from analyzer.query.fields.path import AliasedField, BodyField, FieldPath, Key, SharedField
+from analyzer.query.fields.leaves import find_leaves
+from analyzer.query.fields.path import AliasedField, BodyField, FieldPath, RowKey, SharedField
 from dissectors.api import Context, Dissector
 from dissectors.catalog import Place
 from dissectors.message import Path
@@ -22,7 +22,7 @@ from dissectors.name_binding import Reference
 _Get = Callable[[Mapping[str, Any]], Sequence[Any]]
 
 
-class Numbered(NamedTuple):
+class ScopedNumber(NamedTuple):
     """A number in the place of a name, that counts in a scope (dissectors.name_binding)."""
 
     scope: str
@@ -37,24 +37,26 @@ class Getter(NamedTuple):
     is_plain: bool = True
 
 
-def getter(field: FieldPath, dissector: Dissector | None, context: Context, operation: str | None) -> Getter | None:
+def make_getter(
+    field: FieldPath, dissector: Dissector | None, context: Context, operation: str | None
+) -> Getter | None:
     """What takes a field out of messages of a context; None where they do not have it."""
     origin = field.origin
-    if dissector is None or isinstance(origin, Key | SharedField) or origin.protocol != dissector.name:
+    if dissector is None or isinstance(origin, RowKey | SharedField) or origin.protocol != dissector.name:
         return None
     if isinstance(origin, BodyField):
         fits = origin.operation == operation and (origin.roles is None or context.role in origin.roles)
-        return _plain((origin.path,) if fits and origin.path else ())
+        return _get_plain((origin.path,) if fits and origin.path else ())
     if isinstance(origin, AliasedField):
         short = origin.short
         said = defects.collect_or_nothing(partial(short.paths, context))
         places = () if short.places is None else defects.collect_or_nothing(partial(short.places, context))
-        return _resolve_alias(tuple(said), tuple(places), _references(dissector, context, short.kind))
+        return _resolve_alias(tuple(said), tuple(places), _find_references(dissector, context, short.kind))
     ask = origin.alias.paths
-    return None if ask is None else _plain(tuple(defects.collect_or_nothing(partial(ask, context))))
+    return None if ask is None else _get_plain(tuple(defects.collect_or_nothing(partial(ask, context))))
 
 
-def _references(dissector: Dissector, context: Context, kind: str | None) -> list[Reference]:
+def _find_references(dissector: Dissector, context: Context, kind: str | None) -> list[Reference]:
     """Where there are ids of a kind."""
     if kind is None:
         return []
@@ -63,42 +65,42 @@ def _references(dissector: Dissector, context: Context, kind: str | None) -> lis
 
 def _resolve_alias(said: Sequence[Path], places: Sequence[Place], ids: Iterable[Reference]) -> Getter | None:
     counted = [(each.scope, each.path) for each in ids if each.scope is not None]
-    plain = _plain((*said, *(each.path for each in ids if each.scope is None)))
+    plain = _get_plain((*said, *(each.path for each in ids if each.scope is None)))
     if not places and not counted:
         return plain
     gets = [] if plain is None else [plain.get]
-    gets += [partial(_at_place, place=place) for place in places]
-    gets += [partial(_numbered, scope=scope, path=path) for scope, path in counted]
+    gets += [partial(_get_at_place, place=place) for place in places]
+    gets += [partial(_get_scoped, scope=scope, path=path) for scope, path in counted]
     beside = [path for place in places for path in (place.path, place.tells)]
     paths = (*(() if plain is None else plain.paths), *beside, *(path for _, path in counted))
-    return Getter(partial(_of_all, gets=gets), paths, is_plain=False)
+    return Getter(partial(_get_all, gets=gets), paths, is_plain=False)
 
 
-def _plain(paths: Sequence[Path]) -> Getter | None:
+def _get_plain(paths: Sequence[Path]) -> Getter | None:
     if not paths:
         return None
-    get = partial(leaves, path=paths[0]) if len(paths) == 1 else partial(_leaves_of, paths=paths)
+    get = partial(find_leaves, path=paths[0]) if len(paths) == 1 else partial(_get_leaves, paths=paths)
     return Getter(get, paths)
 
 
-def _leaves_of(values: Mapping[str, Any], paths: Sequence[Path]) -> Sequence[Any]:
-    return [leaf for path in paths for leaf in leaves(values, path)]
+def _get_leaves(values: Mapping[str, Any], paths: Sequence[Path]) -> Sequence[Any]:
+    return [leaf for path in paths for leaf in find_leaves(values, path)]
 
 
-def _of_all(values: Mapping[str, Any], gets: Sequence[_Get]) -> Sequence[Any]:
+def _get_all(values: Mapping[str, Any], gets: Sequence[_Get]) -> Sequence[Any]:
     return [value for get in gets for value in get(values)]
 
 
-def _numbered(values: Mapping[str, Any], scope: str, path: Path) -> Sequence[Any]:
-    return [Numbered(scope, leaf) for leaf in leaves(values, path)]
+def _get_scoped(values: Mapping[str, Any], scope: str, path: Path) -> Sequence[Any]:
+    return [ScopedNumber(scope, leaf) for leaf in find_leaves(values, path)]
 
 
-def _at_place(values: Mapping[str, Any], place: Place) -> Sequence[Any]:
+def _get_at_place(values: Mapping[str, Any], place: Place) -> Sequence[Any]:
     *around, name = place.path
-    structs = leaves(values, tuple(around)) if around else [values]
+    structs = find_leaves(values, tuple(around)) if around else [values]
     return [
         leaf
         for struct in structs
         if isinstance(struct, Mapping) and struct.get(place.beside) == place.number
-        for leaf in leaves(struct, (name,))
+        for leaf in find_leaves(struct, (name,))
     ]

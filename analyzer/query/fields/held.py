@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from analyzer.columns.arrays import Ints, find_runs
-from analyzer.query.fields.gathered import Values, listed
+from analyzer.query.fields.gathered import FieldValues, make_list
 from dissectors.session_state import Partition, SessionChange
 
 MOST = 100_000
@@ -29,24 +29,24 @@ Key: TypeAlias = tuple[Hashable, ...]
 """What identifies a session within its connection."""
 
 
-class Asked(NamedTuple):
+class SessionTopics(NamedTuple):
     """Topics and partition numbers that a request asks for because its session holds them, each once."""
 
     topics: tuple[str, ...] = ()
     partitions: tuple[int, ...] = ()
 
 
-NOTHING = Asked()
+NOTHING = SessionTopics()
 
 
-class Session:
+class SessionState:
     """Partitions in the order in which they were added."""
 
     def __init__(self, held: Iterable[Partition] = ()) -> None:
         self._held: dict[Partition, None] = {}
         self._topics: Counter[str] = Counter()
         self._numbers: Counter[int] = Counter()
-        self._asked: Asked | None = None
+        self._asked: SessionTopics | None = None
         self._unanswered: deque[tuple[int, SessionChange]] = deque(maxlen=MOST_UNANSWERED)
         self._add(held)
 
@@ -56,10 +56,10 @@ class Session:
         return tuple(self._held)
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> SessionTopics:
         """What a request of this session asks for; the same object until that changes."""
         if self._asked is None:
-            self._asked = Asked(tuple(self._topics), tuple(self._numbers))
+            self._asked = SessionTopics(tuple(self._topics), tuple(self._numbers))
         return self._asked
 
     @property
@@ -120,24 +120,24 @@ class Session:
 
 
 @dataclass(slots=True)
-class Following:
+class RequestHistory:
     """The requests of one operation on one connection.
 
     openings: requests that may have opened a session which was not used yet. rows, asked: the history; from each of
     these rows (rising) on requests ask for that.
     """
 
-    sessions: dict[Key, Session] = field(default_factory=dict)
+    sessions: dict[Key, SessionState] = field(default_factory=dict)
     openings: deque[tuple[int, Key]] = field(default_factory=partial(deque, maxlen=MOST_OPENINGS))
     rows: list[int] = field(default_factory=list)
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[SessionTopics] = field(default_factory=list)
 
-    def at(self, row: int) -> Asked:
+    def find_topics(self, row: int) -> SessionTopics:
         """What the request in a row asks for because of its session."""
         place = bisect_right(self.rows, row) - 1
         return self.asked[place] if place >= 0 else NOTHING
 
-    def forget(self, before: int) -> None:
+    def forget_before(self, before: int) -> None:
         """Drops what no row from `before` on needs."""
         gone = max(bisect_right(self.rows, before) - 1, 0)
         del self.rows[:gone], self.asked[:gone]
@@ -150,22 +150,22 @@ class Following:
             session.renumber(number)
 
 
-class Reach(NamedTuple):
+class SessionReach(NamedTuple):
     """Of n rows the number of what each asks for in `lists`; 0, the empty one, where it has no session."""
 
     numbers: Ints
     lists: Sequence[tuple[Any, ...]]
 
-    def spread(self) -> Values:
+    def list_values(self) -> FieldValues:
         """The same as values by row."""
-        return _spread(self.numbers, self.lists)
+        return _spread_lists(self.numbers, self.lists)
 
 
-def with_held(found: Values, reach: Reach) -> Values:
+def merge_session_values(found: FieldValues, reach: SessionReach) -> FieldValues:
     """What rows say themselves, and behind it what they ask for besides; of neither is a value there twice."""
     lists, numbers = list(reach.lists), reach.numbers.copy()
     known: dict[tuple[Any, ...], int] = {}
-    values = listed(found.values)
+    values = make_list(found.values)
     begins, ends = find_runs(found.rows)
     rows = found.rows[begins]
     for row, held, begin, end in zip(*(each.tolist() for each in (rows, numbers[rows], begins, ends)), strict=True):
@@ -176,10 +176,10 @@ def with_held(found: Values, reach: Reach) -> Values:
             lists.append((*said, *(each for each in lists[held] if each not in said)))
             number = known[own, held] = len(lists) - 1
         numbers[row] = number
-    return _spread(numbers, lists)
+    return _spread_lists(numbers, lists)
 
 
-def _spread(numbers: Ints, lists: Sequence[tuple[Any, ...]]) -> Values:
+def _spread_lists(numbers: Ints, lists: Sequence[tuple[Any, ...]]) -> FieldValues:
     counts = np.array([len(each) for each in lists])[numbers]
     values = [value for number in numbers.tolist() for value in lists[number]]
-    return Values(np.repeat(np.arange(len(numbers)), counts), values)
+    return FieldValues(np.repeat(np.arange(len(numbers)), counts), values)

@@ -13,23 +13,23 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.columns.values import CellColumn, FlagColumn, IntegerColumn, TextColumn, TimeColumn
-from analyzer.decode.packets import retransmissions
-from analyzer.decode.rows import KEYS, ROLES, STATES, Rows
-from analyzer.query.fields.dense import Choices, Chosen, Dense, Numbers
-from analyzer.query.fields.path import Kind
+from analyzer.decode.packets import count_retransmissions
+from analyzer.decode.rows import KEYS, ROLES, STATES, RowReader
+from analyzer.query.fields.dense import ChoiceColumn, ChoiceTable, Dense, NumberColumn
+from analyzer.query.fields.path import FieldKind
 
 
 class RowField(NamedTuple):
     """A field of every row. also: other names, tshark's among them. among: all values it can have, where few."""
 
-    kind: Kind
+    kind: FieldKind
     about: str
     repeated: bool = False
     also: tuple[str, ...] = ()
     among: Sequence[str] = ()
 
 
-N, T, B = Kind.NUMBER, Kind.TEXT, Kind.BYTES
+N, T, B = FieldKind.NUMBER, FieldKind.TEXT, FieldKind.BYTES
 
 FIELDS: Mapping[str, RowField] = {
     "number": RowField(N, "number of the row, from 1"),
@@ -37,40 +37,42 @@ FIELDS: Mapping[str, RowField] = {
     "stream_id": RowField(T, "CLIENT>SERVER, #n for the n-th reuse of the addresses", also=("connection",)),
     "partner_id": RowField(T, "id of the other half of the exchange"),
     "time": RowField(
-        Kind.TIME, "of the packet that completed the message, UTC", also=("frame.time", "_ws.col.Time", "_ws.col.time")
+        FieldKind.TIME,
+        "of the packet that completed the message, UTC",
+        also=("frame.time", "_ws.col.Time", "_ws.col.time"),
     ),
     "time_ns": RowField(N, "the same as nanoseconds since 1970, as tables have it"),
     "stream": RowField(N, "number of the TCP connection, from 0", also=("tcp.stream",)),
     "protocol": RowField(T, "kafka, zookeeper, pulsar, rocketmq, ...; unknown for bytes without framing"),
     "source": RowField(T, "ADDRESS:PORT of the sender"),
     "destination": RowField(T, "ADDRESS:PORT of the receiver"),
-    "from_client": RowField(Kind.FLAG, "whether the side that opened the connection sent it"),
+    "from_client": RowField(FieldKind.FLAG, "whether the side that opened the connection sent it"),
     "role": RowField(T, ", ".join(ROLES), among=ROLES),
     "operation": RowField(T, "the protocol's name of what is done; of a response its request's"),
     "code": RowField(N, "the operation's number"),
     "version": RowField(N, "Kafka's api version"),
-    "correlation": RowField(Kind.ANY, "correlation id, xid, opaque; of Pulsar a text with its scope"),
+    "correlation": RowField(FieldKind.ANY, "correlation id, xid, opaque; of Pulsar a text with its scope"),
     "client": RowField(T, "Kafka's client id, ZooKeeper's session, Pulsar's client version, RocketMQ's language"),
     "length": RowField(N, "bytes on the wire, length prefix included"),
     "offset": RowField(N, "of its first byte in its direction"),
     "first_packet": RowField(N, "the packet that brought its first byte"),
     "last_packet": RowField(N, "the packet that completed it"),
     "partner": RowField(N, "number of the other half of the exchange"),
-    "latency_ns": RowField(Kind.DURATION, "of a response: time since its request", also=("latency",)),
+    "latency_ns": RowField(FieldKind.DURATION, "of a response: time since its request", also=("latency",)),
     "packets": RowField(N, "each packet that has bytes of it", True, also=("frame.number",)),
     "state": RowField(T, ", ".join(STATES), among=STATES),
-    "error": RowField(Kind.ANY, "the first error that the message reports, by name or code"),
+    "error": RowField(FieldKind.ANY, "the first error that the message reports, by name or code"),
     "error.code": RowField(N, "its number"),
     "error.name": RowField(T, "its name"),
     "info": RowField(T, "the line for people", also=("_ws.col.Info", "_ws.col.info")),
     "findings": RowField(T, "codes of what there is to say of the message", True, also=("findings.code",)),
     "findings.severity": RowField(T, "error, warning, note", True),
     "findings.text": RowField(T, "their sentences", True),
-    "source.ip": RowField(Kind.ADDRESS, "address of the sender", also=("ip.src", "ipv6.src")),
+    "source.ip": RowField(FieldKind.ADDRESS, "address of the sender", also=("ip.src", "ipv6.src")),
     "source.port": RowField(N, "port of the sender", also=("tcp.srcport",)),
-    "destination.ip": RowField(Kind.ADDRESS, "address of the receiver", also=("ip.dst", "ipv6.dst")),
+    "destination.ip": RowField(FieldKind.ADDRESS, "address of the receiver", also=("ip.dst", "ipv6.dst")),
     "destination.port": RowField(N, "port of the receiver", also=("tcp.dstport",)),
-    "ip": RowField(Kind.ADDRESS, "address of either side", True, also=("ip.addr", "ipv6.addr")),
+    "ip": RowField(FieldKind.ADDRESS, "address of either side", True, also=("ip.addr", "ipv6.addr")),
     "port": RowField(N, "port of either side", True, also=("tcp.port",)),
     "source.name": RowField(T, "what the capture calls the sender's address"),
     "destination.name": RowField(T, "what the capture calls the receiver's address"),
@@ -101,97 +103,99 @@ NEEDS_MESSAGE = OF_ERROR | OF_BODY | {"bytes"}
 LARGE = OF_BODY | {"bytes"}
 """What may be as large as a message."""
 
-_Read = Callable[[Rows, Ints], Sequence[Dense]]
+_Read = Callable[[RowReader, Ints], Sequence[Dense]]
 
 
-def read(reader: Rows, name: str, rows: Ints) -> Sequence[Dense] | list[Any]:
+def read_row_field(reader: RowReader, name: str, rows: Ints) -> Sequence[Dense] | list[Any]:
     """A field that the index tells: columns of which a row has the values, or one value for each row."""
     special = FROM_INDEX.get(name)
-    return _dense(reader.column(name, rows)) if special is None else special(reader, rows)
+    return _make_dense(reader.read_column(name, rows)) if special is None else special(reader, rows)
 
 
-def _dense(column: CellColumn) -> Sequence[Dense] | list[Any]:
+def _make_dense(column: CellColumn) -> Sequence[Dense] | list[Any]:
     if isinstance(column, IntegerColumn):
-        return (Numbers(column.numbers, column.null),)
+        return (NumberColumn(column.numbers, column.null),)
     if isinstance(column, TimeColumn):
-        return (Numbers(column.times),)
+        return (NumberColumn(column.times),)
     if isinstance(column, TextColumn):
-        return (_named(column),)
+        return (_make_choices(column),)
     if isinstance(column, FlagColumn):
-        return (Chosen(_FLAGS, column.flags.view(np.int8)),)
+        return (ChoiceColumn(_FLAGS, column.flags.view(np.int8)),)
     return column.values()
 
 
-def _retransmissions(reader: Rows, rows: Ints) -> Sequence[Dense]:
-    counts = retransmissions(reader.session, rows, streaming=reader.streaming)
-    return (Numbers(counts, counts == 0),)
+def _count_retransmissions(reader: RowReader, rows: Ints) -> Sequence[Dense]:
+    counts = count_retransmissions(reader.session, rows, streaming=reader.streaming)
+    return (NumberColumn(counts, counts == 0),)
 
 
-_FLAGS = Choices(bool)
+_FLAGS = ChoiceTable(bool)
 
 
-def _named(column: TextColumn) -> Chosen:
-    return Chosen(Choices(column.texts.value, column.texts), column.numbers)
+def _make_choices(column: TextColumn) -> ChoiceColumn:
+    return ChoiceColumn(ChoiceTable(column.texts.value, column.texts), column.numbers)
 
 
-def _names(*senders: bool) -> _Read:
-    return lambda reader, rows: tuple(_named(reader.session.hosts.name_column(rows, sender)) for sender in senders)
+def _list_names(*senders: bool) -> _Read:
+    return lambda reader, rows: tuple(
+        _make_choices(reader.session.hosts.name_column(rows, sender)) for sender in senders
+    )
 
 
-def _sides(part: Callable[[str], Any], *senders: bool) -> _Read:
+def _read_sides(part: Callable[[str], Any], *senders: bool) -> _Read:
     """A part of the endpoint of the sender (True), the receiver (False), or of each."""
 
-    def read_them(reader: Rows, rows: Ints) -> Sequence[Dense]:
-        return tuple(_part(reader.endpoints(rows, sender), part) for sender in senders)
+    def read_them(reader: RowReader, rows: Ints) -> Sequence[Dense]:
+        return tuple(_read_part(reader.read_endpoints(rows, sender), part) for sender in senders)
 
     return read_them
 
 
-def _part(endpoints: TextColumn, part: Callable[[str], Any]) -> Chosen:
+def _read_part(endpoints: TextColumn, part: Callable[[str], Any]) -> ChoiceColumn:
     texts = endpoints.texts
-    return Chosen(Choices(lambda number: part(texts.value(number) or ""), texts), endpoints.numbers)
+    return ChoiceColumn(ChoiceTable(lambda number: part(texts.value(number) or ""), texts), endpoints.numbers)
 
 
-def address(endpoint: str) -> str:
+def parse_address(endpoint: str) -> str:
     """`10.0.0.1` of `10.0.0.1:9092`, `::1` of `[::1]:2181`."""
     return endpoint.rpartition(":")[0].strip("[]")
 
 
-def port(endpoint: str) -> int:
+def parse_port(endpoint: str) -> int:
     """9092 of `10.0.0.1:9092`."""
     return int(endpoint.rpartition(":")[2])
 
 
-def _operations(reader: Rows, rows: Ints) -> Sequence[Dense]:
+def _read_operations(reader: RowReader, rows: Ints) -> Sequence[Dense]:
     names = reader.session.engine.names
-    return (Chosen(Choices(names.texts.__getitem__, names), reader.take("operation", rows)),)
+    return (ChoiceColumn(ChoiceTable(names.texts.__getitem__, names), reader.take_cells("operation", rows)),)
 
 
-def _clients(reader: Rows, rows: Ints) -> Sequence[Dense]:
+def _read_clients(reader: RowReader, rows: Ints) -> Sequence[Dense]:
     names = reader.session.engine.names
     if reader.streaming:
-        return (_named(reader.clients(rows)),)
-    return (Chosen(Choices(names.texts.__getitem__, names), reader.take("client", rows)),)
+        return (_make_choices(reader.read_clients(rows)),)
+    return (ChoiceColumn(ChoiceTable(names.texts.__getitem__, names), reader.take_cells("client", rows)),)
 
 
-def _times(reader: Rows, rows: Ints) -> Sequence[Dense]:
-    return (Numbers(reader.take("time", rows)),)
+def _read_times(reader: RowReader, rows: Ints) -> Sequence[Dense]:
+    return (NumberColumn(reader.take_cells("time", rows)),)
 
 
 FROM_INDEX: Mapping[str, _Read] = {
-    "time_ns": _times,
-    "operation": _operations,
-    "client": _clients,
-    "retransmissions": _retransmissions,
-    "source.ip": _sides(address, True),
-    "source.port": _sides(port, True),
-    "destination.ip": _sides(address, False),
-    "destination.port": _sides(port, False),
-    "source.name": _names(True),
-    "destination.name": _names(False),
-    "name": _names(True, False),
-    "ip": _sides(address, True, False),
-    "port": _sides(port, True, False),
+    "time_ns": _read_times,
+    "operation": _read_operations,
+    "client": _read_clients,
+    "retransmissions": _count_retransmissions,
+    "source.ip": _read_sides(parse_address, True),
+    "source.port": _read_sides(parse_port, True),
+    "destination.ip": _read_sides(parse_address, False),
+    "destination.port": _read_sides(parse_port, False),
+    "source.name": _list_names(True),
+    "destination.name": _list_names(False),
+    "name": _list_names(True, False),
+    "ip": _read_sides(parse_address, True, False),
+    "port": _read_sides(parse_port, True, False),
 }
 
 assert set(FIELDS) == set(KEYS) | OF_ERROR | OF_BODY | APART | set(FROM_INDEX)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from analyzer.query.fields.path import BodyField, FieldPath, Kind, is_time, kind_of, scale_of
+from analyzer.query.fields.path import BodyField, FieldKind, FieldPath, find_kind, find_scale, is_time
 from dissectors.api import Role
 from dissectors.catalog import Layout, Member
 from dissectors.message import Path
@@ -17,11 +17,11 @@ DEEPEST = 24
 _ASKING = frozenset(Role) - {Role.RESPONSE}
 """Roles of messages that have the body of a request: a oneway message has, too."""
 
-_LARGE = frozenset({Kind.BYTES, Kind.ANY, Kind.STRUCT})
+_LARGE = frozenset({FieldKind.BYTES, FieldKind.ANY, FieldKind.STRUCT})
 _MS = 10**6
 
 
-class Met(NamedTuple):
+class LayoutMember(NamedTuple):
     """A member at the end of a path. repeated: an array is on the way. large: its values may be, or what holds it."""
 
     path: Path
@@ -30,53 +30,53 @@ class Met(NamedTuple):
     large: bool
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> FieldKind:
         """What its values are."""
-        kind = kind_of(self.member.type)
-        return Kind.STRUCT if self.member.members is not None and kind is not Kind.BYTES else kind
+        kind = find_kind(self.member.type)
+        return FieldKind.STRUCT if self.member.members is not None and kind is not FieldKind.BYTES else kind
 
     def inside(self) -> Sequence[Member]:
         """Its members."""
         return () if self.member.members is None else self.member.members()
 
-    def below(self, member: Member) -> Met:
+    def find_member(self, member: Member) -> LayoutMember:
         """One of its members; `large` also where bytes must be decoded to see it."""
-        large = self.large or self.kind is Kind.BYTES or self.member.open
-        return Met((*self.path, member.name), member, self.repeated or member.repeated, large)
+        large = self.large or self.kind is FieldKind.BYTES or self.member.open
+        return LayoutMember((*self.path, member.name), member, self.repeated or member.repeated, large)
 
 
-def walk(layout: Layout, path: Sequence[str]) -> Met | None:
+def find_member(layout: Layout, path: Sequence[str]) -> LayoutMember | None:
     """What is at a path; None where there is nothing."""
-    met: Met | None = None
+    met: LayoutMember | None = None
     for name in path:
         inside = layout.members() if met is None else met.inside()
-        found = next((each for each in (*inside, *_implied(met)) if each.name == name), None)
+        found = next((each for each in (*inside, *_list_implied(met)) if each.name == name), None)
         if found is None and met is not None and met.member.open:
             found = Member(name, "any", repeated=True, open=True)
         if found is None:
             return None
-        met = _first(found) if met is None else met.below(found)
+        met = _wrap_member(found) if met is None else met.find_member(found)
     return met
 
 
-def every(layout: Layout) -> Iterator[Met]:
+def list_members(layout: Layout) -> Iterator[LayoutMember]:
     """All paths of a layout, each before those inside of it."""
     for member in layout.members():
-        yield from _from(_first(member))
+        yield from _list_below(_wrap_member(member))
 
 
-def field_of(name: str, protocol: str, layouts: Sequence[Layout], found: Sequence[Met]) -> FieldPath:
+def make_field(name: str, protocol: str, layouts: Sequence[Layout], found: Sequence[LayoutMember]) -> FieldPath:
     """The field that is at the same path in several layouts of one operation."""
     first = found[0]
-    kind = first.kind if all(each.kind is first.kind for each in found) else Kind.ANY
-    label, scale = first.member.label, scale_of(first.member.name)
+    kind = first.kind if all(each.kind is first.kind for each in found) else FieldKind.ANY
+    label, scale = first.member.label, find_scale(first.member.name)
     if is_time(label):
-        kind = Kind.TIME if label is timestamp else kind
+        kind = FieldKind.TIME if label is timestamp else kind
         label, scale = None, _MS
     return FieldPath(
         name,
         kind,
-        BodyField(protocol, layouts[0].operation, roles_of(each.role for each in layouts), first.path),
+        BodyField(protocol, layouts[0].operation, find_roles(each.role for each in layouts), first.path),
         any(each.repeated for each in found),
         label,
         first.member.about,
@@ -85,7 +85,7 @@ def field_of(name: str, protocol: str, layouts: Sequence[Layout], found: Sequenc
     )
 
 
-def roles_of(roles: Iterable[Role | None]) -> frozenset[Role] | None:
+def find_roles(roles: Iterable[Role | None]) -> frozenset[Role] | None:
     """The roles of messages that have one of several layouts; None for all."""
     every_role: frozenset[Role] = frozenset()
     for role in roles:
@@ -93,25 +93,25 @@ def roles_of(roles: Iterable[Role | None]) -> frozenset[Role] | None:
     return None if every_role == frozenset(Role) else every_role
 
 
-def prefix(protocol: str, layout: Layout) -> str:
+def format_prefix(protocol: str, layout: Layout) -> str:
     """`kafka.Fetch.request`, `zookeeper.create`: what stands before the paths of a layout."""
     role = "" if layout.role is None else f".{layout.role.name.lower()}"
     return f"{protocol}.{layout.operation}{role}"
 
 
-def _first(member: Member) -> Met:
-    return Met((member.name,), member, member.repeated, False)
+def _wrap_member(member: Member) -> LayoutMember:
+    return LayoutMember((member.name,), member, member.repeated, False)
 
 
-def _from(met: Met) -> Iterator[Met]:
+def _list_below(met: LayoutMember) -> Iterator[LayoutMember]:
     yield met
     if len(met.path) < DEEPEST:
         for member in met.inside():
-            yield from _from(met.below(member))
+            yield from _list_below(met.find_member(member))
 
 
-def _implied(met: Met | None) -> Sequence[Member]:
+def _list_implied(met: LayoutMember | None) -> Sequence[Member]:
     """What every bytes field may be asked for."""
-    if met is None or met.kind not in (Kind.BYTES, Kind.ANY):
+    if met is None or met.kind not in (FieldKind.BYTES, FieldKind.ANY):
         return ()
     return Member("length", "int64"), Member("hex", "string"), Member("as", "string"), Member("value", "any", open=True)

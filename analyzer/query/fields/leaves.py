@@ -21,7 +21,7 @@ Leaves = Callable[[Any], list[Any]]
 _OF_BYTES: dict[str, Callable[[Any], Any]] = {"length": len, "hex": bytes.hex}
 
 
-def leaves(value: Any, path: Path) -> list[Any]:
+def find_leaves(value: Any, path: Path) -> list[Any]:
     """The values at the end of a path, in the order of the message."""
     found: list[Any] = []
     _collect(value, path, 0, found)
@@ -37,7 +37,7 @@ def _collect(value: Any, path: Path, at: int, found: list[Any]) -> None:
                 _collect(each, path, at, found)
             return
         else:
-            value = _member(value, path[at])
+            value = _find_member(value, path[at])
         if value is None:
             return
         at += 1
@@ -51,7 +51,7 @@ def _collect(value: Any, path: Path, at: int, found: list[Any]) -> None:
         found.append(value)
 
 
-def _member(value: Any, name: str) -> Any:
+def _find_member(value: Any, name: str) -> Any:
     """What bytes, a structure in bytes, or a secret has under a name."""
     if isinstance(value, dict):
         return value.get(name)
@@ -64,19 +64,19 @@ def _member(value: Any, name: str) -> Any:
     return len(value) if isinstance(value, Secret) and name == "length" else None
 
 
-def texts_in(value: Any) -> Iterator[str]:
+def list_texts(value: Any) -> Iterator[str]:
     """All that a decoded value says as text: its texts, numbers, and bytes that are text; secrets say nothing."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for each in value.values():
-            yield from texts_in(each)
+            yield from list_texts(each)
     elif isinstance(value, list | tuple | RowTable):
         for each in value:
-            yield from texts_in(each)
+            yield from list_texts(each)
     elif isinstance(value, EmbeddedValue):
-        yield from texts_in(value.value)
-        yield from texts_in(value.data)
+        yield from list_texts(value.value)
+        yield from list_texts(value.data)
     elif isinstance(value, bytes):
         yield value.decode("utf-8", "replace")
     elif isinstance(value, int | float) and not isinstance(value, bool):

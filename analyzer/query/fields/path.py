@@ -21,7 +21,7 @@ from dissectors.slotted import make_slotted
 from dissectors.wire.times import milliseconds, timestamp
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """What may be asked of a value; the word is for people. ANY: only the values tell."""
 
     NUMBER = "number"
@@ -37,7 +37,7 @@ class Kind(Enum):
 
 
 @make_slotted
-class Key:
+class RowKey:
     """A key of a row, or what is made of one: an entry of analyzer.query.fields.keys."""
 
     name: str
@@ -76,7 +76,7 @@ class SharedField:
     fields: tuple[FieldPath, ...]
 
 
-Origin: TypeAlias = Key | BodyField | AliasedField | AliasField | SharedField
+Origin: TypeAlias = RowKey | BodyField | AliasedField | AliasField | SharedField
 Label: TypeAlias = Callable[[int], str | None]
 
 
@@ -90,7 +90,7 @@ class FieldPath:
     """
 
     name: str
-    kind: Kind
+    kind: FieldKind
     origin: Origin
     repeated: bool = False
     label: Label | None = None
@@ -100,32 +100,32 @@ class FieldPath:
     is_large: bool = False
 
 
-def fields_in(field: FieldPath) -> tuple[FieldPath, ...]:
+def expand_field(field: FieldPath) -> tuple[FieldPath, ...]:
     """The fields whose values a field has: those of each protocol for a shared one, else the field itself."""
     return field.origin.fields if isinstance(field.origin, SharedField) else (field,)
 
 
 _KINDS = {
-    **dict.fromkeys(("boolean", "bool", "json_boolean"), Kind.FLAG),
-    **dict.fromkeys(("bytes", "buffer", "records", "undecoded", "gap"), Kind.BYTES),
-    **dict.fromkeys(("struct", "map", "array", "message", "json_object", "json_array"), Kind.STRUCT),
-    **dict.fromkeys(("float", "float32", "float64", "double", "long", "int", "short", "byte"), Kind.NUMBER),
-    **dict.fromkeys(("varint", "varlong", "uvarint", "json_number"), Kind.NUMBER),
-    **dict.fromkeys(("string", "ustring", "uuid", "text", "json_string"), Kind.TEXT),
+    **dict.fromkeys(("boolean", "bool", "json_boolean"), FieldKind.FLAG),
+    **dict.fromkeys(("bytes", "buffer", "records", "undecoded", "gap"), FieldKind.BYTES),
+    **dict.fromkeys(("struct", "map", "array", "message", "json_object", "json_array"), FieldKind.STRUCT),
+    **dict.fromkeys(("float", "float32", "float64", "double", "long", "int", "short", "byte"), FieldKind.NUMBER),
+    **dict.fromkeys(("varint", "varlong", "uvarint", "json_number"), FieldKind.NUMBER),
+    **dict.fromkeys(("string", "ustring", "uuid", "text", "json_string"), FieldKind.TEXT),
 }
 _UNITS = {"Ms": 10**6, "_ms": 10**6, "Millis": 10**6, "_millis": 10**6, "MilliSec": 10**6}
 
 
-def kind_of(type_: str) -> Kind:
+def find_kind(type_: str) -> FieldKind:
     """The kind of a protocol's type; ANY for one that this table does not know."""
     plain = type_.removeprefix("compact_").removeprefix("nullable_")
     found = _KINDS.get(plain)
     if found is None and plain.removeprefix("u").removeprefix("s").startswith(("int", "fixed")):
-        return Kind.NUMBER
-    return Kind.ANY if found is None else found
+        return FieldKind.NUMBER
+    return FieldKind.ANY if found is None else found
 
 
-def scale_of(name: str) -> int | None:
+def find_scale(name: str) -> int | None:
     """Nanoseconds that a number called so counts in, where its name says that it is a time."""
     return next((scale for suffix, scale in _UNITS.items() if name.endswith(suffix)), None)
 
@@ -136,7 +136,7 @@ def is_time(label: Label | None) -> bool:
 
 
 @lru_cache(maxsize=256)
-def names_of(label: Label | None) -> frozenset[str] | None:
+def find_names(label: Label | None) -> frozenset[str] | None:
     """The names that a label gives to numbers; None where these are not a table of names."""
     if label is None:
         return None

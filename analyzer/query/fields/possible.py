@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analyzer.query.fields.keys import FIELDS
-from analyzer.query.fields.path import FieldPath, Key, Kind, names_of
+from analyzer.query.fields.path import FieldKind, FieldPath, RowKey, find_names
 from dissectors import registry
 from dissectors.finding import CODES, Severity
 
 
-def possible_values(field: FieldPath) -> Sequence[str]:
+def list_possible_values(field: FieldPath) -> Sequence[str]:
     """The texts that a field can have, in the order in which people expect them; none where they are not known."""
-    if field.kind is Kind.FLAG:
+    if field.kind is FieldKind.FLAG:
         return ("true", "false")
-    if not isinstance(field.origin, Key):
-        return sorted(names_of(field.label) or ())
+    if not isinstance(field.origin, RowKey):
+        return sorted(find_names(field.label) or ())
     name = field.origin.name
     if name == "protocol":
         return (*registry.names(), "unknown")
     if name == "operation":
-        return _operations()
+        return _list_operations()
     if name in ("error", "error.name"):
-        return _errors()
+        return _list_errors()
     if name == "findings":
         return tuple(CODES)
     if name == "findings.severity":
@@ -35,14 +35,14 @@ def possible_values(field: FieldPath) -> Sequence[str]:
 
 
 @registry.cache_by_plugins
-def _operations() -> tuple[str, ...]:
+def _list_operations() -> tuple[str, ...]:
     catalogs = [registry.by_name(name).catalog for name in registry.names()]
     known = [layout.operation for catalog in catalogs if catalog is not None for layout in catalog.layouts()]
     return () if None in catalogs else tuple(dict.fromkeys(known))
 
 
 @registry.cache_by_plugins
-def _errors() -> tuple[str, ...]:
+def _list_errors() -> tuple[str, ...]:
     catalogs = [registry.by_name(name).catalog for name in registry.names()]
     known = [catalog.errors() for catalog in catalogs if catalog is not None]
     if None in catalogs or None in known:

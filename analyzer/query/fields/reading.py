@@ -15,20 +15,20 @@ import numpy as np
 from analyzer.columns.arrays import Bools, Ints, find_runs, rank_in_runs
 from analyzer.decode.bodies import decode_body, decode_tree
 from analyzer.decode.content import read_messages
-from analyzer.decode.masking import secret_spans
-from analyzer.decode.name_resolver import Lore
-from analyzer.decode.packets import packets
-from analyzer.decode.request_fields import own_requests
-from analyzer.decode.rows import Rows
+from analyzer.decode.masking import find_secret_spans
+from analyzer.decode.name_resolver import NameResolver
+from analyzer.decode.packets import list_packet_numbers
+from analyzer.decode.request_fields import find_own_request_rows
+from analyzer.decode.rows import RowReader
 from analyzer.query.fields import keys
-from analyzer.query.fields.bodies import Bodies
-from analyzer.query.fields.dense import Chosen, Dense, Numbers
-from analyzer.query.fields.gathered import NO_VALUES, Values, chosen, joined, listed
-from analyzer.query.fields.getting import Numbered
-from analyzer.query.fields.held import with_held
-from analyzer.query.fields.path import AliasedField, AliasField, BodyField, FieldPath, Key, SharedField, fields_in
+from analyzer.query.fields.bodies import BodyFieldReader
+from analyzer.query.fields.dense import ChoiceColumn, Dense, NumberColumn
+from analyzer.query.fields.gathered import NO_VALUES, FieldValues, join_values, make_list, pick_values
+from analyzer.query.fields.getting import ScopedNumber
+from analyzer.query.fields.held import merge_session_values
+from analyzer.query.fields.path import AliasedField, AliasField, BodyField, FieldPath, RowKey, SharedField, expand_field
 from analyzer.query.fields.sessions import follow_sessions
-from analyzer.query.response_errors import errors
+from analyzer.query.response_errors import find_errors
 from dissectors.api import Role
 from dissectors.catalog import Alias, FieldAlias
 from dissectors.wire.embedded import EmbeddedValue, holds_secret
@@ -38,89 +38,91 @@ from dissectors.wire.secret import Secret
 _BY_VALUE = keys.NEEDS_MESSAGE | keys.APART
 
 
-class Error(NamedTuple):
+class ReportedError(NamedTuple):
     """An error that a message reports: compared by name or by number."""
 
     code: int
     name: str
 
 
-class Occurrences(NamedTuple):
+class FieldOccurrences(NamedTuple):
     """Values of a field: `places` are indexes of the rows that were asked for, rising, one for each value."""
 
     places: Ints
     values: list[Any]
 
 
-class Reading:
+class FieldReader:
     """Reads some fields of the rows of a reader. Keeps what it decoded until forget().
 
     masked: for who shows values. Who only compares them (bytes contain this or not) gets messages as they are.
     """
 
-    def __init__(self, reader: Rows, fields: Sequence[FieldPath], *, masked: bool = True) -> None:
+    def __init__(self, reader: RowReader, fields: Sequence[FieldPath], *, masked: bool = True) -> None:
         self.reader, self._masked = reader, masked
-        each = (part for field in fields for part in fields_in(field))
-        self._bodies = Bodies(reader, [field for field in each if not field.is_cheap])
-        self._lore: dict[str, Lore] = {}
+        each = (part for field in fields for part in expand_field(field))
+        self._bodies = BodyFieldReader(reader, [field for field in each if not field.is_cheap])
+        self._lore: dict[str, NameResolver] = {}
 
     def forget(self) -> None:
         """Lets go of what was decoded."""
         self._bodies.forget()
 
-    def may_have(self, field: FieldPath, rows: Ints) -> Bools:
+    def find_candidates(self, field: FieldPath, rows: Ints) -> Bools:
         """Which rows can have a value, as far as protocol, operation and role tell."""
-        return self._bodies.may_have(field, rows)
+        return self._bodies.find_candidates(field, rows)
 
-    def columns(self, field: FieldPath, rows: Ints) -> Sequence[Dense] | None:
+    def read_columns(self, field: FieldPath, rows: Ints) -> Sequence[Dense] | None:
         """A field as columns, of which each row has the values; None for one that must be read value by value."""
-        name = _key(field)
-        found = None if name is None or name in _BY_VALUE else keys.read(self.reader, name, rows)
+        name = _find_key(field)
+        found = None if name is None or name in _BY_VALUE else keys.read_row_field(self.reader, name, rows)
         if found is None or isinstance(found, list):
             return None
-        return [_added(column, field) for column in found] if _adds(field) else found
+        return [_add_number(column, field) for column in found] if _find_addition(field) else found
 
-    def found(self, field: FieldPath, rows: Ints) -> Values:
+    def read_occurrences(self, field: FieldPath, rows: Ints) -> FieldValues:
         """The values of a field: of `rows[n]` with n rising; nulls and what is missing left out. An array of integers
         where all are. `rows` rise and none is there twice.
         """
         if isinstance(field.origin, SharedField):
-            return joined([self.found(each, rows) for each in field.origin.fields])
-        places = np.flatnonzero(self._bodies.may_have(field, rows))
+            return join_values([self.read_occurrences(each, rows) for each in field.origin.fields])
+        places = np.flatnonzero(self._bodies.find_candidates(field, rows))
         mine = rows[places]
-        name = _key(field)
+        name = _find_key(field)
         if name is None:
-            found = self._of_body(field, mine)
+            found = self._read_body_field(field, mine)
         elif name in keys.OF_ERROR:
-            found = self._errors(name, mine)
+            found = self._read_errors(name, mine)
         elif name in keys.OF_BODY:
-            found = self._bodies.of(field, mine)
+            found = self._bodies.read_field(field, mine)
         elif name == "bytes":
-            found = self._messages(mine)
+            found = self._read_messages(mine)
         elif name == "packets":
-            found = Values(*packets(self.reader.session, mine, streaming=self.reader.streaming))
+            found = FieldValues(*list_packet_numbers(self.reader.session, mine, streaming=self.reader.streaming))
         elif name == "comment":
-            found = self._comments(mine)
+            found = self._read_comments(mine)
         else:
-            found = _rowwise(keys.read(self.reader, name, mine))
+            found = _split_columns(keys.read_row_field(self.reader, name, mine))
         if isinstance(field.origin, AliasField):
-            found = _made(field.origin.alias, found)
-        return found if len(places) == len(rows) else Values(places[found.rows], found.values)
+            found = _translate_values(field.origin.alias, found)
+        return found if len(places) == len(rows) else FieldValues(places[found.rows], found.values)
 
-    def of(self, field: FieldPath, rows: Ints) -> Occurrences:
+    def read_values(self, field: FieldPath, rows: Ints) -> FieldOccurrences:
         """The same with all values as Python has them, of any rows in any order."""
         if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
-            by_row = self.by_row(field, rows)
+            by_row = self.read_by_row(field, rows)
             counts = np.fromiter(map(len, by_row), np.int64, len(by_row))
-            return Occurrences(np.repeat(np.arange(len(rows)), counts), [value for each in by_row for value in each])
-        found = self.found(field, rows)
-        return Occurrences(found.rows, listed(found.values))
+            return FieldOccurrences(
+                np.repeat(np.arange(len(rows)), counts), [value for each in by_row for value in each]
+            )
+        found = self.read_occurrences(field, rows)
+        return FieldOccurrences(found.rows, make_list(found.values))
 
-    def by_row(self, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
+    def read_by_row(self, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
         """The values of a field in each of `rows`, in any order."""
         each, back = np.unique(rows, return_inverse=True)
-        found = self.found(field, each)
-        values: list[Any] = listed(found.values)
+        found = self.read_occurrences(field, each)
+        values: list[Any] = make_list(found.values)
         if len(found.rows) == len(each) and (found.rows == np.arange(len(each))).all():
             lists: list[Sequence[Any]] = [(value,) for value in values]
         else:
@@ -129,105 +131,107 @@ class Reading:
                 lists[int(found.rows[begin])] = values[begin:end]
         return [lists[place] for place in back.tolist()]
 
-    def _messages(self, rows: Ints) -> Values:
+    def _read_messages(self, rows: Ints) -> FieldValues:
         """The bytes of messages, those with a secret in them masked as a whole."""
         session = self.reader.session
         messages: list[Any] = list(read_messages(session, rows))
         if self._masked:
             for place, row in enumerate(rows.tolist()):
                 body = decode_body(session, row)
-                if holds_secret(body.values) or (body.findings and secret_spans(decode_tree(session, row))):
+                if holds_secret(body.values) or (body.findings and find_secret_spans(decode_tree(session, row))):
                     messages[place] = Secret(messages[place])
-        return Values(np.arange(len(rows)), messages)
+        return FieldValues(np.arange(len(rows)), messages)
 
-    def _errors(self, name: str, rows: Ints) -> Values:
-        places, numbers, kinds = errors(self.reader.session, rows)
-        said: list[Any] = [Error(*kind) for kind in kinds]
+    def _read_errors(self, name: str, rows: Ints) -> FieldValues:
+        places, numbers, kinds = find_errors(self.reader.session, rows)
+        said: list[Any] = [ReportedError(*kind) for kind in kinds]
         if name != "error":
             said = [kind[0] if name == "error.code" else kind[1] for kind in kinds]
-        return Values(places, [said[number] for number in numbers.tolist()])
+        return FieldValues(places, [said[number] for number in numbers.tolist()])
 
-    def _comments(self, rows: Ints) -> Values:
+    def _read_comments(self, rows: Ints) -> FieldValues:
         comments = self.reader.session.comments
-        return Values(*comments.read_rows(rows)) if comments.has_comments else NO_VALUES
+        return FieldValues(*comments.read_rows(rows)) if comments.has_comments else NO_VALUES
 
-    def _of_body(self, field: FieldPath, rows: Ints) -> Values:
+    def _read_body_field(self, field: FieldPath, rows: Ints) -> FieldValues:
         origin = field.origin
         if isinstance(origin, BodyField) and not origin.path:
-            return Values(np.arange(len(rows)), [True] * len(rows))
+            return FieldValues(np.arange(len(rows)), [True] * len(rows))
         if isinstance(origin, AliasedField):
             return self._resolve_alias(field, origin.short, rows)
-        return self._bodies.of(field, rows)
+        return self._bodies.read_field(field, rows)
 
-    def _resolve_alias(self, field: FieldPath, short: FieldAlias, rows: Ints) -> Values:
-        found = self._named(field, short, rows)
+    def _resolve_alias(self, field: FieldPath, short: FieldAlias, rows: Ints) -> FieldValues:
+        found = self._read_named(field, short, rows)
         if not short.inherited:
             return found
-        lacking = self.reader.take("role", rows) == Role.RESPONSE
+        lacking = self.reader.take_cells("role", rows) == Role.RESPONSE
         lacking[found.rows] = False
         places = np.flatnonzero(lacking)
-        partners = self.reader.partner_rows(rows[places])
+        partners = self.reader.find_partner_rows(rows[places])
         known = partners != NULL64
         if not known.any():
             return found
         each, back = np.unique(partners[known], return_inverse=True)
-        asked = self._named(field, short, each)
+        asked = self._read_named(field, short, each)
         # Each place takes all values of its partner, of which the first is at `first`.
         first = np.searchsorted(asked.rows, back)
         counts = np.searchsorted(asked.rows, back, "right") - first
         taken = np.repeat(first, counts) + rank_in_runs(counts)
-        return joined([found, Values(np.repeat(places[known], counts), chosen(asked, taken).values)])
+        return join_values([found, FieldValues(np.repeat(places[known], counts), pick_values(asked, taken).values)])
 
-    def _named(self, field: FieldPath, short: FieldAlias, rows: Ints) -> Values:
+    def _read_named(self, field: FieldPath, short: FieldAlias, rows: Ints) -> FieldValues:
         """What messages say and what their sessions hold, each thing once, with names in the place of ids."""
-        found = self._said(field, short, rows)
+        found = self._read_bare(field, short, rows)
         if short.session is None:
             return found
         session = self.reader.session
-        reach = follow_sessions(session).reach(short.session, own_requests(session, rows), self._until(rows))
+        reach = follow_sessions(session).find_reach(
+            short.session, find_own_request_rows(session, rows), self._find_limit(rows)
+        )
         if len(reach.lists) == 1:
             return found
         if short.kind is None:
-            return with_held(found, reach)
-        lore = self._learned(short.kind, rows)
+            return merge_session_values(found, reach)
+        lore = self._learn_names(short.kind, rows)
         if self.reader.streaming:
             # What an id was called depends on the row.
-            held = reach.spread()
-            held = Values(held.rows, self._names(lore, short.kind, listed(held.values), rows[held.rows]))
-            return _once(joined([found, held]), short.nothing)
+            held = reach.list_values()
+            held = FieldValues(held.rows, self._find_names(lore, short.kind, make_list(held.values), rows[held.rows]))
+            return _drop_repeats(join_values([found, held]), short.nothing)
         at_all = np.zeros(0, np.int64)
-        names = [self._names(lore, short.kind, list(each), at_all) for each in reach.lists]
-        return with_held(found, reach._replace(lists=[tuple(dict.fromkeys(each)) for each in names]))
+        names = [self._find_names(lore, short.kind, list(each), at_all) for each in reach.lists]
+        return merge_session_values(found, reach._replace(lists=[tuple(dict.fromkeys(each)) for each in names]))
 
-    def _said(self, field: FieldPath, short: FieldAlias, rows: Ints) -> Values:
+    def _read_bare(self, field: FieldPath, short: FieldAlias, rows: Ints) -> FieldValues:
         """The same of what messages say themselves."""
-        found = self._bodies.of(field, rows)
+        found = self._bodies.read_field(field, rows)
         if not len(found.rows):
             return found
-        values = listed(found.values)
+        values = make_list(found.values)
         if any(type(value) in (list, dict) for value in values):
             # An empty list is there, and names nothing.
-            found = chosen(found, np.flatnonzero([type(value) not in (list, dict) for value in values]))
-            values = listed(found.values)
+            found = pick_values(found, np.flatnonzero([type(value) not in (list, dict) for value in values]))
+            values = make_list(found.values)
         if short.kind is not None:
-            values = self._names(self._learned(short.kind, rows), short.kind, values, rows[found.rows])
-        return _once(Values(found.rows, values), short.nothing)
+            values = self._find_names(self._learn_names(short.kind, rows), short.kind, values, rows[found.rows])
+        return _drop_repeats(FieldValues(found.rows, values), short.nothing)
 
-    def _learned(self, kind: str, rows: Ints) -> Lore:
+    def _learn_names(self, kind: str, rows: Ints) -> NameResolver:
         lore = self._lore.get(kind)
         if lore is None:
-            lore = self._lore[kind] = Lore(self.reader.session, (kind,))
-        lore.learn(self._until(rows))
+            lore = self._lore[kind] = NameResolver(self.reader.session, (kind,))
+        lore.learn(self._find_limit(rows))
         return lore
 
-    def _until(self, rows: Ints) -> int:
+    def _find_limit(self, rows: Ints) -> int:
         """The row before which others may tell something of these."""
         return int(rows.max(initial=-1)) + 1 if self.reader.streaming else len(self.reader.session.rows)
 
-    def _names(self, lore: Lore, kind: str, values: list[Any], rows: Ints) -> list[Any]:
-        if any(type(value) is Numbered for value in values):
-            return [_called(lore, kind, value, row) for value, row in zip(values, rows.tolist(), strict=True)]
-        known = {value: lore.first(kind, str(value)) for value in set(values)}
+    def _find_names(self, lore: NameResolver, kind: str, values: list[Any], rows: Ints) -> list[Any]:
+        if any(type(value) is ScopedNumber for value in values):
+            return [_name_value(lore, kind, value, row) for value, row in zip(values, rows.tolist(), strict=True)]
+        known = {value: lore.find_first(kind, str(value)) for value in set(values)}
         if not self.reader.streaming:
             named = {value: value if each is None else each.name for value, each in known.items()}
             return [named[value] for value in values]
@@ -237,27 +241,29 @@ class Reading:
         ]
 
 
-def _key(field: FieldPath) -> str | None:
+def _find_key(field: FieldPath) -> str | None:
     """The key of a row that is meant."""
     origin = field.origin
-    if isinstance(origin, Key):
+    if isinstance(origin, RowKey):
         return origin.name
     return origin.alias.key if isinstance(origin, AliasField) else None
 
 
-def _adds(field: FieldPath) -> int:
+def _find_addition(field: FieldPath) -> int:
     """What another program counts more than we do."""
     return field.origin.alias.add if isinstance(field.origin, AliasField) else 0
 
 
-def _added(column: Dense, field: FieldPath) -> Dense:
-    return column._replace(numbers=column.numbers + _adds(field)) if isinstance(column, Numbers) else column
+def _add_number(column: Dense, field: FieldPath) -> Dense:
+    return (
+        column._replace(numbers=column.numbers + _find_addition(field)) if isinstance(column, NumberColumn) else column
+    )
 
 
-def _made(alias: Alias, found: Values) -> Values:
+def _translate_values(alias: Alias, found: FieldValues) -> FieldValues:
     """What another program makes of our values."""
     if alias.made is not None:
-        values = listed(found.values)
+        values = make_list(found.values)
         # Few values are different, and what can't be a key stands for itself.
         try:
             known = {value: alias.made(value) for value in set(values)}
@@ -265,48 +271,50 @@ def _made(alias: Alias, found: Values) -> Values:
         except TypeError:
             made = [alias.made(value) for value in values]
         if None not in made:
-            return Values(found.rows, made)
+            return FieldValues(found.rows, made)
         there = [place for place, value in enumerate(made) if value is not None]
-        return Values(found.rows[there], [made[place] for place in there])
+        return FieldValues(found.rows[there], [made[place] for place in there])
     if not alias.add:
         return found
     if not isinstance(found.values, list):
-        return Values(found.rows, found.values + alias.add)
-    return Values(found.rows, [value + alias.add if type(value) is int else value for value in found.values])
+        return FieldValues(found.rows, found.values + alias.add)
+    return FieldValues(found.rows, [value + alias.add if type(value) is int else value for value in found.values])
 
 
-def _called(lore: Lore, kind: str, value: Any, row: int) -> Any:
+def _name_value(lore: NameResolver, kind: str, value: Any, row: int) -> Any:
     """The name of a number at a row, nothing where nobody told; other values as they are."""
-    if type(value) is not Numbered:
+    if type(value) is not ScopedNumber:
         return value
     known = lore.find(kind, str(value.number), row, value.scope)
     return "" if known is None else known.name
 
 
-def _once(found: Values, nothing: Collection[Any]) -> Values:
+def _drop_repeats(found: FieldValues, nothing: Collection[Any]) -> FieldValues:
     """Each thing once in a row, and what has no name or stands for none not at all."""
-    seen = {(place, _alone(value)): value for place, value in zip(found.rows.tolist(), found.values, strict=True)}
+    seen = {
+        (place, _make_distinct(value)): value for place, value in zip(found.rows.tolist(), found.values, strict=True)
+    }
     kept = [(place, value) for (place, alone), value in seen.items() if alone != "" and alone not in nothing]
     if len(kept) == len(found.values):
         return found
-    return Values(np.array([place for place, _ in kept], np.int64), [value for _, value in kept])
+    return FieldValues(np.array([place for place, _ in kept], np.int64), [value for _, value in kept])
 
 
-def _alone(value: Any) -> Any:
+def _make_distinct(value: Any) -> Any:
     """What tells a value from others: of a structure in bytes, these."""
     return value.data if isinstance(value, EmbeddedValue) else value
 
 
-def _rowwise(columns: Sequence[Dense] | list[Any]) -> Values:
+def _split_columns(columns: Sequence[Dense] | list[Any]) -> FieldValues:
     """Columns of which each row has the values, or one value for each row."""
-    cells = [columns] if isinstance(columns, list) else [_cells(column) for column in columns]
+    cells = [columns] if isinstance(columns, list) else [_make_values(column) for column in columns]
     found = [(place, value) for place, row in enumerate(zip(*cells, strict=True)) for value in row if value is not None]
-    return Values(np.array([place for place, _ in found], np.int64), [value for _, value in found])
+    return FieldValues(np.array([place for place, _ in found], np.int64), [value for _, value in found])
 
 
-def _cells(column: Dense) -> list[Any]:
-    if isinstance(column, Chosen):
-        return column.values()
+def _make_values(column: Dense) -> list[Any]:
+    if isinstance(column, ChoiceColumn):
+        return column.list_values()
     numbers: list[Any] = column.numbers.tolist()
     if column.null is None:
         return numbers

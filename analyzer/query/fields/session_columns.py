@@ -16,11 +16,11 @@ import numpy as np
 from analyzer.columns.arrays import Bools, Ints, find_runs
 from analyzer.decode.content import Undecoded, read_undecoded
 from analyzer.decode.request_fields import read_fields
-from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.rows import RowReader, split_rows
 from analyzer.messages import defects
-from analyzer.query.fields.bodies import Bodies
-from analyzer.query.fields.catalog import find
-from analyzer.query.fields.gathered import Values, joined, listed
+from analyzer.query.fields.bodies import BodyFieldReader
+from analyzer.query.fields.catalog import find_field
+from analyzer.query.fields.gathered import FieldValues, join_values, make_list
 from analyzer.query.fields.held import Key
 from analyzer.query.fields.path import FieldPath
 from analyzer.session import Analysis
@@ -32,7 +32,7 @@ MOST_KNOWN = 1 << 16
 """Different changes that are kept to be used again."""
 
 
-class Use(NamedTuple):
+class SessionUse(NamedTuple):
     """How a request uses sessions. epoch: 0 where it opens one, below 0 where it uses none or closes one.
 
     named: whether it names partitions. change: of its session, if it uses one and names something.
@@ -46,62 +46,66 @@ class Use(NamedTuple):
     change: SessionChange | None
 
 
-class SessionColumns:
+class SessionRequestReader:
     """Reads of the requests of an operation how they use sessions, in columns where that is possible."""
 
     def __init__(self, session: Analysis, dissector: Dissector, kind: SessionKind) -> None:
         def fields(paths: Iterable[Path]) -> list[FieldPath]:
-            return [find(f"{dissector.name}.{kind.operation}.request.{'.'.join(path)}") for path in paths]
+            return [find_field(f"{dissector.name}.{kind.operation}.request.{'.'.join(path)}") for path in paths]
 
         self._session, self._kind = session, kind
         self._key, (self._epoch, self._partition) = fields(kind.key), fields((kind.epoch, kind.partitions))
         self._topics, self._forgotten = fields(kind.topics), fields(kind.forgotten)
         every = [*self._key, self._epoch, self._partition, *self._topics, *self._forgotten]
-        self._bodies = Bodies(Rows(session), every)
+        self._bodies = BodyFieldReader(RowReader(session), every)
         self._known: dict[tuple[Any, ...], SessionChange] = {}
 
-    def uses(self, rows: Ints) -> Iterator[Use]:
+    def read_uses(self, rows: Ints) -> Iterator[SessionUse]:
         """How these requests (rising) use sessions."""
-        keys = list(zip(*(self._cells(field, rows) for field in self._key), strict=True))
-        epochs = [-1 if epoch is None else epoch for epoch in self._cells(self._epoch, rows)]
+        keys = list(zip(*(self._read_cells(field, rows) for field in self._key), strict=True))
+        epochs = [-1 if epoch is None else epoch for epoch in self._read_cells(self._epoch, rows)]
         used = np.array([epoch > 0 and all(key) for epoch, key in zip(epochs, keys, strict=True)], bool)
-        named, changes = self._changes(rows, used)
+        named, changes = self._read_changes(rows, used)
         self._bodies.forget()
         streams = self._session.rows.column("stream")[rows].tolist()
         for place, (row, stream, key, epoch) in enumerate(zip(rows.tolist(), streams, keys, epochs, strict=True)):
             is_used = bool(used[place])
-            yield Use(row, stream, key, epoch if is_used else min(epoch, 0), bool(named[place]), changes.get(place))
+            yield SessionUse(
+                row, stream, key, epoch if is_used else min(epoch, 0), bool(named[place]), changes.get(place)
+            )
 
-    def whole(self, row: int) -> SessionChange:
+    def read_change(self, row: int) -> SessionChange:
         """All that a request names, as a change."""
-        return self._decoded(read_undecoded(self._session, np.array([row]))[0])
+        return self._read_decoded(read_undecoded(self._session, np.array([row]))[0])
 
-    def _decoded(self, readable: Undecoded) -> SessionChange:
+    def _read_decoded(self, readable: Undecoded) -> SessionChange:
         values = read_fields(readable, self._kind.changed)
         return defects.call_or_default(partial(self._kind.change, values), SessionChange())
 
-    def _changes(self, rows: Ints, used: Bools) -> tuple[Bools, dict[int, SessionChange]]:
+    def _read_changes(self, rows: Ints, used: Bools) -> tuple[Bools, dict[int, SessionChange]]:
         """Which requests name something, and by place the changes of those that use a session."""
-        numbers, forgets = self._bodies.of(self._partition, rows), np.zeros(len(rows), bool)
+        numbers, forgets = self._bodies.read_field(self._partition, rows), np.zeros(len(rows), bool)
         for field in self._forgotten:
-            forgets[self._bodies.of(field, rows).rows] = True
+            forgets[self._bodies.read_field(field, rows).rows] = True
         named = forgets.copy()
         named[numbers.rows] = True
-        topics = joined([self._bodies.of(field, rows) for field in self._topics])
+        topics = join_values([self._bodies.read_field(field, rows) for field in self._topics])
         plain = used & named & ~forgets & (np.bincount(topics.rows, minlength=len(rows)) == 1)
-        changes = dict(self._of_one_topic(topics, numbers, plain))
+        changes = dict(self._read_one_topic(topics, numbers, plain))
         rest = np.flatnonzero(used & named & ~plain)
-        for part in chunks(self._session, rows[rest]):
+        for part in split_rows(self._session, rows[rest]):
             places = np.searchsorted(rows, part).tolist()
-            changes |= zip(places, map(self._decoded, read_undecoded(self._session, part)), strict=True)
+            changes |= zip(places, map(self._read_decoded, read_undecoded(self._session, part)), strict=True)
         return named, changes
 
-    def _of_one_topic(self, topics: Values, numbers: Values, plain: Bools) -> Iterator[tuple[int, SessionChange]]:
+    def _read_one_topic(
+        self, topics: FieldValues, numbers: FieldValues, plain: Bools
+    ) -> Iterator[tuple[int, SessionChange]]:
         """The changes of requests that name one topic, and remove nothing: few different ones, made once each."""
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
-        topic_of = dict(zip(topics.rows.tolist(), listed(topics.values), strict=True))
-        values = listed(numbers.values)
+        topic_of = dict(zip(topics.rows.tolist(), make_list(topics.values), strict=True))
+        values = make_list(numbers.values)
         begins, ends = find_runs(numbers.rows)
         mine = plain[numbers.rows[begins]]
         begins, ends = begins[mine], ends[mine]
@@ -113,10 +117,10 @@ class SessionColumns:
                 change = self._known[key] = SessionChange(tuple((topic, number) for number in dict.fromkeys(those)))
             yield place, change
 
-    def _cells(self, field: FieldPath, rows: Ints) -> list[Any]:
+    def _read_cells(self, field: FieldPath, rows: Ints) -> list[Any]:
         """A value of each row, None where it has none."""
-        found = self._bodies.of(field, rows)
+        found = self._bodies.read_field(field, rows)
         cells: list[Any] = [None] * len(rows)
-        for place, value in zip(found.rows.tolist(), listed(found.values), strict=True):
+        for place, value in zip(found.rows.tolist(), make_list(found.values), strict=True):
             cells[place] = value
         return cells

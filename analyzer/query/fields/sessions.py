@@ -22,8 +22,8 @@ from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.request_fields import read_fields
 from analyzer.messages import defects
-from analyzer.query.fields.held import NOTHING, Asked, Following, Reach, Session
-from analyzer.query.fields.session_columns import SessionColumns, Use
+from analyzer.query.fields.held import NOTHING, RequestHistory, SessionReach, SessionState, SessionTopics
+from analyzer.query.fields.session_columns import SessionRequestReader, SessionUse
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role
 from dissectors.session_state import SessionKind
@@ -39,15 +39,15 @@ WINDOW = 1 << 16
 """Rows that are read together."""
 
 
-def follow_sessions(session: Analysis) -> Sessions:
+def follow_sessions(session: Analysis) -> SessionFollower:
     """Who follows the sessions of an analysis, from the first time on that somebody asks."""
-    found = session.eviction.listeners.get(Sessions)
-    if not isinstance(found, Sessions):
-        found = session.eviction.listeners[Sessions] = Sessions(session)
+    found = session.eviction.listeners.get(SessionFollower)
+    if not isinstance(found, SessionFollower):
+        found = session.eviction.listeners[SessionFollower] = SessionFollower(session)
     return found
 
 
-class Sessions:
+class SessionFollower:
     """Follows the sessions of an analysis. Several threads may ask."""
 
     def __init__(self, session: Analysis) -> None:
@@ -58,15 +58,15 @@ class Sessions:
             for number, dissector in enumerate(session.engine.known.dissectors)
             for kind in defects.list_session_kinds(dissector)
         ]
-        self._columns: dict[int, SessionColumns] = {}
-        self._following: dict[tuple[int, int], Following] = {}
+        self._columns: dict[int, SessionRequestReader] = {}
+        self._following: dict[tuple[int, int], RequestHistory] = {}
         self._resumed: dict[int, int] = {}
-        self._known: dict[Asked, Asked] = {}
+        self._known: dict[SessionTopics, SessionTopics] = {}
         self._kept = 0
 
     # ---- asking
 
-    def reach(self, part: str, rows: Ints, until: int) -> Reach:
+    def find_reach(self, part: str, rows: Ints, until: int) -> SessionReach:
         """Of the requests in `rows` (-1: none) what they ask for because of their sessions: `topics` or `partitions`.
 
         until: the row before which requests are read.
@@ -75,12 +75,12 @@ class Sessions:
             self._learn(until)
             numbers = np.zeros(len(rows), np.int64)
             lists: dict[tuple[Any, ...], int] = {(): 0}
-            for place, found in self._asked(rows):
+            for place, found in self._find_places(rows):
                 wanted = found.topics if part == "topics" else found.partitions
                 numbers[place] = lists.setdefault(wanted, len(lists))
-        return Reach(numbers, list(lists))
+        return SessionReach(numbers, list(lists))
 
-    def _asked(self, rows: Ints) -> Iterator[tuple[int, Asked]]:
+    def _find_places(self, rows: Ints) -> Iterator[tuple[int, SessionTopics]]:
         """Places of rows whose request has a session."""
         if not self._following:
             return
@@ -91,7 +91,7 @@ class Sessions:
             streams = table.column("stream")[rows[mine]].tolist()
             for place, row, stream in zip(mine.tolist(), rows[mine].tolist(), streams, strict=True):
                 following = self._following.get((stream, code))
-                if following is not None and (found := following.at(row)) is not NOTHING:
+                if following is not None and (found := following.find_topics(row)) is not NOTHING:
                     yield place, found
 
     # ---- learning
@@ -107,16 +107,16 @@ class Sessions:
         protocol, code, role = (table.column(name)[first:last] for name in ("protocol", "code", "role"))
         for number, dissector, kind in self._kinds:
             rows = np.flatnonzero((protocol == number) & (code == kind.code) & (role == Role.REQUEST)) + first
-            rows = self._new(rows)
-            for use in self._columns_of(dissector, kind).uses(rows) if len(rows) else ():
+            rows = self._drop_applied(rows)
+            for use in self._find_reader(dissector, kind).read_uses(rows) if len(rows) else ():
                 following = self._following.get((use.stream, kind.code))
                 if following is None:
                     if use.epoch < 0:
                         continue  # a connection that has used no session yet
-                    following = self._following[use.stream, kind.code] = Following()
+                    following = self._following[use.stream, kind.code] = RequestHistory()
                 self._follow(following, kind, use)
 
-    def _new(self, rows: Ints) -> Ints:
+    def _drop_applied(self, rows: Ints) -> Ints:
         """Without those that were applied before their connection was suspended."""
         if not self._resumed:
             return rows
@@ -124,23 +124,23 @@ class Sessions:
         begins = np.array([self._resumed.get(stream, 0) for stream in streams], np.int64)
         return rows[rows >= begins]
 
-    def _columns_of(self, dissector: Dissector, kind: SessionKind) -> SessionColumns:
+    def _find_reader(self, dissector: Dissector, kind: SessionKind) -> SessionRequestReader:
         found = self._columns.get(kind.code)
         if found is None:
-            found = self._columns[kind.code] = SessionColumns(self._session, dissector, kind)
+            found = self._columns[kind.code] = SessionRequestReader(self._session, dissector, kind)
         return found
 
-    def _follow(self, following: Following, kind: SessionKind, use: Use) -> None:
+    def _follow(self, following: RequestHistory, kind: SessionKind, use: SessionUse) -> None:
         """Applies a request, and notes what it asks for."""
         session = following.sessions.get(use.key)
         if session is None and all(use.key):
-            session = self._opened(following, kind, use)
+            session = self._open_session(following, kind, use)
         if session is None or use.epoch <= 0:
             following.sessions.pop(use.key, None)
             if use.epoch == 0:
                 following.openings.append((use.row, use.key))
             is_bare = use.epoch < 0 and not use.named  # it only closes the session, and is about what that held
-            self._note(following, use.row, session.asked if session is not None and is_bare else NOTHING)
+            self._note_topics(following, use.row, session.asked if session is not None and is_bare else NOTHING)
             return
         if use.key not in following.sessions:
             while len(following.sessions) >= MOST_SESSIONS:
@@ -149,27 +149,27 @@ class Sessions:
         self._settle(session, kind, use.row)
         if use.change is not None:
             session.apply(use.row, use.change)
-        self._note(following, use.row, session.asked)
+        self._note_topics(following, use.row, session.asked)
 
-    def _settle(self, session: Session, kind: SessionKind, before: int) -> None:
+    def _settle(self, session: SessionState, kind: SessionKind, before: int) -> None:
         """Looks for the answers to what a session's requests changed."""
         for row in session.unanswered:
-            answer = self._answer(kind, row, before)
+            answer = self._read_answer(kind, row, before)
             if answer is not None:
                 session.settle(row, failed=bool(defects.call_or_default(partial(kind.failed, answer), False)))
 
-    def _opened(self, following: Following, kind: SessionKind, use: Use) -> Session:
+    def _open_session(self, following: RequestHistory, kind: SessionKind, use: SessionUse) -> SessionState:
         """A session that is used for the first time, with what its opening request named, where that is known."""
         for row, key in reversed(following.openings):
             if row < self._session.rows.first:
                 break
-            answer = self._answer(kind, row, use.row)
+            answer = self._read_answer(kind, row, use.row)
             if defects.call_or_default(partial(kind.opens, key, answer), None) == use.key:
                 following.openings.remove((row, key))
-                return Session(self._columns[kind.code].whole(row).added)
-        return Session()
+                return SessionState(self._columns[kind.code].read_change(row).added)
+        return SessionState()
 
-    def _answer(self, kind: SessionKind, row: int, before: int) -> Mapping[str, Any] | None:
+    def _read_answer(self, kind: SessionKind, row: int, before: int) -> Mapping[str, Any] | None:
         """The answer to a request, if it came before a row and both are there."""
         if row < self._session.rows.first:
             return None
@@ -178,18 +178,18 @@ class Sessions:
             return None
         return read_fields(read_undecoded(self._session, np.array([answer]))[0], kind.answered)
 
-    def _note(self, following: Following, row: int, asked: Asked) -> None:
+    def _note_topics(self, following: RequestHistory, row: int, asked: SessionTopics) -> None:
         last = following.asked[-1] if following.asked else NOTHING
         if asked is last or asked == last:
             return
         known = self._known.get(asked)
         if known is None:
             known = asked if self._kept < MOST_KEPT and asked != NOTHING else NOTHING
-            self._keep(known)
+            self._keep_topics(known)
         following.rows.append(row)
         following.asked.append(known)
 
-    def _keep(self, asked: Asked) -> None:
+    def _keep_topics(self, asked: SessionTopics) -> None:
         self._known[asked] = asked
         self._kept += len(asked.topics) + len(asked.partitions)
 
@@ -204,36 +204,36 @@ class Sessions:
             self._following = {key: each for key, each in self._following.items() if streams[key[0]]}
             self._known, self._kept = {}, 0
             for following in self._following.values():
-                following.forget(before)
+                following.forget_before(before)
                 for asked in following.asked:
                     if asked not in self._known:
-                        self._keep(asked)
+                        self._keep_topics(asked)
 
-    def carried(self, stream: int) -> list[int]:
+    def list_openings(self, stream: int) -> list[int]:
         """The rows of requests that may have opened a session which is used later, when all rows have been read."""
         with self._lock:
             self._learn(len(self._session.rows))
-        return [row for _, following in self._of(stream) for row, _ in following.openings]
+        return [row for _, following in self._list_followed(stream) for row, _ in following.openings]
 
-    def suspended(self, stream: int, rows: Ints) -> Mapping[int, Following]:
+    def suspend(self, stream: int, rows: Ints) -> Mapping[int, RequestHistory]:
         """By code what is known of a connection, to go on with elsewhere; its rows count among `rows`. Asked once."""
         until = len(self._session.rows)
-        for code, following in self._of(stream):
+        for code, following in self._list_followed(stream):
             for session in following.sessions.values():
-                self._settle(session, self._kind(code), until)
-            following.forget(int(rows[0]) if len(rows) else until)
+                self._settle(session, self._find_kind(code), until)
+            following.forget_before(int(rows[0]) if len(rows) else until)
             following.renumber(lambda row: int(np.searchsorted(rows, row)))
-        return dict(self._of(stream))
+        return dict(self._list_followed(stream))
 
-    def resume(self, stream: int, known: Mapping[int, Following], first: int, until: int) -> None:
+    def resume(self, stream: int, known: Mapping[int, RequestHistory], first: int, until: int) -> None:
         """Goes on with what was suspended; its rows are now those from `first` to before `until`."""
         for code, following in known.items():
             following.renumber(lambda row: row + first)
             self._following[stream, code] = following
         self._resumed[stream] = until
 
-    def _kind(self, code: int) -> SessionKind:
+    def _find_kind(self, code: int) -> SessionKind:
         return next(kind for _, _, kind in self._kinds if kind.code == code)
 
-    def _of(self, stream: int) -> list[tuple[int, Following]]:
+    def _list_followed(self, stream: int) -> list[tuple[int, RequestHistory]]:
         return [(code, each) for (other, code), each in self._following.items() if other == stream]

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
-from analyzer.query.fields.gathered import Values, chosen, joined
-from analyzer.query.projection import Bytestore, number, walked
+from analyzer.query.fields.gathered import FieldValues, join_values, pick_values
+from analyzer.query.projection import GatherSource, decode_number, walk_layout
 from dissectors.api import Context, Dissector
 from dissectors.message import Path
 from dissectors.wire.dialect import SizedBytes
@@ -36,19 +36,19 @@ class Walkable(NamedTuple):
     leaves: Sequence[Sequence[Leaf]]
 
 
-def layout_of(dissector: Dissector, context: Context) -> HeaderLayout | None:
+def find_layout(dissector: Dissector, context: Context) -> HeaderLayout | None:
     """How messages of a context are laid out, where a walk may tell."""
     fast_path = load_fast_path(dissector)
     return None if fast_path is None else fast_path.layout(context)
 
 
-def walkable(layout: HeaderLayout, paths: Sequence[Sequence[Path]]) -> Walkable | None:
+def plan_walk(layout: HeaderLayout, paths: Sequence[Sequence[Path]]) -> Walkable | None:
     """What a walk can tell of each field at its paths; None where it can't of one of them."""
     found: list[list[Leaf]] = []
     for mine in paths:
         leaves: list[Leaf] = []
         for path in mine:
-            at_end = list(_at(layout.steps, path))
+            at_end = list(_find_steps(layout.steps, path))
             if not all(isinstance(leaf, Leaf) and _is_plain(leaf) for leaf in at_end):
                 return None
             leaves += [leaf for leaf in at_end if isinstance(leaf, Leaf)]
@@ -56,17 +56,17 @@ def walkable(layout: HeaderLayout, paths: Sequence[Sequence[Path]]) -> Walkable 
     return Walkable(layout, found)
 
 
-def _at(steps: Sequence[Step], path: Path) -> Iterator[Leaf | None]:
+def _find_steps(steps: Sequence[Step], path: Path) -> Iterator[Leaf | None]:
     """What stands at a path in a layout: leaves, None for anything else, nothing where there is no such field."""
     for step in steps:
         if isinstance(step, Tags | When | KeyedMembers):
-            yield from _at(inside(step), path)
+            yield from _find_steps(inside(step), path)
         elif isinstance(step, Leaf) and any(bits.spec.name == path[0] for bits in step.bits):
             yield None
         elif step.spec.name == path[0]:
             inner = step.element if isinstance(step, Many) else step
             if len(path) > 1:
-                yield from _at(inner.steps, path[1:]) if isinstance(inner, Struct) else iter((None,))
+                yield from _find_steps(inner.steps, path[1:]) if isinstance(inner, Struct) else iter((None,))
             else:
                 yield step if isinstance(step, Leaf) else None
 
@@ -80,20 +80,21 @@ def _is_plain(leaf: Leaf) -> bool:
     return isinstance(primitive, FixedWidth)
 
 
-def walk_fields(wanted: Walkable, source: Any, at: Ints, length: Ints) -> tuple[Bools, list[Values]]:
+def walk_fields(wanted: Walkable, source: Any, at: Ints, length: Ints) -> tuple[Bools, list[FieldValues]]:
     """Which of n messages are as usual, and of these the values of each field; `source` reads texts, too."""
     notes = _Notes({id(leaf) for mine in wanted.leaves for leaf in mine})
-    good = walked(wanted.layout, source, at, length, notes)
+    good = walk_layout(wanted.layout, source, at, length, notes)
     texts = {id(leaf): leaf for mine in wanted.leaves for leaf in mine if isinstance(leaf.primitive, SizedBytes)}
-    read: dict[int, Values] = {}
+    read: dict[int, FieldValues] = {}
     for key in texts:
-        rows, places, size = notes.of(key)
-        said, values = _texts(source, rows, places, size, good)
-        read[key] = Values(said, values)
+        rows, places, size = notes.read_notes(key)
+        said, values = _read_texts(source, rows, places, size, good)
+        read[key] = FieldValues(said, values)
     found = [
-        [read.get(id(leaf)) or _numbers(source, leaf, *notes.of(id(leaf))) for leaf in mine] for mine in wanted.leaves
+        [read.get(id(leaf)) or _read_numbers(source, leaf, *notes.read_notes(id(leaf))) for leaf in mine]
+        for mine in wanted.leaves
     ]
-    return good, [_merged(mine, good) for mine in found]
+    return good, [_merge_values(mine, good) for mine in found]
 
 
 class _Notes:
@@ -103,15 +104,15 @@ class _Notes:
         self._wanted = wanted
         self._noted: dict[int, list[tuple[Ints, Ints, Ints | None]]] = {key: [] for key in wanted}
 
-    def wants(self, leaf: Leaf) -> bool:
+    def is_wanted(self, leaf: Leaf) -> bool:
         """See Eye."""
         return id(leaf) in self._wanted
 
-    def see(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
+    def visit_leaf(self, leaf: Leaf, rows: Ints, at: Ints, size: Ints | None) -> None:
         """See Eye."""
         self._noted[id(leaf)].append((rows, at, size))
 
-    def of(self, key: int) -> tuple[Ints, Ints, Ints]:
+    def read_notes(self, key: int) -> tuple[Ints, Ints, Ints]:
         """Messages, rising, places in them, and sizes (0 for what has a fixed one) of a field; nulls left out."""
         noted = self._noted[key]
         none = np.zeros(0, np.int64)
@@ -127,7 +128,7 @@ class _Notes:
         return (rows, at, size) if there.all() else (rows[there], at[there], size[there])
 
 
-def _texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> tuple[Ints, list[Any]]:
+def _read_texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> tuple[Ints, list[Any]]:
     """The texts of messages that are good; one with a text that is no UTF-8 is good no more."""
     mine = good[rows]
     rows, at, size = rows[mine], at[mine], size[mine]
@@ -144,37 +145,37 @@ class _Decoded(dict[bytes, Any]):
     """Texts by their bytes, None for what is no UTF-8; each decoded once."""
 
     def __missing__(self, data: bytes) -> str | None:
-        found = self[data] = _decoded(data)
+        found = self[data] = _decode_text(data)
         return found
 
 
-def _decoded(data: bytes) -> str | None:
+def _decode_text(data: bytes) -> str | None:
     try:
         return data.decode()
     except UnicodeDecodeError:
         return None
 
 
-def _numbers(source: Bytestore, leaf: Leaf, rows: Ints, at: Ints, _: Ints) -> Values:
+def _read_numbers(source: GatherSource, leaf: Leaf, rows: Ints, at: Ints, _: Ints) -> FieldValues:
     primitive = leaf.primitive
     assert isinstance(primitive, FixedWidth)
     there = source.gather(at, primitive.size)
     if primitive.convert is None and primitive.code in INTEGERS:
-        return Values(rows, number(there, primitive.code))
-    return Values(rows, [_plain(primitive, row.tobytes()) for row in there])
+        return FieldValues(rows, decode_number(there, primitive.code))
+    return FieldValues(rows, [_unpack(primitive, row.tobytes()) for row in there])
 
 
 @lru_cache(maxsize=8192)
-def _plain(primitive: FixedWidth, data: bytes) -> Any:
+def _unpack(primitive: FixedWidth, data: bytes) -> Any:
     (value,) = primitive.layout.unpack(data)
     return value if primitive.convert is None else primitive.convert(value)
 
 
-def _merged(found: Sequence[Values], good: Bools) -> Values:
+def _merge_values(found: Sequence[FieldValues], good: Bools) -> FieldValues:
     """The values of several leaves, message by message: those of the first leaf before those of the second."""
-    return joined([_kept(each, good) for each in found])
+    return join_values([_keep_values(each, good) for each in found])
 
 
-def _kept(found: Values, good: Bools) -> Values:
+def _keep_values(found: FieldValues, good: Bools) -> FieldValues:
     mine = good[found.rows]
-    return found if mine.all() else chosen(found, np.flatnonzero(mine))
+    return found if mine.all() else pick_values(found, np.flatnonzero(mine))

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
-from analyzer.decode.rows import Rows, chunks
+from analyzer.decode.rows import RowReader, split_rows
 from analyzer.query.fields.path import FieldPath
-from analyzer.query.fields.reading import Reading
-from analyzer.query.filter.checked import check
+from analyzer.query.fields.reading import FieldReader
+from analyzer.query.filter.checked import check_filter
 from analyzer.query.filter.errors import FilterError, Span
-from analyzer.query.filter.masks import Mask, bound, fields_of
+from analyzer.query.filter.masks import FindMask, bind, list_fields
 from analyzer.query.filter.parse import parse
 
-__all__ = ["Filter", "FilterError", "Span", "compiled"]
+__all__ = ["Filter", "FilterError", "Span", "compile_filter"]
 
 AT_ONCE = 1 << 16
 """Rows whose messages are remembered while an expression asks for one field after the other."""
@@ -29,36 +29,36 @@ class Filter:
 
     def __init__(self, text: str, named: Mapping[str, str] | None = None) -> None:
         self.text = text
-        self._checked = check(parse(text, named), text)
-        self._reading: Reading | None = None
-        self._mask: Mask | None = None
+        self._checked = check_filter(parse(text, named), text)
+        self._reading: FieldReader | None = None
+        self._mask: FindMask | None = None
 
     @property
     def fields(self) -> list[FieldPath]:
         """The fields that it asks for."""
-        return fields_of(self._checked)
+        return list_fields(self._checked)
 
-    def mask(self, reader: Rows, rows: Ints) -> Bools:
+    def find_mask(self, reader: RowReader, rows: Ints) -> Bools:
         """Which of `rows`, in any order, it keeps."""
-        mask = self._bound(reader)
+        mask = self._bind(reader)
         if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
             each, back = np.unique(rows, return_inverse=True)
-            mixed: Bools = self.mask(reader, each)[back]
+            mixed: Bools = self.find_mask(reader, each)[back]
             return mixed
-        return np.concatenate([np.zeros(0, bool), *(mask(some) for some in self._parts(reader, rows))])
+        return np.concatenate([np.zeros(0, bool), *(mask(some) for some in self._split_rows(reader, rows))])
 
-    def rows(self, reader: Rows, rows: Ints | range) -> Ints:
+    def select_rows(self, reader: RowReader, rows: Ints | range) -> Ints:
         """Those of `rows` that it keeps."""
         if not isinstance(rows, range):
-            return rows[self.mask(reader, rows)]
-        mask = self._bound(reader)
+            return rows[self.find_mask(reader, rows)]
+        mask = self._bind(reader)
         kept = [np.zeros(0, np.int64)]
         if self._is_large:
             numbers = np.arange(rows.start, rows.stop)
-            kept += [some[mask(some)] for some in self._parts(reader, numbers)]
+            kept += [some[mask(some)] for some in self._split_rows(reader, numbers)]
         else:
             for first in range(rows.start, rows.stop, AT_ONCE):
-                some = reader.between(first, min(first + AT_ONCE, rows.stop))
+                some = reader.select_range(first, min(first + AT_ONCE, rows.stop))
                 kept.append(np.flatnonzero(mask(some)) + first)
         return np.concatenate(kept)
 
@@ -67,27 +67,27 @@ class Filter:
         """Whether what it reads of messages may be as large as these."""
         return any(field.is_large for field in self.fields)
 
-    def _parts(self, reader: Rows, rows: Ints) -> Iterator[Ints]:
+    def _split_rows(self, reader: RowReader, rows: Ints) -> Iterator[Ints]:
         """The same rows, few enough for what is remembered of them."""
         if self._is_large:
-            return chunks(reader.session, rows)
+            return split_rows(reader.session, rows)
         return (rows[first : first + AT_ONCE] for first in range(0, len(rows), AT_ONCE))
 
-    def _bound(self, reader: Rows) -> Mask:
+    def _bind(self, reader: RowReader) -> FindMask:
         """The function for a reader's rows, which remembers what it decoded until it is asked again."""
         if self._reading is None or self._reading.reader is not reader or self._mask is None:
-            self._reading = Reading(reader, self.fields, masked=False)
-            self._mask = bound(self._checked, self._reading)
+            self._reading = FieldReader(reader, self.fields, masked=False)
+            self._mask = bind(self._checked, self._reading)
         reading, mask = self._reading, self._mask
 
-        def once(rows: Ints) -> Bools:
+        def find_mask_once(rows: Ints) -> Bools:
             found = mask(rows)
             reading.forget()
             return found
 
-        return once
+        return find_mask_once
 
 
-def compiled(text: str, named: Mapping[str, str] | None = None) -> Filter:
+def compile_filter(text: str, named: Mapping[str, str] | None = None) -> Filter:
     """A filter; `named` are those that it may refer to as $name. Raises FilterError."""
     return Filter(text, named)

@@ -17,12 +17,12 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.content import find_dissector, read_header
-from analyzer.decode.masking import conceals, hides_parts, is_secret, secret_spans
-from analyzer.decode.rows import Rows
-from analyzer.query.fields import FieldPath, Kind
-from analyzer.query.fields.catalog import known
-from analyzer.query.filter import Filter, FilterError, compiled
-from analyzer.query.filter.literals import LONGEST, comparisons, of_bytes, quoted
+from analyzer.decode.masking import find_secret_spans, has_hidden_parts, has_hidden_value, is_secret
+from analyzer.decode.rows import RowReader
+from analyzer.query.fields import FieldKind, FieldPath
+from analyzer.query.fields.catalog import find_known
+from analyzer.query.filter import Filter, FilterError, compile_filter
+from analyzer.query.filter.literals import LONGEST, format_bytes, list_comparisons, quote
 from analyzer.session import Session
 from dissectors.field import Field, Tree
 from dissectors.wire.secret import Secret
@@ -42,37 +42,41 @@ _DIRECTIONS: Mapping[bool, str] = {True: "response", False: "request"}
 Path = Sequence[Field]
 
 
-def filter_of(session: Session, row: int, tree: Tree, path: Path) -> str | None:
+def make_filter(session: Session, row: int, tree: Tree, path: Path) -> str | None:
     """The filter for messages with the value of the last node of `path`, which are the nodes of `row` around it from
     the outermost; None where there is none. Decodes the row: for long messages, in the background.
     """
-    reader, rows = Rows(session), np.array([row])
-    asked = chain(_by_key(session, row, path), _by_name(session, row, path), _by_bytes(session, row, tree, path))
-    return next((text for text in asked if keeps(text, reader, rows)), None)
+    reader, rows = RowReader(session), np.array([row])
+    asked = chain(
+        _filter_by_key(session, row, path),
+        _filter_by_name(session, row, path),
+        _filter_by_bytes(session, row, tree, path),
+    )
+    return next((text for text in asked if matches_row(text, reader, rows)), None)
 
 
-def keeps(text: str, reader: Rows, rows: Ints) -> bool:
+def matches_row(text: str, reader: RowReader, rows: Ints) -> bool:
     """Whether one row fulfils a filter; not, where that is none: its name means something else, or it wants other
     values.
     """
     try:
-        wanted: Filter = compiled(text)
+        wanted: Filter = compile_filter(text)
     except FilterError:
         return False
-    return bool(wanted.mask(reader, rows)[0])
+    return bool(wanted.find_mask(reader, rows)[0])
 
 
-def path_of(session: Session, row: int, path: Path) -> str | None:
+def find_path(session: Session, row: int, path: Path) -> str | None:
     """The name of a field in filters and as a column; None where it has none."""
-    return next((field.name for field in _fields(session, row, path)), None)
+    return next((field.name for field in _find_fields(session, row, path)), None)
 
 
 def is_masked(path: Path) -> bool:
     """Whether the value of the last node is not to be seen for what it is, or for what it is in."""
-    return is_secret(path[-1]) or conceals(path[-1]) or any(map(hides_parts, path[:-1]))
+    return is_secret(path[-1]) or has_hidden_value(path[-1]) or any(map(has_hidden_parts, path[:-1]))
 
 
-def _by_key(session: Session, row: int, path: Path) -> Iterator[str]:
+def _filter_by_key(session: Session, row: int, path: Path) -> Iterator[str]:
     """By a key of the row, of which the header says the value."""
     node, header, name = path[-1], read_header(session, row), path[-1].spec.name.lower()
     if len(path) > _HEAD or node.spec.type == "struct":
@@ -82,45 +86,45 @@ def _by_key(session: Session, row: int, path: Path) -> Iterator[str]:
     elif node.value is None:
         return
     elif name.endswith(("key", "code", "type")) and header.operation and node.value in (header.code, header.operation):
-        yield f"{_protocol(session, row)}.{header.operation}"
+        yield f"{_find_protocol(session, row)}.{header.operation}"
     elif name.endswith("version") and node.value == header.version:
         yield f"version == {header.version}"
     elif node.value == header.correlation and not isinstance(node.value, bool) and "id" in name:
         yield f"correlation == {header.correlation}"
     elif node.value == header.client and isinstance(node.value, str):
-        yield f"client == {quoted(node.value)}"
+        yield f"client == {quote(node.value)}"
 
 
-def _by_name(session: Session, row: int, path: Path) -> Iterator[str]:
+def _filter_by_name(session: Session, row: int, path: Path) -> Iterator[str]:
     node = path[-1]
-    for field in _fields(session, row, path):
+    for field in _find_fields(session, row, path):
         if is_masked(path) or isinstance(node.value, Secret):
             yield field.name
         elif node.value is None:
-            yield f"{_whole(session, row)} and not {field.name}"
-        elif field.kind is Kind.STRUCT or field.kind is Kind.PRESENCE:
+            yield f"{_name_message_kind(session, row)} and not {field.name}"
+        elif field.kind is FieldKind.STRUCT or field.kind is FieldKind.PRESENCE:
             yield field.name
         else:
-            yield from comparisons(field, node.value)
+            yield from list_comparisons(field, node.value)
             if node.children:
                 yield field.name
     if node.spec.name == "count" and len(path) > 1:
-        for field in _fields(session, row, path[:-1]):
+        for field in _find_fields(session, row, path[:-1]):
             yield f"count({field.name}) == {node.value}"
 
 
-def _fields(session: Session, row: int, path: Path) -> Iterator[FieldPath]:
+def _find_fields(session: Session, row: int, path: Path) -> Iterator[FieldPath]:
     """The fields that may be meant, the most exact first."""
     every = [node.spec.name for node in path if not node.spec.name.startswith("[")]
     names = [name for name, _ in groupby(every)]  # what is in a text has its field's name once more
     if not names:
         return
-    protocol = _protocol(session, row)
-    yield from filter(None, map(known, _names(session, row, protocol, names)))
+    protocol = _find_protocol(session, row)
+    yield from filter(None, map(find_known, _list_names(session, row, protocol, names)))
 
 
-def _names(session: Session, row: int, protocol: str, names: Sequence[str]) -> Iterator[str]:
-    whole = _whole(session, row)
+def _list_names(session: Session, row: int, protocol: str, names: Sequence[str]) -> Iterator[str]:
+    whole = _name_message_kind(session, row)
     for outer in range(min(_OUTER, len(names))):
         inner = names[outer:]
         yield ".".join((whole, *inner))
@@ -130,30 +134,30 @@ def _names(session: Session, row: int, protocol: str, names: Sequence[str]) -> I
         yield f"{protocol}.{_CAPITAL.sub('_', names[-1]).lower()}"  # as tshark calls what is in a header
 
 
-def _whole(session: Session, row: int) -> str:
+def _name_message_kind(session: Session, row: int) -> str:
     """`kafka.Fetch.response`: messages of its kind."""
     header = read_header(session, row)
-    protocol = _protocol(session, row)
+    protocol = _find_protocol(session, row)
     if header.operation is None:
         return protocol
     both = f"{protocol}.{header.operation}"
     one = f"{both}.{_DIRECTIONS[header.role.name == 'RESPONSE']}"
-    return next((name for name in (one, both) if known(name) is not None), protocol)
+    return next((name for name in (one, both) if find_known(name) is not None), protocol)
 
 
-def _protocol(session: Session, row: int) -> str:
+def _find_protocol(session: Session, row: int) -> str:
     dissector = find_dissector(session, row)
     return UNKNOWN if dissector is None else dissector.name
 
 
-def _by_bytes(session: Session, row: int, tree: Tree, path: Path) -> Iterator[str]:
+def _filter_by_bytes(session: Session, row: int, tree: Tree, path: Path) -> Iterator[str]:
     """By what the message has where the innermost node stands that has bytes of the message itself to show."""
-    masks, whole = secret_spans(tree).get(0, ()), _whole(session, row)
+    masks, whole = find_secret_spans(tree).get(0, ()), _name_message_kind(session, row)
     also = "" if whole == UNKNOWN else f"{whole} and "
     data = tree.sources[0].data
     for node in reversed(path):
         end = min(node.offset + node.length, len(data), node.offset + LONGEST)
         if node.source or end <= node.offset or any(first < end and node.offset < last for first, last in masks):
             continue
-        yield f"{also}bytes[{node.offset}:{end - node.offset}] == {of_bytes(data[node.offset : end])}"
+        yield f"{also}bytes[{node.offset}:{end - node.offset}] == {format_bytes(data[node.offset : end])}"
     yield f"protocol == {UNKNOWN}" if whole == UNKNOWN else whole

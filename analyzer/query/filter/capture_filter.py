@@ -25,13 +25,13 @@ _COMPARISON = re.compile(
 )
 
 
-def as_display_filter(text: str) -> str | None:
+def translate_capture_filter(text: str) -> str | None:
     """What a capture filter means as a display filter; None if the text is not like a capture filter."""
-    translated, count = _PRIMITIVE.subn(_translated, text)
+    translated, count = _PRIMITIVE.subn(_translate, text)
     return _ANY_TCP.sub("", translated) if count else None
 
 
-def _translated(match: re.Match[str]) -> str:
+def _translate(match: re.Match[str]) -> str:
     kind = "host" if match[2] == "net" else match[2]
     return f"{_FIELDS[kind, match[1]]} == {match[3]}"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from analyzer.query.fields.path import FieldPath, Kind
+from analyzer.query.fields.path import FieldKind, FieldPath
 from dissectors.wire.embedded import EmbeddedValue
 
 LONGEST = 256
@@ -25,19 +25,19 @@ _DIGITS = 40
 """Digits of a decimal number that are read."""
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A text in quotes."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"')
     escaped = _ACTING.sub(lambda match: f"\\x{ord(match[0]):02x}", plain)
     return f'"{escaped}"'
 
 
-def of_bytes(data: bytes) -> str:
+def format_bytes(data: bytes) -> str:
     """Bytes; those of no length are an empty text."""
     return data.hex(":") if data else '""'
 
 
-def comparisons(field: FieldPath, value: Any) -> Iterator[str]:
+def list_comparisons(field: FieldPath, value: Any) -> Iterator[str]:
     """Filters that ask whether a field has a value, the best to read first; none for what equals nothing."""
     if isinstance(value, EmbeddedValue):
         value = value.data
@@ -49,24 +49,24 @@ def comparisons(field: FieldPath, value: Any) -> Iterator[str]:
             yield f"{field.name} == {said}"
         yield f"{field.name} == {value}"
     elif isinstance(value, float):
-        yield from _near(field, value)
+        yield from _compare_near(field, value)
     elif isinstance(value, str) and len(value) <= LONGEST:
-        yield f"{field.name} == {_of_text(field, value)}"
+        yield f"{field.name} == {_compare_text(field, value)}"
     elif isinstance(value, str):
-        yield f"{field.name}[:{LONGEST}] == {quoted(value[:LONGEST])} and len({field.name}) == {len(value)}"
+        yield f"{field.name}[:{LONGEST}] == {quote(value[:LONGEST])} and len({field.name}) == {len(value)}"
     elif isinstance(value, bytes) and len(value) <= LONGEST:
-        yield f"{field.name} == {of_bytes(value)}"
+        yield f"{field.name} == {format_bytes(value)}"
     elif isinstance(value, bytes):
-        yield f"{field.name}[:{LONGEST}] == {of_bytes(value[:LONGEST])} and len({field.name}) == {len(value)}"
+        yield f"{field.name}[:{LONGEST}] == {format_bytes(value[:LONGEST])} and len({field.name}) == {len(value)}"
 
 
-def _of_text(field: FieldPath, value: str) -> str:
+def _compare_text(field: FieldPath, value: str) -> str:
     """A text; that of a number's name, or of an address, is a word."""
-    is_word = field.kind is not Kind.TEXT or field.label is not None
-    return value if is_word and _NAME.fullmatch(value) else quoted(value)
+    is_word = field.kind is not FieldKind.TEXT or field.label is not None
+    return value if is_word and _NAME.fullmatch(value) else quote(value)
 
 
-def _near(field: FieldPath, value: float) -> Iterator[str]:
+def _compare_near(field: FieldPath, value: float) -> Iterator[str]:
     """Between the decimal numbers below and above it: few are a decimal number of so few digits themselves."""
     if not math.isfinite(value):
         return
@@ -74,9 +74,9 @@ def _near(field: FieldPath, value: float) -> Iterator[str]:
         yield f"{field.name} == {int(value)}"
         return
     exact = Fraction(value) * 10**_DIGITS
-    yield f"{field.name} in {{{_decimal(math.floor(exact))}..{_decimal(math.ceil(exact))}}}"
+    yield f"{field.name} in {{{_format_decimal(math.floor(exact))}..{_format_decimal(math.ceil(exact))}}}"
 
 
-def _decimal(scaled: int) -> str:
+def _format_decimal(scaled: int) -> str:
     whole, part = divmod(abs(scaled), 10**_DIGITS)
     return f"{'-' if scaled < 0 else ''}{whole}.{part:0{_DIGITS}}"

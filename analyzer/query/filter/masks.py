@@ -15,53 +15,53 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from analyzer.columns.arrays import Array, Bools, Ints, find_runs
-from analyzer.query.fields.dense import Dense, Numbers, Verdicts
-from analyzer.query.fields.gathered import Values, chosen, listed
-from analyzer.query.fields.path import BodyField, FieldPath, Key
-from analyzer.query.fields.reading import Error, Reading
-from analyzer.query.filter.checked import Both, Checked, Step, Test
-from analyzer.query.filter.nodes import Cut
-from analyzer.query.filter.operators import OPERATORS, Against, applied, is_comparable
+from analyzer.query.fields.dense import Dense, NumberColumn, VerdictCache
+from analyzer.query.fields.gathered import FieldValues, make_list, pick_values
+from analyzer.query.fields.path import BodyField, FieldPath, RowKey
+from analyzer.query.fields.reading import FieldReader, ReportedError
+from analyzer.query.filter.checked import Checked, Combination, FieldTest, ValueStep
+from analyzer.query.filter.nodes import SliceRange
+from analyzer.query.filter.operators import OPERATORS, Operand, apply_function, is_comparable
 
-Mask: TypeAlias = Callable[[Ints], Bools]
+FindMask: TypeAlias = Callable[[Ints], Bools]
 Judge: TypeAlias = Callable[[Any], bool]
 
 
-def fields_of(checked: Checked) -> list[FieldPath]:
+def list_fields(checked: Checked) -> list[FieldPath]:
     """All fields that a filter asks for."""
-    if isinstance(checked, Test):
+    if isinstance(checked, FieldTest):
         return [checked.field]
-    return [field for part in checked.parts for field in fields_of(part)]
+    return [field for part in checked.parts for field in list_fields(part)]
 
 
-def cost(checked: Checked) -> int:
+def estimate_cost(checked: Checked) -> int:
     """What a part costs beside others: 0 columns, 1 some fields of messages, 2 what may be whole messages."""
-    if isinstance(checked, Both):
-        return max(map(cost, checked.parts))
+    if isinstance(checked, Combination):
+        return max(map(estimate_cost, checked.parts))
     if checked.field.is_cheap:
         return 0
     return 2 if checked.field.is_large else 1
 
 
-def bound(checked: Checked, reading: Reading) -> Mask:
+def bind(checked: Checked, reading: FieldReader) -> FindMask:
     """The function of a filter for the rows of one reading."""
-    if isinstance(checked, Test):
-        return _Bound(checked, reading).mask
-    parts = sorted(checked.parts, key=cost)
-    cheap = [bound(part, reading) for part in parts if cost(part) == 0]
-    dear = [bound(part, reading) for part in parts if cost(part) > 0]
+    if isinstance(checked, FieldTest):
+        return _Bound(checked, reading).find_mask
+    parts = sorted(checked.parts, key=estimate_cost)
+    cheap = [bind(part, reading) for part in parts if estimate_cost(part) == 0]
+    dear = [bind(part, reading) for part in parts if estimate_cost(part) > 0]
     if checked.word == "not":
         (only,) = cheap or dear
         return lambda rows: ~only(rows)
     if checked.word == "xor":
-        return lambda rows: _folded(np.logical_xor, (*cheap, *dear), rows)
-    return lambda rows: _in_turn(cheap, dear, rows, until=checked.word == "or")
+        return lambda rows: _fold_masks(np.logical_xor, (*cheap, *dear), rows)
+    return lambda rows: _ask_in_turn(cheap, dear, rows, until=checked.word == "or")
 
 
-def _in_turn(cheap: Sequence[Mask], dear: Sequence[Mask], rows: Ints, until: bool) -> Bools:
+def _ask_in_turn(cheap: Sequence[FindMask], dear: Sequence[FindMask], rows: Ints, until: bool) -> Bools:
     """Asks cheap parts of all rows, dear ones of those not decided: decided is who got `until` from one of them."""
     join = np.logical_or if until else np.logical_and
-    found = _folded(join, cheap, rows) if cheap else np.full(len(rows), not until)
+    found = _fold_masks(join, cheap, rows) if cheap else np.full(len(rows), not until)
     for part in dear:
         left = np.flatnonzero(found != until)
         if not len(left):
@@ -70,7 +70,7 @@ def _in_turn(cheap: Sequence[Mask], dear: Sequence[Mask], rows: Ints, until: boo
     return found
 
 
-def _folded(join: np.ufunc, parts: Sequence[Mask], rows: Ints) -> Bools:
+def _fold_masks(join: np.ufunc, parts: Sequence[FindMask], rows: Ints) -> Bools:
     """All parts together, two columns in memory however many there are."""
     found = parts[0](rows).copy()
     for part in parts[1:]:
@@ -81,63 +81,65 @@ def _folded(join: np.ufunc, parts: Sequence[Mask], rows: Ints) -> Bools:
 class _Bound:
     """One comparison, for one reading. Keeps its verdicts on what the index has few of."""
 
-    def __init__(self, test: Test, reading: Reading) -> None:
+    def __init__(self, test: FieldTest, reading: FieldReader) -> None:
         self._test, self._reading = test, reading
-        self._judge = _judge(test)
-        self._verdicts: dict[int, Verdicts] = {}
+        self._judge = _make_judge(test)
+        self._verdicts: dict[int, VerdictCache] = {}
         self._known: dict[type, _Known] = {}
 
-    def mask(self, rows: Ints) -> Bools:
+    def find_mask(self, rows: Ints) -> Bools:
         """Which of `rows` fulfil it."""
         test, reading = self._test, self._reading
         if isinstance(test.field.origin, BodyField) and not test.field.origin.path:
-            return reading.may_have(test.field, rows)
+            return reading.find_candidates(test.field, rows)
         if test.field.is_cheap and not test.steps:
-            columns = reading.columns(test.field, rows)
+            columns = reading.read_columns(test.field, rows)
             if columns is not None:
-                said = self._over(columns)
-                return said if isinstance(test.field.origin, Key) else said & reading.may_have(test.field, rows)
-        return self._by_value(rows)
+                said = self._judge_columns(columns)
+                return (
+                    said if isinstance(test.field.origin, RowKey) else said & reading.find_candidates(test.field, rows)
+                )
+        return self._judge_rows(rows)
 
-    def _over(self, columns: Sequence[Dense]) -> Bools:
+    def _judge_columns(self, columns: Sequence[Dense]) -> Bools:
         """A row has one value in each column."""
-        said = [self._of_column(place, column) for place, column in enumerate(columns)]
+        said = [self._judge_column(place, column) for place, column in enumerate(columns)]
         if len(said) == 1:
             return said[0]
         found: Bools = (np.logical_and if self._test.every else np.logical_or).reduce(said)
         return found
 
-    def _of_column(self, place: int, column: Dense) -> Bools:
-        if isinstance(column, Numbers):
+    def _judge_column(self, place: int, column: Dense) -> Bools:
+        if isinstance(column, NumberColumn):
             numbers, null = column
-            said = _compared(self._test, numbers)
+            said = _compare_numbers(self._test, numbers)
             return said if null is None else said & ~null
         verdicts = self._verdicts.get(place)
         if verdicts is None or verdicts.source is not column.choices.source:
-            verdicts = self._verdicts[place] = column.choices.verdicts(self._judge)
-        return verdicts.of(column.numbers)
+            verdicts = self._verdicts[place] = column.choices.judge_choices(self._judge)
+        return verdicts.judge_numbers(column.numbers)
 
-    def _by_value(self, rows: Ints) -> Bools:
+    def _judge_rows(self, rows: Ints) -> Bools:
         test = self._test
-        found = self._reading.found(test.field, rows)
+        found = self._reading.read_occurrences(test.field, rows)
         said = np.zeros(len(rows), bool)
         if test.operator is None and not test.steps:
             said[found.rows] = True
             return said
-        found = _without_empty(found)
+        found = _drop_empty(found)
         if test.steps:
-            found = _stepped(test.steps, found)
+            found = _apply_steps(test.steps, found)
         if isinstance(found.values, list):
-            verdicts = self._judged(found.values)
+            verdicts = self._judge_values(found.values)
         else:
-            verdicts = _compared(test, found.values)
+            verdicts = _compare_numbers(test, found.values)
         # Whoever has a value without a yes is out where every value must have one.
         said[found.rows[verdicts]] = True
         if test.every:
             said[found.rows[~verdicts]] = False
         return said
 
-    def _judged(self, values: list[Any]) -> Bools:
+    def _judge_values(self, values: list[Any]) -> Bools:
         kinds = set(map(type, values))
         if kinds in ({str}, {int}):
             known = self._known.setdefault(next(iter(kinds)), _Known(self._judge))
@@ -162,22 +164,22 @@ class _Known(dict[Any, bool]):
         return said
 
 
-def _judge(test: Test) -> Judge:
+def _make_judge(test: FieldTest) -> Judge:
     if test.operator is None:
         return lambda value: True
     if test.operator == "in":
-        return _in_set(test)
+        return _make_set_judge(test)
     judge = OPERATORS[test.operator].judge
     (against,) = test.wanted
-    assert isinstance(against, Against)
+    assert isinstance(against, Operand)
     return lambda value: judge(value, against)
 
 
-def _in_set(test: Test) -> Judge:
+def _make_set_judge(test: FieldTest) -> Judge:
     """A text is looked up, however many there are in the set; other values are compared one by one."""
-    plain = [each for each in test.wanted if isinstance(each, Against) and each.network is None]
+    plain = [each for each in test.wanted if isinstance(each, Operand) and each.network is None]
     texts = frozenset(text for each in plain for text in (each.text, *each.labels))
-    others = [each for each in test.wanted if not isinstance(each, Against) or each.network is not None]
+    others = [each for each in test.wanted if not isinstance(each, Operand) or each.network is not None]
 
     def judge(value: Any) -> bool:
         found = value in texts or _is_in(value, others) if type(value) is str else _is_in(value, test.wanted)
@@ -186,42 +188,42 @@ def _in_set(test: Test) -> Judge:
     return judge
 
 
-def _is_in(value: Any, wanted: Sequence[Against | tuple[Against, Against]]) -> bool:
+def _is_in(value: Any, wanted: Sequence[Operand | tuple[Operand, Operand]]) -> bool:
     equal, least, most = (OPERATORS[name].judge for name in ("eq", "ge", "le"))
     return any(
-        equal(value, each) if isinstance(each, Against) else least(value, each[0]) and most(value, each[1])
+        equal(value, each) if isinstance(each, Operand) else least(value, each[0]) and most(value, each[1])
         for each in wanted
     )
 
 
-def _without_empty(found: Values) -> Values:
+def _drop_empty(found: FieldValues) -> FieldValues:
     """An empty list is there, and has no value."""
     if not isinstance(found.values, list) or [] not in found.values:
         return found
-    return chosen(found, np.flatnonzero([value != [] for value in found.values]))
+    return pick_values(found, np.flatnonzero([value != [] for value in found.values]))
 
 
-def _stepped(steps: Sequence[Step], found: Values) -> Values:
+def _apply_steps(steps: Sequence[ValueStep], found: FieldValues) -> FieldValues:
     """What functions and slices make of the values of each row."""
     rows: list[int] = []
     made: list[Any] = []
-    values = [value.name if isinstance(value, Error) else value for value in listed(found.values)]
+    values = [value.name if isinstance(value, ReportedError) else value for value in make_list(found.values)]
     for begin, end in zip(*(edge.tolist() for edge in find_runs(found.rows)), strict=True):
         some = values[begin:end]
         for step in steps:
-            some = _step(step, some)
+            some = _apply_step(step, some)
         rows += [int(found.rows[begin])] * len(some)
         made += some
-    return Values(np.array(rows, np.int64), made)
+    return FieldValues(np.array(rows, np.int64), made)
 
 
-def _step(step: Step, values: list[Any]) -> list[Any]:
+def _apply_step(step: ValueStep, values: list[Any]) -> list[Any]:
     if step.function is not None:
-        return applied(step.function, values)
-    return [part for value in values if (part := _cut(value, step.cuts)) is not None]
+        return apply_function(step.function, values)
+    return [part for value in values if (part := _cut_value(value, step.cuts)) is not None]
 
 
-def _cut(value: Any, cuts: Sequence[Cut]) -> Any:
+def _cut_value(value: Any, cuts: Sequence[SliceRange]) -> Any:
     """The parts of a text or of bytes; None where one of them is not wholly there."""
     value = getattr(value, "data", value)  # an Embedded is its bytes
     if not isinstance(value, str | bytes):
@@ -239,33 +241,33 @@ def _cut(value: Any, cuts: Sequence[Cut]) -> Any:
 # ---- columns of numbers
 
 
-def _compared(test: Test, numbers: Array) -> Bools:
+def _compare_numbers(test: FieldTest, numbers: Array) -> Bools:
     """The same verdicts for a column of integers."""
     if test.operator is None:
         return np.ones(len(numbers), bool)
     if test.field.label is not None or test.operator not in _BY_COLUMN:
-        return _each_once(_judge(test), numbers)
+        return _judge_each_once(_make_judge(test), numbers)
     if test.operator == "in":
         said = np.zeros(len(numbers), bool)
         for each in test.wanted:
             said |= (
-                _beside("eq", numbers, each)
-                if isinstance(each, Against)
-                else _beside("ge", numbers, each[0]) & _beside("le", numbers, each[1])
+                _compare_with("eq", numbers, each)
+                if isinstance(each, Operand)
+                else _compare_with("ge", numbers, each[0]) & _compare_with("le", numbers, each[1])
             )
         return ~said if test.negated else said
     (against,) = test.wanted
-    assert isinstance(against, Against)
+    assert isinstance(against, Operand)
     name = OPERATORS[test.operator].compares
     assert name is not None
-    return _beside(name, numbers, against)
+    return _compare_with(name, numbers, against)
 
 
 _BY_COLUMN = frozenset({"in", *(name for name, each in OPERATORS.items() if each.compares is not None)})
 """Operators that compare a column of numbers at once, where numbers have no names."""
 
 
-def _each_once(judge: Judge, numbers: Array) -> Bools:
+def _judge_each_once(judge: Judge, numbers: Array) -> Bools:
     each, back = np.unique(numbers, return_inverse=True)
     said: Bools = np.fromiter(map(judge, each.tolist()), bool, len(each))[back]
     return said
@@ -274,7 +276,7 @@ def _each_once(judge: Judge, numbers: Array) -> Bools:
 _ROUNDED = {"lt": ceil, "ge": ceil, "le": floor, "gt": floor}
 
 
-def _beside(name: str, numbers: Array, against: Against) -> Bools:
+def _compare_with(name: str, numbers: Array, against: Operand) -> Bools:
     """Integers beside an exact number: no integer lies between it and what it is rounded to."""
     wanted = against.number
     if wanted is None or (wanted.denominator != 1 and name in ("eq", "ne")):

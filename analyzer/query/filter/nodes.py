@@ -36,7 +36,7 @@ class Name:
 
 
 @make_slotted
-class Cut:
+class SliceRange:
     """One range of a slice: `length` bytes or characters from `start` on, None for all; negative: from the end."""
 
     start: int
@@ -48,7 +48,7 @@ class Slice:
     """Parts of a value, put together."""
 
     value: Value
-    cuts: tuple[Cut, ...]
+    cuts: tuple[SliceRange, ...]
     span: Span
 
 
@@ -87,7 +87,7 @@ class Not:
 
 
 @make_slotted
-class Joined:
+class Junction:
     """Several parts by `and`, `or` or `xor`."""
 
     word: str
@@ -95,7 +95,7 @@ class Joined:
 
 
 @make_slotted
-class Named:
+class NamedFilter:
     """A named filter, unfolded: where it is named, and the text that its own spans are of."""
 
     name: str
@@ -104,4 +104,4 @@ class Named:
     span: Span
 
 
-Node: TypeAlias = Comparison | Not | Joined | Named
+Node: TypeAlias = Comparison | Not | Junction | NamedFilter

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analyzer.decode.content import find_dissector, read_cell, read_header
-from analyzer.decode.rows import Rows
-from analyzer.query.fields import Kind, Reading, find
-from analyzer.query.filter.alike import keeps
-from analyzer.query.filter.literals import comparisons, quoted
+from analyzer.decode.rows import RowReader
+from analyzer.query.fields import FieldKind, FieldReader, find_field
+from analyzer.query.filter.alike import matches_row
+from analyzer.query.filter.literals import list_comparisons, quote
 from analyzer.session import Session
 from dissectors.wire.secret import Secret
 
@@ -29,50 +29,50 @@ MOST_SHOWN = 1 << 20
 _KEYS = ("operation", "client", "error.name", "state", "role", "source.ip", "destination.ip", "version")
 
 
-class Offered(NamedTuple):
+class RowFilter(NamedTuple):
     """A filter, and what it is about."""
 
     about: str
     text: str
 
 
-def filters_of_row(session: Session, row: int) -> list[Offered]:
+def list_row_filters(session: Session, row: int) -> list[RowFilter]:
     """What may be asked with regard to a row; each holds for it."""
-    reader, rows = Rows(session), np.array([row])
-    found = {offered.text: offered for offered in _asked(session, reader, rows)}
-    return [offered for offered in found.values() if keeps(offered.text, reader, rows)]
+    reader, rows = RowReader(session), np.array([row])
+    found = {offered.text: offered for offered in _list_filters(session, reader, rows)}
+    return [offered for offered in found.values() if matches_row(offered.text, reader, rows)]
 
 
-def _asked(session: Session, reader: Rows, rows: Any) -> Iterator[Offered]:
+def _list_filters(session: Session, reader: RowReader, rows: Any) -> Iterator[RowFilter]:
     row = int(rows[0])
     dissector, header = find_dissector(session, row), read_header(session, row)
     if dissector is not None and header.operation is not None:
-        yield Offered("this operation of this protocol", f"{dissector.name}.{header.operation}")
-    yield Offered("this stream", f"stream == {session.rows.cell('stream', row)}")
+        yield RowFilter("this operation of this protocol", f"{dissector.name}.{header.operation}")
+    yield RowFilter("this stream", f"stream == {session.rows.cell('stream', row)}")
     partner = read_cell(session, "partner", row)
     if partner is not None:
-        yield Offered("this exchange", f"number in {{{min(row, partner) + 1}, {max(row, partner) + 1}}}")
-    reading = Reading(reader, [find(key) for key in _KEYS])
+        yield RowFilter("this exchange", f"number in {{{min(row, partner) + 1}, {max(row, partner) + 1}}}")
+    reading = FieldReader(reader, [find_field(key) for key in _KEYS])
     for key in _KEYS:
-        for value in _values(reading, key, rows):
-            if isinstance(value, str) and find(key).kind is Kind.TEXT:
-                yield Offered(f"this {key}", f"{key} == {value if value.isidentifier() else quoted(value)}")
+        for value in _read_values(reading, key, rows):
+            if isinstance(value, str) and find_field(key).kind is FieldKind.TEXT:
+                yield RowFilter(f"this {key}", f"{key} == {value if value.isidentifier() else quote(value)}")
             else:
-                yield Offered(f"this {key}", f"{key} == {value}")
+                yield RowFilter(f"this {key}", f"{key} == {value}")
     if dissector is None:
         return
-    yield Offered("this protocol", f"protocol == {dissector.name}")
+    yield RowFilter("this protocol", f"protocol == {dissector.name}")
     catalog = dissector.catalog
     if catalog is None or session.rows.cell("length", row) > MOST_SHOWN:
         return
     names = [f"{dissector.name}.{short.name}" for short in catalog.field_aliases()]
-    reading = Reading(reader, [find(name) for name in names])
+    reading = FieldReader(reader, [find_field(name) for name in names])
     for name in names:
-        for value in islice(dict.fromkeys(_values(reading, name, rows)), MOST_VALUES):
-            for text in list(comparisons(find(name), value))[:1]:
-                yield Offered(f"this {name.partition('.')[2]}", text)
+        for value in islice(dict.fromkeys(_read_values(reading, name, rows)), MOST_VALUES):
+            for text in list(list_comparisons(find_field(name), value))[:1]:
+                yield RowFilter(f"this {name.partition('.')[2]}", text)
 
 
-def _values(reading: Reading, name: str, rows: Any) -> list[Any]:
-    (found,) = reading.by_row(find(name), rows)
+def _read_values(reading: FieldReader, name: str, rows: Any) -> list[Any]:
+    (found,) = reading.read_by_row(find_field(name), rows)
     return [value for value in found if isinstance(value, str | int | float) and not isinstance(value, Secret)]

@@ -15,14 +15,14 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any, NamedTuple
 
 from analyzer.query.fields.path import Label
-from analyzer.query.fields.reading import Error
+from analyzer.query.fields.reading import ReportedError
 from dissectors.slotted import make_slotted
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.secret import Secret
 
 
 @make_slotted
-class Against:
+class Operand:
     """What was written, in each way in which it can be read; None where it cannot be read so.
 
     labels: texts that the number is known by, for values that are texts. label: of values that are numbers.
@@ -52,35 +52,37 @@ class Operator(NamedTuple):
     """
 
     symbols: tuple[str, ...]
-    judge: Callable[[Any, Against], bool]
+    judge: Callable[[Any, Operand], bool]
     every: bool = False
     takes: str = "any"
     compares: str | None = None
 
 
-def _compare(name: str) -> Callable[[Any, Against], bool]:
+def _make_comparison(name: str) -> Callable[[Any, Operand], bool]:
     ask: Callable[[Any, Any], bool] = getattr(operator, name)
     other_kind = name == "ne"
 
-    def judge(value: Any, against: Against) -> bool:
+    def judge(value: Any, against: Operand) -> bool:
         kind = type(value)
         if kind is str:
             if against.network is not None:
-                return _by_address(name, value, against.network)
+                return _compare_address(name, value, against.network)
             if against.labels and name in ("eq", "ne"):
                 return (value in against.labels or value == against.text) is (name == "eq")
             return ask(value, against.text)
         if kind is bool:
             return other_kind if against.flag is None else ask(value, against.flag)
-        if isinstance(value, Error):
+        if isinstance(value, ReportedError):
             return (
-                _ask_name(ask, value.name, against.text) if against.number is None else ask(value.code, against.number)
+                _make_name_test(ask, value.name, against.text)
+                if against.number is None
+                else ask(value.code, against.number)
             )
         if isinstance(value, int | float):
             if against.number is not None:
                 return ask(value, against.number)
             said = None if against.label is None or isinstance(value, float) else against.label(value)
-            return other_kind if said is None else _ask_name(ask, said, against.text)
+            return other_kind if said is None else _make_name_test(ask, said, against.text)
         if isinstance(value, EmbeddedValue):
             value = value.data
         if isinstance(value, bytes):
@@ -90,7 +92,7 @@ def _compare(name: str) -> Callable[[Any, Against], bool]:
     return judge
 
 
-def _ask_name(ask: Callable[[Any, Any], bool], name: str, text: str) -> bool:
+def _make_name_test(ask: Callable[[Any, Any], bool], name: str, text: str) -> bool:
     """Names of numbers are the same in upper and lower case."""
     return ask(name.lower(), text.lower())
 
@@ -100,7 +102,7 @@ def is_comparable(value: Any) -> bool:
     return not isinstance(value, Secret | dict | list)
 
 
-def _by_address(name: str, value: str, network: IPv4Network | IPv6Network) -> bool:
+def _compare_address(name: str, value: str, network: IPv4Network | IPv6Network) -> bool:
     try:
         address = ip_address(value)
     except ValueError:
@@ -113,15 +115,15 @@ def _by_address(name: str, value: str, network: IPv4Network | IPv6Network) -> bo
     return asked
 
 
-def _contains(value: Any, against: Against) -> bool:
-    value = _searched(value, against)
+def _contains(value: Any, against: Operand) -> bool:
+    value = _find_searchable(value, against)
     if isinstance(value, str):
         return against.text in value
     return isinstance(value, bytes) and against.data is not None and against.data in value
 
 
-def _matches(value: Any, against: Against) -> bool:
-    value, pattern = _searched(value, against), against.pattern
+def _matches(value: Any, against: Operand) -> bool:
+    value, pattern = _find_searchable(value, against), against.pattern
     assert pattern is not None
     if isinstance(value, str):
         # A lone surrogate, which JSON may have, is no text for the library.
@@ -129,37 +131,37 @@ def _matches(value: Any, against: Against) -> bool:
     return isinstance(value, bytes) and pattern.data.search(value) is not None
 
 
-def _searched(value: Any, against: Against) -> str | bytes | None:
+def _find_searchable(value: Any, against: Operand) -> str | bytes | None:
     """The text or the bytes of a value that can be searched."""
     if isinstance(value, EmbeddedValue):
         value = value.data
-    if isinstance(value, Error):
+    if isinstance(value, ReportedError):
         return value.name
     if type(value) is int and against.label is not None:
         return against.label(value)
     return value if isinstance(value, str | bytes) else None
 
 
-def _bits(value: Any, against: Against) -> bool:
+def _test_bits(value: Any, against: Operand) -> bool:
     if type(value) is not int or against.number is None:
         return False
     return value & int(against.number) != 0
 
 
 OPERATORS: Mapping[str, Operator] = {
-    "eq": Operator(("==",), _compare("eq"), compares="eq"),
-    "ne": Operator(("!=",), _compare("ne"), every=True, compares="ne"),
-    "all_eq": Operator(("===",), _compare("eq"), every=True, compares="eq"),
-    "any_ne": Operator(("!==", "~="), _compare("ne"), compares="ne"),
-    "any_eq": Operator((), _compare("eq"), compares="eq"),
-    "all_ne": Operator((), _compare("ne"), every=True, compares="ne"),
-    "lt": Operator(("<",), _compare("lt"), compares="lt"),
-    "le": Operator(("<=",), _compare("le"), compares="le"),
-    "gt": Operator((">",), _compare("gt"), compares="gt"),
-    "ge": Operator((">=",), _compare("ge"), compares="ge"),
+    "eq": Operator(("==",), _make_comparison("eq"), compares="eq"),
+    "ne": Operator(("!=",), _make_comparison("ne"), every=True, compares="ne"),
+    "all_eq": Operator(("===",), _make_comparison("eq"), every=True, compares="eq"),
+    "any_ne": Operator(("!==", "~="), _make_comparison("ne"), compares="ne"),
+    "any_eq": Operator((), _make_comparison("eq"), compares="eq"),
+    "all_ne": Operator((), _make_comparison("ne"), every=True, compares="ne"),
+    "lt": Operator(("<",), _make_comparison("lt"), compares="lt"),
+    "le": Operator(("<=",), _make_comparison("le"), compares="le"),
+    "gt": Operator((">",), _make_comparison("gt"), compares="gt"),
+    "ge": Operator((">=",), _make_comparison("ge"), compares="ge"),
     "contains": Operator((), _contains, takes="searched"),
     "matches": Operator(("~",), _matches, takes="pattern"),
-    "bitwise_and": Operator(("&",), _bits, takes="number"),
+    "bitwise_and": Operator(("&",), _test_bits, takes="number"),
 }
 
 SYMBOLS: Mapping[str, str] = {symbol: name for name, each in OPERATORS.items() for symbol in each.symbols}
@@ -178,7 +180,7 @@ FUNCTIONS: Mapping[str, str] = {
 }
 
 
-def applied(function: str, values: list[Any]) -> list[Any]:
+def apply_function(function: str, values: list[Any]) -> list[Any]:
     """What a function makes of a row's values."""
     if function == "count":
         return [len(values)] if values else []
@@ -189,21 +191,21 @@ def applied(function: str, values: list[Any]) -> list[Any]:
     return [made for value in values if (made := each(value)) is not None]
 
 
-def _length(value: Any) -> int | None:
+def _measure_length(value: Any) -> int | None:
     value = value.data if isinstance(value, EmbeddedValue) else value
     return len(value) if isinstance(value, str | bytes | Secret) else None
 
 
-def _text(value: Any) -> str | None:
+def _make_text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float | str) else None
 
 
 _EACH: Mapping[str, Callable[[Any], Any]] = {
-    "len": _length,
+    "len": _measure_length,
     "lower": lambda value: value.lower() if isinstance(value, str) else None,
     "upper": lambda value: value.upper() if isinstance(value, str) else None,
-    "string": _text,
+    "string": _make_text,
     "abs": lambda value: abs(value) if type(value) is int or type(value) is float else None,
 }

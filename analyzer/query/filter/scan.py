@@ -30,7 +30,7 @@ _NEXT = re.compile(r"\w+|.", re.DOTALL)
 _SHORT = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "0": 0}
 
 
-class Scanner:
+class FilterScanner:
     """A text and the place in it that is read next; `_stop`: where what was taken last ends."""
 
     def __init__(self, text: str) -> None:
@@ -44,11 +44,11 @@ class Scanner:
         assert match is not None
         self._at = match.end()
 
-    def _end(self) -> int:
+    def _find_end(self) -> int:
         """Where what was read last ends, without the space behind it."""
         return self._stop
 
-    def _word(self) -> str | None:
+    def _take_word(self) -> str | None:
         match = WORD.match(self._text, self._at)
         if match is None:
             return None
@@ -56,14 +56,14 @@ class Scanner:
         self._skip()
         return match[0]
 
-    def _take(self, symbol: str) -> bool:
+    def _take_symbol(self, symbol: str) -> bool:
         if not self._text.startswith(symbol, self._at):
             return False
         self._at += len(symbol)
         self._skip()
         return True
 
-    def _one_of(self, *words: str) -> str | None:
+    def _take_one_of(self, *words: str) -> str | None:
         """Takes a word or a symbol, if one of these is next. `!` is none where it begins `!=`."""
         for word in words:
             if not self._text.startswith(word, self._at):
@@ -79,18 +79,18 @@ class Scanner:
         return None
 
     def _expect(self, symbol: str, what: str) -> None:
-        if not self._take(symbol):
-            raise self._error(f"expected {what}, found {self._found()}")
+        if not self._take_symbol(symbol):
+            raise self._make_error(f"expected {what}, found {self._describe_next()}")
 
-    def _integer(self) -> int:
+    def _take_integer(self) -> int:
         match = _NUMBER.match(self._text, self._at)
         if match is None or len(match[0]) > 18:
-            raise self._error("expected a number, as in [0:4], [2], [1-3], [:4] or [4:]")
+            raise self._make_error("expected a number, as in [0:4], [2], [1-3], [:4] or [4:]")
         self._at = match.end()
         self._skip()
         return int(match[0])
 
-    def _literal(self) -> Literal:
+    def _take_literal(self) -> Literal:
         begin = self._at
         quoted = _QUOTED.match(self._text, begin)
         if quoted is not None:
@@ -98,17 +98,17 @@ class Scanner:
             self._skip()
             raw = quoted[2] if quoted[2] is not None else quoted[3]
             plain = raw if quoted[1] else None
-            text = _unescaped(raw) if plain is None else plain
-            data = _bytes_of(raw) if plain is None else plain.encode("utf-8", "surrogatepass")
+            text = _unescape(raw) if plain is None else plain
+            data = _unescape_bytes(raw) if plain is None else plain.encode("utf-8", "surrogatepass")
             pattern = raw if quoted[1] else _QUOTE.sub(r"\1", raw)
             return Literal(text, data, pattern, True, Span(begin, quoted.end()))
         if self._text[begin : begin + 1] in _CURLY:
-            raise self._error("this is a quotation mark of word processors: write \" or '")
+            raise self._make_error("this is a quotation mark of word processors: write \" or '")
         bare = _BARE.match(self._text, begin)
         if bare is None:
             open_quote = self._text[begin : begin + 1] in ('"', "'")
-            raise self._error(
-                "the closing quote is missing" if open_quote else f"expected a value, found {self._found()}"
+            raise self._make_error(
+                "the closing quote is missing" if open_quote else f"expected a value, found {self._describe_next()}"
             )
         self._at = bare.end()
         text = bare[0]
@@ -116,9 +116,9 @@ class Scanner:
         if text[-1].isdigit() and (unit := WORD.match(self._text, self._at)) is not None and unit[0] in UNITS:
             text, self._at = text + unit[0], unit.end()
             self._skip()
-        return Literal(text, text.encode("utf-8", "surrogatepass"), text, False, Span(begin, self._end()))
+        return Literal(text, text.encode("utf-8", "surrogatepass"), text, False, Span(begin, self._find_end()))
 
-    def _found(self) -> str:
+    def _describe_next(self) -> str:
         """What stands here, for an error."""
         if self._at >= len(self._text):
             return "the end"
@@ -126,24 +126,26 @@ class Scanner:
         assert match is not None
         return match[0]
 
-    def _error(self, why: str, at: int | None = None) -> FilterError:
+    def _make_error(self, why: str, at: int | None = None) -> FilterError:
         begin = self._at if at is None else at
         match = _NEXT.match(self._text, begin)
         return FilterError(self._text, Span(begin, begin if match is None else match.end()), why)
 
 
-def _unescaped(raw: str) -> str:
-    return _ESCAPE.sub(lambda match: chr(_code(match[1])) if _is_code(match[1]) else match[1], raw)
+def _unescape(raw: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(_decode_escape(match[1])) if _is_code(match[1]) else match[1], raw)
 
 
-def _bytes_of(raw: str) -> bytes:
+def _unescape_bytes(raw: str) -> bytes:
     """The same as bytes: an escape is one byte, all else is UTF-8."""
     parts: list[bytes] = []
     last = 0
     for match in _ESCAPE.finditer(raw):
         parts.append(raw[last : match.start()].encode("utf-8", "surrogatepass"))
         escape = match[1]
-        parts.append(bytes([_code(escape) & 0xFF]) if _is_code(escape) else escape.encode("utf-8", "surrogatepass"))
+        parts.append(
+            bytes([_decode_escape(escape) & 0xFF]) if _is_code(escape) else escape.encode("utf-8", "surrogatepass")
+        )
         last = match.end()
     return b"".join([*parts, raw[last:].encode("utf-8", "surrogatepass")])
 
@@ -152,7 +154,7 @@ def _is_code(escape: str) -> bool:
     return escape in _SHORT or escape[0] in "01234567" or len(escape) > 1
 
 
-def _code(escape: str) -> int:
+def _decode_escape(escape: str) -> int:
     if escape in _SHORT:
         return _SHORT[escape]
     return int(escape[1:], 16) if escape[0] == "x" else int(escape, 8)

@@ -26,7 +26,7 @@ _FLAGS = {
 _SECOND = 10**9
 
 
-def number(text: str) -> tuple[Fraction, str] | None:
+def parse_number(text: str) -> tuple[Fraction, str] | None:
     """The number, and its unit (empty for none); None for what is no number, or has a unit that nobody knows."""
     match = _NUMBER.fullmatch(text)
     if match is None:
@@ -38,18 +38,18 @@ def number(text: str) -> tuple[Fraction, str] | None:
     return (-value if sign == "-" else value) * UNITS.get(unit, 1), unit
 
 
-def unknown_unit(text: str) -> str | None:
+def find_unknown_unit(text: str) -> str | None:
     """What stands behind a number as if it were a unit; None where nothing does."""
     match = _NUMBER.fullmatch(text)
     return None if match is None or match[5] in UNITS else match[5] or None
 
 
-def flag(text: str) -> bool | None:
+def parse_flag(text: str) -> bool | None:
     """Yes or no."""
     return _FLAGS.get(text)
 
 
-def data(text: str) -> bytes | None:
+def parse_data(text: str) -> bytes | None:
     """The bytes of `01:02:0a` or `0x01020a`."""
     if text[:2] in ("0x", "0X") and len(text) % 2 == 0 and len(text) > 2:
         digits = text[2:]
@@ -63,29 +63,29 @@ def data(text: str) -> bytes | None:
         return None
 
 
-def time(text: str) -> int | None:
+def parse_time(text: str) -> int | None:
     """Nanoseconds since 1970 of a date, with or without a time of day and a zone, or of a number of seconds."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
-        plain = number(text)
+        plain = parse_number(text)
         return None if plain is None or plain[1] else int(plain[0] * _SECOND)
     *parts, fraction, zone = match.groups()
     try:
-        moment = datetime(*(int(part or 0) for part in parts), tzinfo=_zone(zone))  # type: ignore[arg-type, misc]
+        moment = datetime(*(int(part or 0) for part in parts), tzinfo=_parse_zone(zone))  # type: ignore[arg-type, misc]
         since = moment - datetime(1970, 1, 1, tzinfo=timezone.utc)  # noqa: UP017
     except (ValueError, OverflowError):
         return None
     return (since.days * 86_400 + since.seconds) * _SECOND + int((fraction or "0").ljust(9, "0"))
 
 
-def _zone(text: str | None) -> timezone:
+def _parse_zone(text: str | None) -> timezone:
     if text is None or text == "Z":
         return timezone.utc  # noqa: UP017
     minutes = int(text[1:3]) * 60 + int(text[-2:])
     return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
 
 
-def network(text: str) -> IPv4Network | IPv6Network | None:
+def parse_network(text: str) -> IPv4Network | IPv6Network | None:
     """An address, or addresses as `10.0.0.0/8`."""
     try:
         return ip_network(text.strip("[]"), strict=False)

@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 
 from analyzer.cli.fields import command
 from analyzer.errors import UserError
-from analyzer.query.fields.catalog import find
-from analyzer.query.fields.path import BodyField, FieldPath, Kind
-from analyzer.query.fields.reading import Reading
-from analyzer.query.filter import compiled
+from analyzer.query.fields.catalog import find_field
+from analyzer.query.fields.path import BodyField, FieldKind, FieldPath
+from analyzer.query.fields.reading import FieldReader
+from analyzer.query.filter import compile_filter
 from dissectors.wire.secret import Secret
 from tests.analyzer.query.filter.captured import NAMES, captured, printed
 from tests.analyzer.query.filter.oracle import is_bytes, is_masked, values_of
@@ -45,7 +45,7 @@ TWICE = "rocketmq.HEART_BEAT."
 
 def wrong(each: Iterable[dict[str, Any]]) -> list[str]:
     """Names that mean something else than what is listed."""
-    return [line["name"] for line in each if _meant(find(line["name"])) != (line["type"], line["repeated"])]
+    return [line["name"] for line in each if _meant(find_field(line["name"])) != (line["type"], line["repeated"])]
 
 
 def _meant(field: FieldPath) -> tuple[str, bool]:
@@ -122,8 +122,8 @@ def test_values_of_fields_are_those_that_are_printed() -> None:
         having = capture.fields[path]
         asked = path if random.random() < 0.7 else path.replace(".request.", ".", 1).replace(".response.", ".", 1)
         rows = sorted({*random.sample(having, min(4, len(having))), *random.sample(range(len(capture.printed)), 4)})
-        field = find(asked)
-        found = Reading(capture.reader, [field]).by_row(field, np.array(rows))
+        field = find_field(asked)
+        found = FieldReader(capture.reader, [field]).read_by_row(field, np.array(rows))
         for row, values in zip(rows, found, strict=True):
             wanted = values_of(asked, capture.printed[row])
             assert [printed(value) for value in values] == wanted, (name, asked, row)
@@ -132,13 +132,13 @@ def test_values_of_fields_are_those_that_are_printed() -> None:
 
 
 KINDS = {
-    Kind.NUMBER: lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    Kind.TIME: lambda value: type(value) is int,
-    Kind.FLAG: lambda value: isinstance(value, bool),
-    Kind.TEXT: lambda value: isinstance(value, str) or is_bytes(value) or is_masked(value),
-    Kind.BYTES: lambda value: is_bytes(value) or is_masked(value),
-    Kind.STRUCT: lambda value: isinstance(value, dict | list) or is_masked(value),
-    Kind.ANY: lambda value: True,
+    FieldKind.NUMBER: lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    FieldKind.TIME: lambda value: type(value) is int,
+    FieldKind.FLAG: lambda value: isinstance(value, bool),
+    FieldKind.TEXT: lambda value: isinstance(value, str) or is_bytes(value) or is_masked(value),
+    FieldKind.BYTES: lambda value: is_bytes(value) or is_masked(value),
+    FieldKind.STRUCT: lambda value: isinstance(value, dict | list) or is_masked(value),
+    FieldKind.ANY: lambda value: True,
 }
 
 
@@ -148,7 +148,7 @@ def test_what_stands_in_captures_is_listed_and_of_the_kind_that_is_listed(name: 
     capture = captured(name)
     unlisted = []
     for path, rows in capture.fields.items():
-        field = find(path)
+        field = find_field(path)
         assert isinstance(field.origin, BodyField)
         if path not in listed() and with_sides(path).isdisjoint(listed()):
             unlisted.append(path)
@@ -158,7 +158,8 @@ def test_what_stands_in_captures_is_listed_and_of_the_kind_that_is_listed(name: 
             assert field.repeated or len(values) <= 1, path
     # Maps and JSON have names that no table knows, and bytes are asked for what they are without being listed so.
     assert all(
-        find(path).kind is Kind.ANY or path.rpartition(".")[2] in ("hex", "length", "as", "value") for path in unlisted
+        find_field(path).kind is FieldKind.ANY or path.rpartition(".")[2] in ("hex", "length", "as", "value")
+        for path in unlisted
     )
 
 
@@ -169,8 +170,8 @@ def with_sides(path: str) -> set[str]:
 
 def test_secrets_have_no_values_to_be_read() -> None:
     capture = captured("kafka-4.4.pcap.zst")
-    field = find("kafka.SaslAuthenticate.request.authBytes")
-    rows = compiled(field.name).rows(capture.reader, capture.all_rows)
-    values = [value for each in Reading(capture.reader, [field]).by_row(field, rows) for value in each]
+    field = find_field("kafka.SaslAuthenticate.request.authBytes")
+    rows = compile_filter(field.name).select_rows(capture.reader, capture.all_rows)
+    values = [value for each in FieldReader(capture.reader, [field]).read_by_row(field, rows) for value in each]
     assert values
     assert all(isinstance(value, Secret) or isinstance(value.data, Secret) for value in values)

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from analyzer.cli.program import run
-from analyzer.query.presets import presets
+from analyzer.query.presets import load_presets
 from tests.program import run as run_apart
 
 CAPTURES = Path(__file__).parents[3] / "captures"
@@ -343,14 +343,14 @@ HEADS = {
 }
 
 
-@pytest.mark.parametrize("name", presets())
+@pytest.mark.parametrize("name", load_presets())
 def test_sets_of_columns(listed: Listed, name: str) -> None:
     """For people a table with the same cells; for programs just the keys."""
     head, *lines = listed(MIXED, "--columns", name, "--head", "40").decode().splitlines()
     assert " ".join(head.split()) == HEADS.get(name, " ".join(head.split()))
     assert len(lines) == 40
     keys, *cells = csv.reader(listed(MIXED, "--columns", name, "--head", "40", "--format", "csv").decode().splitlines())
-    assert tuple(keys) == tuple(presets()[name])
+    assert tuple(keys) == tuple(load_presets()[name])
     shown = {"number", "stream", "operation", "length", "client", "code"} & set(keys)
     for line, row in zip(lines, cells, strict=True):
         words = line.split()
@@ -377,14 +377,14 @@ def test_the_line_of_information_is_not_cut(listed: Listed) -> None:
 def test_sets_and_keys_stand_behind_each_other(listed: Listed) -> None:
     arguments = ("--columns", "latency,zookeeper-quorum", "-e", "kafka.topic,number,offset", "--format", "tsv")
     head = listed(KAFKA, *arguments).decode().splitlines()[0].split("\t")
-    keys = dict.fromkeys([*presets()["latency"], *presets()["zookeeper-quorum"], "kafka.topic", "offset"])
+    keys = dict.fromkeys([*load_presets()["latency"], *load_presets()["zookeeper-quorum"], "kafka.topic", "offset"])
     assert head == list(keys)
 
 
 def test_sets_are_listed(listed: Listed) -> None:
     lines = listed("--columns", "list").decode().splitlines()
     assert {line.split()[0]: line.split()[1].split(",") for line in lines} == {
-        name: list(keys) for name, keys in presets().items()
+        name: list(keys) for name, keys in load_presets().items()
     }
 
 

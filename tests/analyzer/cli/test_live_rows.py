@@ -22,7 +22,7 @@ from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.live.capture import RunHealth
 from analyzer.live.live_session import LiveSession
-from analyzer.render.printer import Printer
+from analyzer.render.printer import RowPrinter
 from analyzer.session import Session
 
 CAPTURE = Path(__file__).parents[3] / "captures" / "kafka.pcap"
@@ -54,7 +54,7 @@ class Played:
 
 
 def printed(played: Played, wanted: str | None = None) -> LiveStatus:
-    printer = Printer(["number", "operation"], "csv", False, Limits())
+    printer = RowPrinter(["number", "operation"], "csv", False, Limits())
     status = LiveStatus(cast(LiveSession, played), io.StringIO())
     with played.session:
         print_live(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.metrics import FIGURES as ALL
 from analyzer.insight.statistics import statistics
 from analyzer.session import Session
@@ -128,7 +128,7 @@ def test_errors_are_those_that_list_tells() -> None:
 
 def test_groups_are_those_of_statistics_in_all_forms() -> None:
     with Session([MIXED]).load() as session:
-        expected = statistics(Rows(session), ["protocol", "role"])
+        expected = statistics(RowReader(session), ["protocol", "role"])
     objects = told(MIXED, "--by", "protocol,role")["groups"]
     assert [(each["protocol"], each["role"]) for each in objects] == [group.key for group in expected.groups]
     lines = list(csv.DictReader(said(MIXED, "--by", "protocol", "--by", "role", "--format", "csv").splitlines()))

@@ -18,10 +18,10 @@ import pytest
 
 from analyzer.cli import terminal
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.decode.template_decoder import TOGETHER
-from analyzer.render.fitting import cells_of
-from analyzer.render.printer import Printer
+from analyzer.render.fitting import count_cells
+from analyzer.render.printer import RowPrinter
 from analyzer.session import Session
 from tests.analyzer.cli.conftest import Call
 
@@ -76,7 +76,7 @@ def test_lines_fit(name: str, at_width: Call) -> None:
         status, printed, _ = at_width(str(width), *COMMANDS[name])
         assert status == 0
         lines = printed.splitlines()
-        assert [line for line in lines if cells_of(line) > width] == []
+        assert [line for line in lines if count_cells(line) > width] == []
         if name != "stats":  # whose intervals and counts of what is left out depend on the width
             odd = [line for line in lines if not numbers_in(line) <= known and "-w shows all columns" not in line]
             assert odd == [], width
@@ -124,13 +124,13 @@ def test_both_ways_of_writing_rows_give_the_same(width: int, monkeypatch: pytest
             if way:
                 monkeypatch.setattr("analyzer.render.table.TableForm.frame", lambda *_: None)
             out = Kept()
-            printer = Printer((), "table", False, Limits(), out=out, width=width)
-            printer.head()
-            printer.rows(Rows(session), np.arange(len(session.rows)))
+            printer = RowPrinter((), "table", False, Limits(), out=out, width=width)
+            printer.print_head()
+            printer.print_rows(RowReader(session), np.arange(len(session.rows)))
             printed.append(out.data.decode().splitlines())
     assert len(session.rows) < TOGETHER
     assert printed[0] == printed[1]
-    assert max(map(cells_of, printed[0])) <= width
+    assert max(map(count_cells, printed[0])) <= width
 
 
 def on_terminal(*arguments: str, width: int = 80, encoding: str = "utf-8") -> str:

@@ -23,7 +23,7 @@ from analyzer.columns.values import (
     make_text_table,
 )
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.rows import KEYS, Rows
+from analyzer.decode.rows import KEYS, RowReader
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.session import Session
 from tests.analyzer.roads import FIELDS, together
@@ -114,7 +114,7 @@ def test_a_text_beyond_cells() -> None:
 def test_values_are_those_of_printed_rows(name: str) -> None:
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
         printed = [json.loads(line) for line in together(session, NdjsonForm(FIELDS, Limits())).splitlines()]
-        columns = dict(zip(KEYS, Rows(session).columns(list(KEYS), np.arange(len(session.rows))), strict=True))
+        columns = dict(zip(KEYS, RowReader(session).read_columns(list(KEYS), np.arange(len(session.rows))), strict=True))
         for key, values in columns.items():
             assert values == [row[key] for row in printed], key
             assert {type(value) for value in values} <= {int, str, bool, type(None)}, key

@@ -15,7 +15,7 @@ from analyzer.config.model import list_built_in_colors
 from analyzer.config.time_formats import TIME_FORMATS
 from analyzer.config.writing import format_config
 from analyzer.messages.decode_as import PortRange
-from analyzer.query.filter import compiled
+from analyzer.query.filter import compile_filter
 from tests.analyzer.config.test_reading import WHOLE, file
 
 PRESETS = {"default": ("number", "time"), "kafka": ("kafka.topic",)}
@@ -51,7 +51,7 @@ def test_without_a_file_the_defaults_are_written() -> None:
 
 def test_built_in_rules_are_filters() -> None:
     for rule in list_built_in_colors():
-        assert compiled(rule.filter).fields
+        assert compile_filter(rule.filter).fields
 
 
 texts = some.text(some.characters(exclude_categories=("C", "Z")), min_size=1, max_size=30) | some.just(

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from analyzer.decode.bounds import LEAST, MOST, bounded
+from analyzer.decode.bounds import LEAST, MOST, split_conditions
 from dissectors.symbolic import COMPARISONS, Condition, Term
 
 NUMBERS = [LEAST, LEAST + 1, -2, -1, 0, 1, 2, 40, 41, MOST - 1, MOST]
@@ -36,11 +36,11 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_meets_them(name: str) -> None:
-    blocks, others = bounded(CASES[name], lambda at: (0, at))
+    blocks, others = split_conditions(CASES[name], lambda at: (0, at))
     assert not others
     data = b"".join(struct.pack(">iq", min(max(number, -9), 99), number) for number in NUMBERS)
     segment = np.frombuffer(data, np.uint8).reshape(len(NUMBERS), -1)
-    met = np.logical_and.reduce([block.met(segment) for block in blocks])
+    met = np.logical_and.reduce([block.find_matches(segment) for block in blocks])
     assert met.tolist() == [all(_holds(each, number) for each in CASES[name]) for number in NUMBERS]
 
 
@@ -64,12 +64,12 @@ def _holds(condition: Condition, number: int) -> bool:
     ids=str,
 )
 def test_what_is_no_interval_of_one_number(left: Condition) -> None:
-    assert bounded([left], lambda at: (0, at)) == ([], [left])
+    assert split_conditions([left], lambda at: (0, at)) == ([], [left])
 
 
 def test_numbers_of_segments_and_widths_apart() -> None:
     terms = [Term(0, 4, "i"), Term(4, 4, "i"), Term(8, 2, "h"), Term(20, 4, "i")]
-    blocks, _ = bounded([condition("ge", 0, term=term) for term in terms], lambda at: (at // 16, at % 16))
+    blocks, _ = split_conditions([condition("ge", 0, term=term) for term in terms], lambda at: (at // 16, at % 16))
     assert [(block.segment, block.kind, block.columns.tolist()) for block in blocks] == [
         (0, ">i4", [0, 1, 2, 3, 4, 5, 6, 7]),
         (0, ">i2", [8, 9]),

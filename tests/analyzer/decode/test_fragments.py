@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 import analyzer.decode.fragments
-from analyzer.decode.fragments import Passed, before, find_fragment
+from analyzer.decode.fragments import FragmentTracker, find_before, find_fragment
 from dissectors.pulsar import Pulsar
 from dissectors.slotted import replace
 from tests.analyzer.decode.test_joined_fragments import chunk, opened, plain, pushed
@@ -43,12 +43,12 @@ def test_both_find_the_same(most: int, step: int, monkeypatch: pytest.MonkeyPatc
         return chunk(random.randrange(4), total, uuid=random.choice("ab"), consumer=consumer)
 
     with opened(tmp_path, pushed(message() for _ in range(400))) as session:
-        passed = Passed(session)
+        passed = FragmentTracker(session)
         for row in range(len(session.rows)):
             found = find_fragment(session, row)
             if found is not None and found.completes and random.random() < 0.7:
-                alone = before(session, row, found)
-                assert passed.before(row, found) == alone
+                alone = find_before(session, row, found)
+                assert passed.find_before(row, found) == alone
                 held, joined = held + 1, joined + bool(alone)
     assert held > 100
     assert joined > 5
@@ -60,7 +60,7 @@ def test_what_completes_something_ends_it(tmp_path: Path) -> None:
         found = find_fragment(session, 10)
         assert found is not None
         assert (found.number, found.completes) == (8, True)
-        assert before(session, 10, found) == {}
+        assert find_before(session, 10, found) == {}
 
 
 def test_each_row_is_read_once_by_who_goes_through_all(asked: list[bytes], tmp_path: Path) -> None:
@@ -68,10 +68,10 @@ def test_each_row_is_read_once_by_who_goes_through_all(asked: list[bytes], tmp_p
     with opened(tmp_path, pushed(chunk(4, 5, uuid=f"u{next(numbers)}") for _ in range(300))) as session:
         portions = [(row, find_fragment(session, row)) for row in range(2, len(session.rows))]
         asked.clear()
-        passed = Passed(session)
+        passed = FragmentTracker(session)
         for row, portion in portions:
             assert portion is not None
-            assert passed.before(row, portion) == {}
+            assert passed.find_before(row, portion) == {}
         assert len(asked) == len(portions) - 1
 
 
@@ -79,17 +79,17 @@ def test_a_first_portion_has_none_before_it(asked: list[bytes], tmp_path: Path) 
     with opened(tmp_path, pushed([*[plain()] * 20, chunk(0, 1)])) as session:
         found = find_fragment(session, 22)
         assert found is not None
-        assert (before(session, 22, found), len(asked)) == ({}, 1)
+        assert (find_before(session, 22, found), len(asked)) == ({}, 1)
 
 
 def test_only_the_latest_are_held(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(analyzer.decode.fragments, "MOST", 8)
     messages = [chunk(0, 3, uuid=f"u{number}") for number in range(60)]
     with opened(tmp_path, pushed([*messages, chunk(2, 3, uuid="u55"), chunk(2, 3, uuid="u52")])) as session:
-        passed = Passed(session)
+        passed = FragmentTracker(session)
         for row, expected in ((62, {0: 57}), (63, {})):
             found = find_fragment(session, row)
             assert found is not None
-            assert passed.before(row, found) == expected
+            assert passed.find_before(row, found) == expected
         (lane,) = passed._lanes.values()
         assert (len(lane.wholes), len(lane._latest)) == (7, 8), "two of them are of one"

@@ -12,7 +12,7 @@ import pytest
 import analyzer.decode.fragments
 from analyzer.decode import fragments
 from analyzer.decode.bodies import decode_body, decode_tree
-from analyzer.decode.fragments import before
+from analyzer.decode.fragments import find_before
 from analyzer.messages import defects
 from analyzer.session import Session
 from dissectors.field import Tree
@@ -55,7 +55,7 @@ def opened(folder: Path, writes: Writes) -> Session:
 
 
 def tree_of(session: Session, row: int) -> Tree:
-    tree, alone = fragments.tree(session, row), decode_tree(session, row)
+    tree, alone = fragments.decode_tree_with_message(session, row), decode_tree(session, row)
     assert_tiles(tree)
     assert fold_tree(tree).values == fold_tree(alone).values
     return tree
@@ -95,7 +95,7 @@ def test_messages_of_real_clients(name: str) -> None:
             if not found.completes:
                 assert str(text_of(tree)).endswith(" has the whole")
                 continue
-            whole = fragments.whole(session, row, found, partial(before, session))
+            whole = fragments.decode_reassembled(session, row, found, partial(find_before, session))
             assert whole is not None
             body, rows = whole
             parts = [decode_body(session, each).values["payload"] for each in rows]
@@ -120,7 +120,10 @@ def test_encrypted_messages_of_a_real_client() -> None:
         for row, portion in last:
             tree = tree_of(session, row)
             assert "each is encrypted by itself" in str(text_of(tree))
-            assert (whole_of(tree), fragments.whole(session, row, portion, partial(before, session))) == (
+            assert (
+                whole_of(tree),
+                fragments.decode_reassembled(session, row, portion, partial(find_before, session)),
+            ) == (
                 None,
                 None,
             )
@@ -202,7 +205,7 @@ def test_a_capture_that_lost_bytes_of_one(tmp_path: Path) -> None:
         assert len(kept) == len(cut) - 1
         assert "missing-chunks" in [finding.code for finding in tree.findings]
         assert whole_of(tree) is None
-        assert fragments.tree(session, rows[1]).findings
+        assert fragments.decode_tree_with_message(session, rows[1]).findings
 
 
 def test_rows_that_have_left(tmp_path: Path) -> None:
@@ -225,16 +228,16 @@ def test_while_packets_come_it_is_what_the_file_has(tmp_path: Path) -> None:
         for closed in session.grow():
             for row in closed:
                 found = fragments.find_fragment(session, row)
-                tree = fragments.tree(session, row)
+                tree = fragments.decode_tree_with_message(session, row)
                 if found is not None and not found.completes:
-                    assert text_of(tree) in (None, text_of(fragments.tree(whole, row)))
+                    assert text_of(tree) in (None, text_of(fragments.decode_tree_with_message(whole, row)))
                 else:
                     assert [source.data for source in tree.sources] == [
-                        source.data for source in fragments.tree(whole, row).sources
+                        source.data for source in fragments.decode_tree_with_message(whole, row).sources
                     ]
                     seen += found is not None
         assert seen == 2
-        assert text_of(fragments.tree(session, 2)) == "message 6 has the whole"
+        assert text_of(fragments.decode_tree_with_message(session, 2)) == "message 6 has the whole"
 
 
 # ---- bounds
@@ -252,13 +255,13 @@ def test_so_many_messages_are_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, portion=portion))
     with opened(tmp_path, pushed([chunk(0), chunk(1), *[plain()] * 7, chunk(2), *[plain()] * 9, chunk(0)])) as session:
-        assert text_of(fragments.tree(session, 11)) == "with message 4"
+        assert text_of(fragments.decode_tree_with_message(session, 11)) == "with message 4"
         assert next(asked) == 1 + 8
-        assert text_of(fragments.tree(session, 2)) is None
+        assert text_of(fragments.decode_tree_with_message(session, 2)) is None
         assert next(asked) == 1 + 8 + 1 + 1 + 8
-        fragments.tree(session, 5)
+        fragments.decode_tree_with_message(session, 5)
         assert next(asked) == 1 + 8 + 1 + 1 + 8 + 1 + 1, "what has no portion is asked once"
-        fragments.tree(session, 0)
+        fragments.decode_tree_with_message(session, 0)
         assert next(asked) == 1 + 8 + 1 + 1 + 8 + 1 + 1 + 1, "and what can have none, never"
 
 
@@ -288,7 +291,7 @@ def test_a_defect_leaves_the_message_alone(monkeypatch: pytest.MonkeyPatch, tmp_
         monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, tree=fails, values=fails))
         tree = tree_of(session, 4)
         assert [finding.code for finding in tree.findings] == ["bug"]
-        assert fragments.whole(session, 4, found, partial(before, session)) is None
+        assert fragments.decode_reassembled(session, 4, found, partial(find_before, session)) is None
         monkeypatch.setattr(Pulsar, "fragments", replace(Pulsar.fragments, portion=fails))
         assert fragments.find_fragment(session, 4) is None
         assert not tree_of(session, 4).findings

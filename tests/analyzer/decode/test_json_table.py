@@ -67,8 +67,8 @@ def table(rows: list[Row], nested: bool = True) -> RowTable:
 def same(found: RowTable, limits: Limits) -> None:
     cut = len(found) // 2
     parts = [found, RowTable(found.columns, 0, cut), RowTable(found.columns, cut, len(found))]
-    expected = JsonWriter(limits).line({"parts": [part.rows() for part in parts]})
-    assert JsonWriter(limits).line({"parts": parts}) == expected
+    expected = JsonWriter(limits).format_line({"parts": [part.rows() for part in parts]})
+    assert JsonWriter(limits).format_line({"parts": parts}) == expected
 
 
 @pytest.mark.sampled(3)
@@ -100,17 +100,17 @@ def test_shapes(rows: list[Row], limits: Limits) -> None:
 
 def test_most_are_written_by_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(RowTable, "rows")
-    assert JsonWriter().line(table([PLAIN] * 30)).count(b'"other"') == 30
+    assert JsonWriter().format_line(table([PLAIN] * 30)).count(b'"other"') == 30
 
 
 def test_nothing_of_a_message_is_kept() -> None:
     writer = JsonWriter()
-    writer.line(table([PLAIN] * 30))
+    writer.format_line(table([PLAIN] * 30))
     assert writer._tables is not None
     assert writer._tables._window is None
 
 
 def test_a_defect_of_the_writer_is_no_value_without_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(json_table, "_size")
+    monkeypatch.delattr(json_table, "_estimate_size")
     with pytest.raises(NameError):
-        JsonWriter().line(table([PLAIN]))
+        JsonWriter().format_line(table([PLAIN]))

@@ -42,7 +42,7 @@ CASES: list[tuple[str, Any, Any]] = [
 
 @pytest.mark.parametrize(("value", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_table(value: Any, expected: Any) -> None:
-    line = JsonWriter().line(value)
+    line = JsonWriter().format_line(value)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
     assert json.loads(line) == expected
@@ -51,7 +51,7 @@ def test_table(value: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("text", ["\x7f", "\x9b31m", "\u202eabc", "\u200b", "\U000e0041", "é中😀"])
 def test_nothing_acts_on_a_terminal(text: str) -> None:
-    line = JsonWriter().line({"client": text})
+    line = JsonWriter().format_line({"client": text})
     assert json.loads(line) == {"client": text}
     assert line.decode().rstrip("\n").isprintable()
 
@@ -108,12 +108,12 @@ def test_values_survive(value: Any) -> None:
 
 def test_what_has_no_json_form_is_a_defect() -> None:
     with pytest.raises(TypeError):
-        JsonWriter().line({1, 2})
+        JsonWriter().format_line({1, 2})
 
 
 def test_a_list_that_its_reader_has_cut_says_its_own_length_where_it_is_cut_again() -> None:
     expected = [1, 2, {"truncated": True, "length": 7}]
     for value in (CutList([1, 2, 3, 4], 7), CutList([1, 2], 7)):
-        assert json.loads(JsonWriter(Limits(max_items=2)).line(value)) == expected
-    assert json.loads(JsonWriter(Limits(max_items=2)).line([CutList([1, 2, 3], 7), 2**70])) == [expected, 2**70]
-    assert json.loads(JsonWriter(Limits(max_items=None)).line(CutList([1, 2, 3], 7)))[-1] == expected[-1]
+        assert json.loads(JsonWriter(Limits(max_items=2)).format_line(value)) == expected
+    assert json.loads(JsonWriter(Limits(max_items=2)).format_line([CutList([1, 2, 3], 7), 2**70])) == [expected, 2**70]
+    assert json.loads(JsonWriter(Limits(max_items=None)).format_line(CutList([1, 2, 3], 7)))[-1] == expected[-1]

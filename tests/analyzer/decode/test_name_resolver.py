@@ -10,7 +10,7 @@ import pytest
 from analyzer.decode import binding_sources
 from analyzer.decode import name_resolver as module
 from analyzer.decode.content import find_dissector
-from analyzer.decode.name_resolver import EVERYWHERE, Known, Lore
+from analyzer.decode.name_resolver import EVERYWHERE, NameResolver, ResolvedName
 from analyzer.session import Session
 from dissectors.name_binding import NameBinding
 from dissectors.slotted import replace
@@ -38,16 +38,16 @@ TOLD = [
 @pytest.mark.parametrize(("name", "kind", "key", "message", "told"), TOLD)
 def test_of_real_captures(name: str, kind: str, key: str, message: int, told: str) -> None:
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
-        lore = Lore(session)
+        lore = NameResolver(session)
         assert lore.find(kind, key, 0) is None
         assert kind in lore.learn(len(session.rows))
         assert lore.learn(len(session.rows)) == set()
-        assert lore.first(kind, key) == (message - 1, told)
+        assert lore.find_first(kind, key) == (message - 1, told)
         for row in (0, message - 1):
             assert lore.find(kind, key, row) == (message - 1, told)
-        some = Lore(session, [kind])
+        some = NameResolver(session, [kind])
         assert some.learn(len(session.rows)) == {kind}
-        assert some.first(kind, key) == lore.first(kind, key)
+        assert some.find_first(kind, key) == lore.find_first(kind, key)
 
 
 @pytest.mark.parametrize("step", [1, 7, 100])
@@ -55,7 +55,7 @@ def test_of_real_captures(name: str, kind: str, key: str, message: int, told: st
 @pytest.mark.parametrize("name", ["k4_java_classic", "zk39_ibp_3.9", "k4_java_admin"])
 def test_in_any_portions(name: str, step: int, most: int | None) -> None:
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
-        whole, parts = Lore(session), Lore(session)
+        whole, parts = NameResolver(session), NameResolver(session)
         whole.learn(len(session.rows))
         for rows in range(1, len(session.rows) + step, step):
             while parts.read < min(rows, len(session.rows)):
@@ -78,7 +78,7 @@ ASKED = request(3, 0, bytes(4))
 def test_a_name_that_changes_and_comes_back(tmp_path: Path) -> None:
     said = [brokers((1, b"a", 9)), brokers((1, b"a", 9)), brokers((1, b"b", 9)), brokers((1, b"a", 9), (2, b"c", 9))]
     with opened(tmp_path, [(ASKED, each) for each in said]) as session:
-        lore = Lore(session)
+        lore = NameResolver(session)
         lore.learn(len(session.rows))
         found = [lore.find("broker", "1", row) for row in range(len(session.rows))]
         assert found == [(1, "a:9")] * 5 + [(5, "b:9")] * 2 + [(7, "a:9")]
@@ -92,11 +92,11 @@ def test_what_comes_again_is_not_decoded_again(tmp_path: Path, monkeypatch: pyte
     values = module.defects.decode_values
     monkeypatch.setattr(module.defects, "decode_values", lambda *given: decoded.append(given) or values(*given))
     with opened(tmp_path, [(ASKED, brokers((1, b"a", 9)))] * 50) as session:
-        Lore(session).learn(len(session.rows))
+        NameResolver(session).learn(len(session.rows))
         assert len(decoded) == 1
         decoded.clear()
         monkeypatch.setattr(binding_sources, "MOST_HEARD", 0)
-        Lore(session).learn(len(session.rows))
+        NameResolver(session).learn(len(session.rows))
         assert len(decoded) == 50
 
 
@@ -107,9 +107,9 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     said = [brokers((1, b"%d" % n, 9)) for n in range(9)]
     said += [brokers((2, b"x" * 20, 9)), brokers((3, b"c", 9), (4, b"d", 9)), brokers((4, b"d", 9))]
     with opened(tmp_path, [(ASKED, each) for each in said]) as session:
-        lore = Lore(session)
+        lore = NameResolver(session)
         lore.learn(len(session.rows))
-        assert [lore.first("broker", str(n)) for n in (1, 2, 3, 4)] == [(1, "0:9"), None, (21, "c:9"), None]
+        assert [lore.find_first("broker", str(n)) for n in (1, 2, 3, 4)] == [(1, "0:9"), None, (21, "c:9"), None]
         assert lore._known["broker", "1"] == [(1, "0:9"), (15, "7:9"), (17, "8:9")]
 
 
@@ -123,6 +123,6 @@ def test_a_dissector_that_fails_teaches_nothing(tmp_path: Path, monkeypatch: pyt
         for name in ("name_bindings", "binding_sources", "constants"):
             with monkeypatch.context() as patch:
                 patch.setattr(type(kafka), "names", replace(kafka.names, **{name: fails}))
-                lore = Lore(session)
+                lore = NameResolver(session)
                 lore.learn(len(session.rows))
-                assert lore.find("broker", "1", 0) == (Known(1, "a:9") if name == "constants" else None)
+                assert lore.find("broker", "1", 0) == (ResolvedName(1, "a:9") if name == "constants" else None)

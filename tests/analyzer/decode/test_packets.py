@@ -8,9 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from analyzer.decode.packets import list_packets, packets, retransmissions
-from analyzer.decode.rows import Rows
-from analyzer.query.filter import compiled
+from analyzer.decode.packets import count_retransmissions, list_packet_numbers, list_packets
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter import compile_filter
 from analyzer.session import Session
 from tests.analyzer import wire
 from tests.tui.driving import GOLDEN, KAFKA
@@ -35,16 +35,16 @@ def test_of_captures(case: str) -> None:
     with Session([path]) as session:
         session.load()
         rows = np.arange(len(session.rows))
-        counts = retransmissions(session, rows).tolist()
+        counts = count_retransmissions(session, rows).tolist()
         assert counts == told(session)
         assert np.count_nonzero(counts) == many
-        assert retransmissions(session, rows[::-3]).tolist() == counts[::-3]
+        assert count_retransmissions(session, rows[::-3]).tolist() == counts[::-3]
         assert (
-            compiled("retransmissions > 0").rows(Rows(session), range(len(rows))).tolist()
+            compile_filter("retransmissions > 0").select_rows(RowReader(session), range(len(rows))).tolist()
             == np.flatnonzero(counts).tolist()
         )
         assert (
-            compiled("retransmissions").rows(Rows(session), range(len(rows))).tolist()
+            compile_filter("retransmissions").select_rows(RowReader(session), range(len(rows))).tolist()
             == np.flatnonzero(counts).tolist()
         )
 
@@ -56,14 +56,14 @@ def test_each_packet_of_a_message(case: str) -> None:
         session.load()
         rows = np.arange(len(session.rows))
         expected = [(row, number) for row in rows.tolist() for number in packets_of(session, row)]
-        places, numbers = packets(session, rows)
+        places, numbers = list_packet_numbers(session, rows)
         assert list(zip(places.tolist(), numbers.tolist(), strict=True)) == expected
-        reader = Rows(session)
+        reader = RowReader(session)
         several = next(row for row in rows.tolist() if len(packets_of(session, row)) > 1)
         for number in packets_of(session, several):
             kept = [row for row, packet in expected if packet == number]
             for text in (f"frame.number == {number}", f"packets contains {number}", f"packets == {number}"):
-                assert compiled(text).rows(reader, rows).tolist() == kept
+                assert compile_filter(text).select_rows(reader, rows).tolist() == kept
 
 
 def packets_of(session: Session, row: int) -> list[int]:
@@ -81,10 +81,10 @@ def test_of_a_capture_in_which_all_comes_again(tmp_path: Path) -> None:
         with Session([wire.capture(tmp_path / name, made, talk)]) as session:
             session.load()
             rows = np.arange(len(session.rows))
-            counts = retransmissions(session, rows)
+            counts = count_retransmissions(session, rows)
             assert counts.tolist() == told(session)
             assert counts.any()
-            early = retransmissions(session, rows, streaming=True)
+            early = count_retransmissions(session, rows, streaming=True)
             assert (early <= counts).all()
             assert early.tolist() == [
                 sum(bool(each["retransmission"]) and int(each["number"]) <= last for each in list_packets(session, row))

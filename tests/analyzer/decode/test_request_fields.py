@@ -13,8 +13,8 @@ import pytest
 import analyzer.decode.request_fields
 import analyzer.decode.template_decoder
 from analyzer.decode.request_fields import SHORT
-from analyzer.decode.rows import Rows
-from analyzer.query.filter import compiled
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter import compile_filter
 from analyzer.session import Session
 from dissectors.api import Body, Context, Role
 from dissectors.zookeeper.dissector import ZooKeeper
@@ -72,14 +72,14 @@ def create(xid: int, path: str, scheme: str = "world", size: int = 3) -> Pair:
 
 
 def infos(session: Session) -> list[str]:
-    return [row["info"] for row in Rows(session).objects(("info",), np.arange(len(session.rows)))]
+    return [row["info"] for row in RowReader(session).read_objects(("info",), np.arange(len(session.rows)))]
 
 
 def test_the_line_says_what_was_asked(tmp_path: Path) -> None:
     with opened(tmp_path, [get(1, "/a", True), get(2, None, err=-101), create(3, "/c")]) as session:
         assert infos(session)[2:] == ["asks", "4: /a, watch: 0", "asks", "4: None: -101", "asks", "1: /c: 0"]
         assert info_of(session, 3) == "4: /a, watch: 0"
-        wanted = compiled('info == "1: /c: 0"').rows(Rows(session), range(len(session.rows)))
+        wanted = compile_filter('info == "1: /c: 0"').select_rows(RowReader(session), range(len(session.rows)))
         assert wanted.tolist() == [7]
 
 
@@ -87,7 +87,7 @@ def test_a_request_that_has_left_says_nothing(tmp_path: Path) -> None:
     with opened(tmp_path, [get(number, f"/{number}") for number in range(1, 5)]) as session:
         session.eviction.evict(5)
         left = np.arange(5, len(session.rows))
-        assert [row["info"] for row in Rows(session).objects(("info",), left)][:3] == ["?", "asks", "4: /3: 0"]
+        assert [row["info"] for row in RowReader(session).read_objects(("info",), left)][:3] == ["?", "asks", "4: /3: 0"]
 
 
 def test_answers_are_laid_together_with_their_requests(tmp_path: Path, taken: Taken) -> None:
@@ -117,6 +117,6 @@ def test_requests_that_are_too_many_are_read_one_by_one(
 def test_no_hole_of_a_secret_reaches_a_line(tmp_path: Path, taken: Taken) -> None:
     with opened(tmp_path, [create(xid, "/a", "digest") for xid in range(1, 50)]) as session:
         rows = np.arange(len(session.rows))
-        text = b"".join(FORMS["fields"]().plain(Rows(session), rows))
+        text = b"".join(FORMS["fields"]().format_rows(RowReader(session), rows))
         assert b"redacted" in text
         hold_equal(session, ("fields", "everything"))

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from analyzer.decode.limits import Limits
-from analyzer.decode.name_resolver import Lore
-from analyzer.decode.rows import Rows
-from analyzer.render.forms import Lines
+from analyzer.decode.name_resolver import NameResolver
+from analyzer.decode.rows import RowReader
+from analyzer.render.forms import RowWriter
 from analyzer.render.table import TABLE_KEYS, TableForm
 from analyzer.session import Session
 from tests.analyzer.roads import (
@@ -89,7 +89,7 @@ def test_no_id_is_left_where_somebody_named_it(name: str) -> None:
 
 
 def _named_in(session: Session) -> set[str]:
-    lore = Lore(session, ["topic"])
+    lore = NameResolver(session, ["topic"])
     lore.learn(len(session.rows))
     return {key for _, key in lore._known}
 
@@ -177,6 +177,6 @@ def test_nothing_is_learned_without_need(tmp_path: Path, needed: bool, streaming
     unrelated = [(request(18, 0, b""), answer(b"\0\0" + bytes(4)))] * 40
     with opened(tmp_path, unrelated + ([named((1, b"orders"))] if needed else [])) as session:
         form = TableForm(TABLE_KEYS, Limits())
-        lines = Lines(form, Rows(session, streaming=streaming))
-        assert b"".join(lines.of(np.arange(len(session.rows))))
-        assert form._names.of(lines.reader)._lore.read == (len(session.rows) if needed else 0)
+        lines = RowWriter(form, RowReader(session, streaming=streaming))
+        assert b"".join(lines.write_rows(np.arange(len(session.rows))))
+        assert form._names.bind_reader(lines.reader)._lore.read == (len(session.rows) if needed else 0)

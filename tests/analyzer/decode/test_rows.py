@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.decode.rows import ROW_KEYS, Rows, known_keys
+from analyzer.decode.rows import ROW_KEYS, RowReader, list_keys
 from analyzer.session import Session
 from tests.analyzer.capture.writers import T0
 from tests.analyzer.wire import CLIENT, SERVER, STEP_NS, Segment, Talk, capture, opening, rows, segments
@@ -30,7 +30,7 @@ def exchange(tmp_path: Path) -> Session:
 
 
 def values(session: Session, *keys: str) -> list[list[object]]:
-    return Rows(session).columns(keys, np.arange(len(session.rows)))
+    return RowReader(session).read_columns(keys, np.arange(len(session.rows)))
 
 
 def test_all_keys_of_a_request_and_its_answer(exchange: Session) -> None:
@@ -73,16 +73,16 @@ def test_nulls_of_what_nobody_can_read(tmp_path: Path) -> None:
 
 
 def test_rows_in_any_order_and_number(exchange: Session) -> None:
-    picked = Rows(exchange).columns(("number", "id", "fields"), np.array([1, 0, 1]))
+    picked = RowReader(exchange).read_columns(("number", "id", "fields"), np.array([1, 0, 1]))
     assert picked[0] == [2, 1, 2]
     assert picked[2][0] == picked[2][2] != picked[2][1]
-    assert Rows(exchange).columns(ROW_KEYS, np.arange(0)) == [[] for _ in ROW_KEYS]
+    assert RowReader(exchange).read_columns(ROW_KEYS, np.arange(0)) == [[] for _ in ROW_KEYS]
 
 
 def test_an_unknown_key(exchange: Session) -> None:
     with pytest.raises(KeyError):
         values(exchange, "nonsense")
-    assert set(ROW_KEYS) < set(known_keys())
+    assert set(ROW_KEYS) < set(list_keys())
 
 
 def test_while_packets_come_a_row_knows_nothing_of_later_ones() -> None:
@@ -90,7 +90,7 @@ def test_while_packets_come_a_row_knows_nothing_of_later_ones() -> None:
     keys = ("operation", "role", "client", "partner")
     with Session([path]).load() as session:
         listed, live = (
-            list(Rows(session, streaming=streaming).objects(keys, np.arange(len(session.rows))))
+            list(RowReader(session, streaming=streaming).read_objects(keys, np.arange(len(session.rows))))
             for streaming in (False, True)
         )
     connects = [(one, other) for one, other in zip(listed, live, strict=True) if one["operation"] == "connect"]

@@ -421,8 +421,8 @@ def test_what_is_kept_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pyte
     monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_SHAPES", 20)
     monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_OF_A_KIND", 8)
     made: list[TemplateDecoder] = []
-    groups = TemplateDecoder.groups
-    monkeypatch.setattr(TemplateDecoder, "groups", lambda self, rows: (made.append(self), groups(self, rows))[1])
+    groups = TemplateDecoder.find_groups
+    monkeypatch.setattr(TemplateDecoder, "find_groups", lambda self, rows: (made.append(self), groups(self, rows))[1])
     with opened(tmp_path, shapes(60, 3)) as session:
         hold_equal(session, ("rows",), most=40)
     kept = [template for kind in made[-1]._shapes.kinds.values() for template in kind.templates]

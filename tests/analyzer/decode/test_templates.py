@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from analyzer.columns.cells import flatten_cells, join_cells
-from analyzer.decode.template_decoder import _cut, _read_nested
-from analyzer.decode.templates import LONGEST_TEXT, Joined, Laid, Template
+from analyzer.decode.template_decoder import _cut_text, _read_nested
+from analyzer.decode.templates import LONGEST_TEXT, ConcatenatedMessages, Template, TemplateMatch
 from dissectors import symbolic_text
 from dissectors.symbolic import FLOWING, UVARINT, ZIGZAG, Extent, Hex, TemplateBuilder, Term, derive, length, make_text
 
@@ -35,13 +35,13 @@ class Case:
 
     def laid(self, messages: list[bytes], said: str | None = None) -> tuple[list[int], list[str]]:
         """Which of these messages have the shape, and their texts."""
-        template = Template(self.shape, {"": _cut(self.said() if said is None else said, self.shape)})
+        template = Template(self.shape, {"": _cut_text(self.said() if said is None else said, self.shape)})
         length = np.array(list(map(len, messages)), np.int64)
-        laid = Laid(template, Joined(messages), np.cumsum(length) - length, length)
+        laid = TemplateMatch(template, ConcatenatedMessages(messages), np.cumsum(length) - length, length)
         _read_nested([laid])
         if not len(laid.rows):
             return [], []
-        lines = join_cells([*laid.parts(""), b"\n"], len(laid.rows))
+        lines = join_cells([*laid.make_parts(""), b"\n"], len(laid.rows))
         return laid.rows.tolist(), flatten_cells(lines).decode().splitlines()
 
 
@@ -300,12 +300,12 @@ def test_what_ends_by_itself() -> None:
     """Runs and decimals take as many bytes as their content says; what is written otherwise has another shape."""
     shape = TemplateBuilder(SELF_ENDING)
     text, number = symbolic_text.run(shape, 6, 9), symbolic_text.number(shape, 15, 17)
-    template = Template(shape, {"": _cut(f"{text}|{number}", shape)})
+    template = Template(shape, {"": _cut_text(f"{text}|{number}", shape)})
     messages = [each for pair in zip(NOT_ENDING, [*ENDING] * 4, strict=False) for each in pair]
     size = np.array(list(map(len, messages)), np.int64)
-    laid = Laid(template, Joined(messages), np.cumsum(size) - size, size)
+    laid = TemplateMatch(template, ConcatenatedMessages(messages), np.cumsum(size) - size, size)
     assert laid.rows.tolist() == list(range(1, len(messages), 2))
-    lines = flatten_cells(join_cells([*laid.parts(""), b"\n"], len(laid.rows))).decode().splitlines()
+    lines = flatten_cells(join_cells([*laid.make_parts(""), b"\n"], len(laid.rows))).decode().splitlines()
     assert lines == [ENDING[messages[row]] for row in laid.rows]
 
 
@@ -317,10 +317,13 @@ def test_a_number_in_a_text_that_is_asked_for() -> None:
         shape.text(Extent(Term(0, 2, "h"), 0, 2, 4))
         number: Any = symbolic_text.number_within(shape, 2, 4)
         said = f"{int(number)}" if asks else f"{number}"
-        template = Template(shape, {"": _cut(said, shape)})
+        template = Template(shape, {"": _cut_text(said, shape)})
         messages = [data, pack(">h", 3) + b"-17" + b"!", pack(">h", 2) + b"4x" + b"!", pack(">h", 2) + b"42" + b"?"]
         size = np.array(list(map(len, messages)), np.int64)
-        assert Laid(template, Joined(messages), np.cumsum(size) - size, size).rows.tolist() == expected
+        assert (
+            TemplateMatch(template, ConcatenatedMessages(messages), np.cumsum(size) - size, size).rows.tolist()
+            == expected
+        )
 
 
 def test_bytes_that_are_read_in_two_ways_are_one_stretch() -> None:
@@ -332,8 +335,8 @@ def test_bytes_that_are_read_in_two_ways_are_one_stretch() -> None:
         shape.add_nested(extent, lambda contents, _: [each.upper() for each in contents], b"ABC")
         if asks:
             assert first == b"abc"
-        template = Template(shape, {"": _cut("said", shape)})
+        template = Template(shape, {"": _cut_text("said", shape)})
         messages = [data, pack(">h", 1) + b"x!", pack(">h", 3) + b"abd!"]
         size = np.array(list(map(len, messages)), np.int64)
-        rows = Laid(template, Joined(messages), np.cumsum(size) - size, size).rows.tolist()
+        rows = TemplateMatch(template, ConcatenatedMessages(messages), np.cumsum(size) - size, size).rows.tolist()
         assert rows == ([0] if asks else [0, 1, 2])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.hexinput.pasted import FITS, by_looks, conversation, cut, recognise, recognise_any
+from analyzer.hexinput.pasted import FITS, cut_messages, decode_by_looks, pair_pasted, recognise_among, recognise_any
 from dissectors.api import LengthPrefixed, Role, State
 from dissectors.kafka import Kafka
 from dissectors.registry import by_name
@@ -21,7 +21,7 @@ SHORT = FieldAlias()
 
 
 def pieces(data: bytes) -> list[bytes]:
-    return [piece.data for piece in cut(data, SHORT)]
+    return [piece.data for piece in cut_messages(data, SHORT)]
 
 
 @given(st.binary(max_size=200))
@@ -43,8 +43,8 @@ def test_an_impossible_length_ends_the_cutting() -> None:
 @given(st.binary(max_size=80))
 def test_anything_is_recognised_or_not(data: bytes) -> None:
     kafka = by_name("kafka")
-    assert recognise(data, (kafka,)).dissector is kafka
-    for piece in by_looks(kafka, cut(data, kafka), None):
+    assert recognise_among(data, (kafka,)).dissector is kafka
+    for piece in decode_by_looks(kafka, cut_messages(data, kafka), None):
         assert piece.context.role is piece.header.role
         assert isinstance(kafka.tree(piece.data, piece.context).sources[0].data, bytes)
 
@@ -67,10 +67,10 @@ def test_an_answer_alone_fits_where_one_layout_is_likely(data: str, fits: bool) 
 def test_a_request_fits_and_a_cut_one_is_partial() -> None:
     kafka = by_name("kafka")
     data = bytes.fromhex("0000000e 0012 0000 00000001 0004 61626364")
-    assert recognise(data, (kafka,)).confidence >= FITS
-    (whole,) = by_looks(kafka, cut(data, kafka), None)
+    assert recognise_among(data, (kafka,)).confidence >= FITS
+    (whole,) = decode_by_looks(kafka, cut_messages(data, kafka), None)
     assert (whole.header.role, whole.header.state) == (Role.REQUEST, State.COMPLETE)
-    (part,) = by_looks(kafka, cut(data[:-1], kafka), True)
+    (part,) = decode_by_looks(kafka, cut_messages(data[:-1], kafka), True)
     assert part.header.state is State.PARTIAL
 
 
@@ -80,7 +80,7 @@ def test_of_responses_one_that_answers_none_of_them_is_one_still() -> None:
     asked, answered = get_data(5), reply(5, buffer(b"x") + bytes(68))
 
     def roles(data: bytes) -> list[tuple[Role, State]]:
-        return [(each.header.role, each.header.state) for each in conversation(zookeeper, cut(data, zookeeper))]
+        return [(each.header.role, each.header.state) for each in pair_pasted(zookeeper, cut_messages(data, zookeeper))]
 
     assert roles(answered) == [(Role.RESPONSE, State.GUESSED)]
     assert roles(asked + answered) == [(Role.REQUEST, State.COMPLETE), (Role.RESPONSE, State.COMPLETE)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.counts import Count, MessageCounts, count_messages
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, segments
@@ -58,7 +58,7 @@ def test_figures_are_those_of_the_rows(name: str) -> None:
     with Session([ROOT / name]) as session:
         session.load()
         found = count_messages(session)
-        rows = list(zip(*Rows(session).columns(KEYS, np.arange(len(session.rows))), strict=True))
+        rows = list(zip(*RowReader(session).read_columns(KEYS, np.arange(len(session.rows))), strict=True))
     expected: dict[tuple[str, str | None], Counter[str]] = {}
     for protocol, operation, role, partner, length in rows:
         figures = expected.setdefault((protocol, operation), Counter())

@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_message
-from analyzer.decode.masking import secret_spans
+from analyzer.decode.masking import find_secret_spans
 from analyzer.decode.packets import list_packets
 from analyzer.insight.frames import CapturedFrame, find_lost_bytes, frame_bytes, frames_of
 from analyzer.session import Session
@@ -74,7 +74,7 @@ def test_secrets_are_hidden_in_all_frames_that_have_them(name: str) -> None:
         seen = 0
         for row in range(len(session.rows)):
             tree = decode_tree(session, row)
-            spans = secret_spans(tree).get(0, ())
+            spans = find_secret_spans(tree).get(0, ())
             secrets = [tree.sources[0].data[first:end] for first, end in spans if end - first >= 4]
             seen += bool(secrets)
             for frame in frames_of(session, row) if secrets else ():

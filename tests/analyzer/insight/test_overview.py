@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import analyzer.insight.overview
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.overview import Overview, overview
 from analyzer.insight.traffic import conversations, endpoints
 from analyzer.insight.unanswered import find_unanswered, longest
@@ -38,9 +38,9 @@ def of(path: Path) -> Overview:
 
 def test_conversations_and_endpoints_are_those_of_the_rows() -> None:
     with Session([MIXED]).load() as session:
-        reader, rows = Rows(session), np.arange(len(session.rows))
+        reader, rows = RowReader(session), np.arange(len(session.rows))
         talks, ends = conversations(reader, rows), endpoints(reader, rows)
-        listed = list(reader.objects(KEYS, rows))
+        listed = list(reader.read_objects(KEYS, rows))
     up: Counter[str] = Counter()
     for row in listed:
         up[row["stream_id"]] += row["length"] * row["from_client"]
@@ -60,7 +60,7 @@ def test_who_waited_longest_comes_first() -> None:
         found = longest(session, rows, 3)
         expected = [
             row["number"] - 1
-            for row in Rows(session).objects(KEYS, np.arange(len(session.rows)))
+            for row in RowReader(session).read_objects(KEYS, np.arange(len(session.rows)))
             if row["role"] == "request" and row["partner"] is None
         ]
     assert rows.tolist() == expected

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.insight.grouping import field_of
 from analyzer.insight.intervals import LENGTHS, LIMIT, MOST, SECOND, Intervals
 from analyzer.insight.statistics import Study, statistics
-from analyzer.query.fields import Reading
-from analyzer.query.filter import compiled
+from analyzer.query.fields import FieldReader
+from analyzer.query.filter import compile_filter
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, SERVER, Segment, capture, opening
 
@@ -37,8 +37,8 @@ Named = Callable[[Row], Iterable[Any]]
 def rows_of(path: Path) -> list[Row]:
     """All rows as programs read them, with the time in ns."""
     with Session([path]).load() as session:
-        reader, numbers = Rows(session), np.arange(len(session.rows))
-        found = [dict(row) for row in reader.objects((*KEYS, *MORE), numbers)]
+        reader, numbers = RowReader(session), np.arange(len(session.rows))
+        found = [dict(row) for row in reader.read_objects((*KEYS, *MORE), numbers)]
         for row, time in zip(found, session.rows.column("time").tolist(), strict=True):
             row["time_ns"] = time
     return found
@@ -111,7 +111,7 @@ BY: dict[str, Named] = {
 @pytest.mark.parametrize("name", BY)
 def test_by_a_key(name: str, path: Path) -> None:
     with Session([path]).load() as session:
-        found = statistics(Rows(session), [name])
+        found = statistics(RowReader(session), [name])
     assert {group.key[0]: asdict(group.figures) for group in found.groups} == grouped(rows_of(path), BY[name])
     assert asdict(found.total) == grouped(rows_of(path), lambda row: [0])[0]
     assert [group.figures.messages for group in found.groups] == sorted(
@@ -122,11 +122,11 @@ def test_by_a_key(name: str, path: Path) -> None:
 @pytest.mark.parametrize("name", ["topic", "group", "kafka.Fetch.request.maxWaitMs", "kafka.partition"])
 def test_by_what_messages_say(name: str) -> None:
     with Session([MIXED]).load() as session:
-        reader, numbers = Rows(session), np.arange(len(session.rows))
+        reader, numbers = RowReader(session), np.arange(len(session.rows))
         field = field_of(name)
-        reading = Reading(reader, [field])
+        reading = FieldReader(reader, [field])
         said: dict[int, list[Any]] = {}
-        places, values = reading.of(field, numbers)
+        places, values = reading.read_values(field, numbers)
         for place, value in zip(places.tolist(), values, strict=True):
             said.setdefault(place + 1, []).append(value)
         found = statistics(reader, [name])
@@ -146,14 +146,14 @@ def test_by_several_keys_a_row_is_in_each_pair(names: tuple[str, ...]) -> None:
         return found
 
     with Session([MIXED]).load() as session:
-        found = statistics(Rows(session), names)
+        found = statistics(RowReader(session), names)
     assert {group.key: asdict(group.figures) for group in found.groups} == grouped(rows_of(MIXED), values)
 
 
 @pytest.mark.parametrize("interval", [SECOND, 7 * SECOND, 1_000_000])
 def test_by_time(interval: int) -> None:
     with Session([MIXED]).load() as session:
-        found = statistics(Rows(session), ["time"], interval=interval)
+        found = statistics(RowReader(session), ["time"], interval=interval)
     expected = grouped(rows_of(MIXED), lambda row: [row["time_ns"] // interval * interval], interval)
     assert {group.key[0]: asdict(group.figures) for group in found.groups if group.figures.messages} == expected
     begins = [group.key[0] for group in found.groups]
@@ -177,8 +177,8 @@ def test_the_usual_interval_is_the_shortest_that_fits(span: int) -> None:
 
 def test_of_rows_that_a_filter_keeps() -> None:
     with Session([MIXED]).load() as session:
-        reader = Rows(session)
-        rows: Ints = compiled("latency > 50ms").rows(reader, np.arange(len(session.rows)))
+        reader = RowReader(session)
+        rows: Ints = compile_filter("latency > 50ms").select_rows(reader, np.arange(len(session.rows)))
         found = statistics(reader, ["operation"], rows)
     kept = [row for row in rows_of(MIXED) if (row["latency_ns"] or 0) > 50_000_000]
     assert {group.key[0]: asdict(group.figures) for group in found.groups} == grouped(kept, key("operation"))
@@ -188,20 +188,20 @@ def test_several_files_are_one_timeline_and_nothing_depends_on_blocks() -> None:
     found = []
     for block in (32_768, 7):
         with Session([MIXED, KAFKA], block=block).load() as session:
-            found.append(statistics(Rows(session), ["client", "version"]))
+            found.append(statistics(RowReader(session), ["client", "version"]))
     assert found[0] == found[1]
     assert found[0].total.messages == len(rows_of(MIXED)) + len(rows_of(KAFKA))
 
 
 def test_without_errors_nobody_knows_of_any() -> None:
     with Session([MIXED]).load() as session:
-        total = statistics(Rows(session), ["role"], with_errors=False).total
+        total = statistics(RowReader(session), ["role"], with_errors=False).total
     assert (total.errors, total.empty, total.error_rate) == (None, None, None)
 
 
 def test_no_rows_are_no_groups() -> None:
     with Session([MIXED]).load() as session:
-        found = statistics(Rows(session), ["client", "topic"], np.zeros(0, np.int64))
+        found = statistics(RowReader(session), ["client", "topic"], np.zeros(0, np.int64))
     assert (list(found.groups), found.total.messages, found.total.rate, found.first) == ([], 0, None, None)
 
 
@@ -233,7 +233,7 @@ def test_latencies_by_hand_with_one_that_is_negative(tmp_path: Path) -> None:
     for place, latency in enumerate(latencies):
         segments += exchange(place, first + place * SECOND, latency)
     with Session([capture(tmp_path / "a.pcap", segments)]).load() as session:
-        study = Study(Rows(session))
+        study = Study(RowReader(session))
         total = study.total
         distribution = study.latencies(study.grouped(["role"]))
     assert (total.timed, total.min_ns, total.p50_ns, total.p90_ns, total.max_ns) == (

@@ -9,9 +9,9 @@ import pytest
 from analyzer.cli.program import run
 from analyzer.decode.jsonable import Limits
 from analyzer.messages import defects
-from analyzer.render.lines import plain
-from analyzer.render.tree_json import node_object
-from analyzer.render.tree_text import node_line
+from analyzer.render.lines import strip_styles
+from analyzer.render.tree_json import make_node_object
+from analyzer.render.tree_text import format_node
 from dissectors import registry
 from dissectors.api import Body, Context, Role
 from dissectors.field import Field, FieldSpec, Tree
@@ -68,8 +68,8 @@ def test_decode_goes_on_behind_a_defect(
 def test_a_label_that_fails_costs_its_node_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     node = Field(FieldSpec("size", "int32", lambda value: value.no_such_thing), 7, 0, 4)
     said = "bug: its label failed with AttributeError"
-    assert plain(node_line(node, Limits(), hidden=False)) == f"size: {said}"
-    assert (node_object(node)["value"], node_object(node)["text"]) == (7, said)
+    assert strip_styles(format_node(node, Limits(), hidden=False)) == f"size: {said}"
+    assert (make_node_object(node)["value"], make_node_object(node)["text"]) == (7, said)
     monkeypatch.setenv(defects.DEBUG, "1")
     with pytest.raises(AttributeError):
-        node_object(node)
+        make_node_object(node)

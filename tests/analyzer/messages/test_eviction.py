@@ -19,9 +19,9 @@ from analyzer.capture.sources import MappedFile, Spool
 from analyzer.capture.store import POSITION
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import list_pieces, read_header, read_message
-from analyzer.decode.name_resolver import Lore
+from analyzer.decode.name_resolver import NameResolver
 from analyzer.decode.packets import list_packets
-from analyzer.decode.rows import ROW_KEYS, Rows
+from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.insight.counts import count_messages
 from analyzer.insight.diagnosis import diagnose
 from analyzer.insight.statistics import Study
@@ -44,7 +44,7 @@ Said = list[dict[str, Any]]
 
 
 def told(session: Analysis, rows: range, *, streaming: bool = False) -> Said:
-    return list(Rows(session, streaming=streaming).objects(ROW_KEYS, np.arange(rows.start, rows.stop)))
+    return list(RowReader(session, streaming=streaming).read_objects(ROW_KEYS, np.arange(rows.start, rows.stop)))
 
 
 def hold_equal(own: Said, whole: Said, first: int) -> int:
@@ -115,10 +115,10 @@ def test_those_who_ask_about_all_rows_are_told_of_those_that_are_there(limited: 
     session, _ = limited
     first, count = session.rows.first, len(session.rows)
     assert sum(each.messages for each in count_messages(session).protocols) == count - first
-    assert Study(Rows(session), with_errors=False).total.messages == count - first
+    assert Study(RowReader(session), with_errors=False).total.messages == count - first
     assert {found.row for found in diagnose(session) if found.row is not None} <= set(range(first, count))
-    assert finding.find(finding.field_sought("kafka"), Rows(session), -1) in range(first, count)
-    lore = Lore(session)
+    assert finding.find_row(finding.parse_filter("kafka"), RowReader(session), -1) in range(first, count)
+    lore = NameResolver(session)
     assert lore.learn(first) == set()
     assert lore.learn(count)
     alone = session.rows.column("marks")[first:] & analyzer.messages.index.RowMark.PARTNER_LEFT != 0

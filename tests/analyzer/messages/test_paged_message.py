@@ -13,7 +13,7 @@ from analyzer.capture.store import Store
 from analyzer.decode import content as reading
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import find_dissector, open_window, read_contents, read_header, read_message
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.messages.paged_message import PagedMessage
 from analyzer.session import Session
 from benchmarks.captures import write
@@ -51,12 +51,12 @@ def test_rows_say_the_same(capture: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with Session([capture]).load() as session:
         rows = np.arange(len(session.rows))
         whole = [read_message(session, row) for row in rows.tolist()]
-        expected = list(Rows(session).objects(keys, rows))
+        expected = list(RowReader(session).read_objects(keys, rows))
         monkeypatch.setattr(reading, "LONG", 0)
         windows = read_contents(session, rows)
         assert any(not isinstance(each, bytes) for each in windows)
         assert [each if isinstance(each, bytes) else each.read_bytes(0, len(each)) for each in windows] == whole
-        assert list(Rows(session).objects(keys, rows)) == expected
+        assert list(RowReader(session).read_objects(keys, rows)) == expected
 
 
 @pytest.mark.parametrize("segment", [1448, LOOPBACK])

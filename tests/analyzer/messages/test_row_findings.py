@@ -10,7 +10,7 @@ import pytest
 
 import analyzer.messages.engine
 from analyzer.decode.bodies import flag_row_findings, list_row_findings
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.counts import count_messages
 from analyzer.insight.unanswered import find_unanswered
 from analyzer.messages.row_findings import decode_findings
@@ -81,8 +81,8 @@ def test_a_request_without_an_answer(name: str, block: int, tmp_path: Path) -> N
 def test_what_only_the_end_can_tell_is_for_people(tmp_path: Path) -> None:
     with Session([capture(tmp_path / "a.pcap", [*opening(), Segment(CLIENT, 0, REQUEST)])]).load() as session:
         rows = np.arange(1)
-        assert Rows(session).columns(["findings"], rows) == [[[]]]
-        (found,) = Rows(session, hindsight=True).columns(["findings"], rows)
+        assert RowReader(session).read_columns(["findings"], rows) == [[[]]]
+        (found,) = RowReader(session, hindsight=True).read_columns(["findings"], rows)
         assert [finding["code"] for finding in found[0]] == ["unanswered"]
 
 

@@ -15,7 +15,7 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import JsonWriter, Limits
-from analyzer.decode.rows import BODY_KEYS_IN_ORDER, Rows
+from analyzer.decode.rows import BODY_KEYS_IN_ORDER, RowReader
 from analyzer.decode.template_decoder import TemplateDecoder
 from analyzer.pipeline import table_builder as portions
 from analyzer.pipeline.arrow_columns import build_array
@@ -38,7 +38,7 @@ def plain(session: Session, rows: Ints, *, hindsight: bool = False) -> list[dict
     writer = JsonWriter(Limits())
     keys = (*message_tables.MESSAGE_COLUMNS, *BODY_KEYS_IN_ORDER)
     found = []
-    for row in Rows(session, hindsight=hindsight).objects(keys, rows):
+    for row in RowReader(session, hindsight=hindsight).read_objects(keys, rows):
         correlation = row["correlation"]
         text = None if correlation is None else str(correlation)
         found.append({**row, "correlation": text, "fields": writer.dumps(row["fields"]).decode()})
@@ -47,14 +47,14 @@ def plain(session: Session, rows: Ints, *, hindsight: bool = False) -> list[dict
 
 def fast(session: Session, rows: Ints, learned: DecoderMemory | None = None) -> list[dict[str, object]]:
     """The columns of tables, row by row, in the order in which they were asked for."""
-    reader = Rows(session)
+    reader = RowReader(session)
     learned = DecoderMemory(tuple(BODY_KEYS_IN_ORDER), Limits()) if learned is None else learned
     bodies = BodyReader(reader, learned)
     found: dict[int, dict[str, object]] = {}
     for part in RowPortions(session, rows, learned.grows):
         told = bodies.read_bodies(part)
         columns = {
-            key: build_array(reader.column(key, told.rows)).to_pylist() for key in message_tables.MESSAGE_COLUMNS
+            key: build_array(reader.read_column(key, told.rows)).to_pylist() for key in message_tables.MESSAGE_COLUMNS
         }
         columns["correlation"] = [None if each is None else str(each) for each in columns["correlation"]]
         columns |= {slot: texts.to_pylist() for slot, texts in told.texts.items()}
@@ -79,8 +79,8 @@ def test_the_fast_way_says_what_the_plain_one_says(path: str) -> None:
 
 def test_what_one_capture_has_taught_is_right_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    template = TemplateDecoder._template
-    monkeypatch.setattr(TemplateDecoder, "_template", lambda *asked: (made.append(asked[1]), template(*asked))[1])
+    template = TemplateDecoder._make_template
+    monkeypatch.setattr(TemplateDecoder, "_make_template", lambda *asked: (made.append(asked[1]), template(*asked))[1])
     learned, met = DecoderMemory(tuple(BODY_KEYS_IN_ORDER), Limits()), []
     for path in (*CAPTURES[:3], *CAPTURES[:3]):
         with Session([ROOT / path]) as session:

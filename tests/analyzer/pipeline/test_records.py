@@ -16,8 +16,8 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow as pa
 
-from analyzer.decode.resolved_names import Naming
-from analyzer.decode.rows import Rows
+from analyzer.decode.resolved_names import TopicNamer
+from analyzer.decode.rows import RowReader
 from analyzer.pipeline import records as module
 from analyzer.pipeline.arrow_columns import build_batch
 from analyzer.pipeline.options import Options
@@ -46,11 +46,11 @@ CAPTURES = [
 
 def plain(session: Session, rows: np.ndarray) -> list[dict[str, object]]:
     """The rows of the table by definition."""
-    about = list(Rows(session).objects(MESSAGE_COLUMNS, rows))
+    about = list(RowReader(session).read_objects(MESSAGE_COLUMNS, rows))
     time = session.rows.column("time")[rows].tolist()
     return [
         {**about[each.place], "time_ns": time[each.place], **{key: getattr(each, key) for key in each._fields[1:]}}
-        for each in decode_records(session, Naming(session), rows)
+        for each in decode_records(session, TopicNamer(session), rows)
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.query.response_errors import nothing_new
+from analyzer.query.response_errors import load_nothing_new
 
 pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not installed")
 
@@ -40,7 +40,9 @@ def counted(exchanges: Iterable[dict[str, Any]], messages: Iterable[dict[str, An
     """What each of them counts for."""
     for row in exchanges:
         error, latency = row["error"], row["latency_ns"]
-        is_empty = error is not None and error["code"] in nothing_new().get((row["protocol"], row["operation"]), ())
+        is_empty = error is not None and error["code"] in load_nothing_new().get(
+            (row["protocol"], row["operation"]), ()
+        )
         yield {
             **row,
             "role": "request",

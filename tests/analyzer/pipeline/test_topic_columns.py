@@ -14,11 +14,11 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 import pyarrow as pa
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.pipeline.arrow_columns import build_batch
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.topic_columns import ALIASES, TopicColumns
-from analyzer.query.fields import Reading, find
+from analyzer.query.fields import FieldReader, find_field
 from analyzer.session import Analysis, Session
 from dissectors.wire.fast_path import NULL
 from tests.analyzer.pipeline.house import GOLDEN, ROOT
@@ -41,12 +41,12 @@ Lists = dict[str, list[list[str]]]
 
 def asked(session: Analysis, rows: Ints) -> Lists:
     """The same, asked for as a filter would ask for it."""
-    fields = {column: [find(name) for name in found] for column, found in ASKED.items()}
-    reading = Reading(Rows(session), [field for found in fields.values() for field in found])
+    fields = {column: [find_field(name) for name in found] for column, found in ASKED.items()}
+    reading = FieldReader(RowReader(session), [field for found in fields.values() for field in found])
     own: Lists = {column: [[] for _ in rows] for column in fields}
     for column, found in fields.items():
         for field in found:
-            for mine, values in zip(own[column], reading.by_row(field, rows), strict=True):
+            for mine, values in zip(own[column], reading.read_by_row(field, rows), strict=True):
                 mine += values
     partner = session.rows.column("partner")[rows].tolist()
     return {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analyzer.errors import UserError
-from analyzer.query.ordering import SortKey, _of_values, sort_keys
+from analyzer.query.ordering import SortKey, _rank_values, parse_sort_keys
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
@@ -31,7 +31,7 @@ from dissectors.wire.secret import Secret
     ],
 )
 def test_ranks(values: list[Any], ranks: list[int | None]) -> None:
-    found, null = _of_values(values)
+    found, null = _rank_values(values)
     assert [None if missing else rank for rank, missing in zip(found.tolist(), null.tolist(), strict=True)] == ranks
     assert found.dtype == np.int64
 
@@ -49,10 +49,10 @@ def test_ranks(values: list[Any], ranks: list[int | None]) -> None:
     ],
 )
 def test_keys(text: str, keys: list[SortKey]) -> None:
-    assert sort_keys(text) == keys
+    assert parse_sort_keys(text) == keys
 
 
 @pytest.mark.parametrize("text", ["tiem", "time:down", "fields", "kafka", "--time", "kafka.Fetch.request.topics"])
 def test_what_cannot_be_sorted_by(text: str) -> None:
     with pytest.raises(UserError, match=r"^--sort "):
-        sort_keys(text)
+        parse_sort_keys(text)

@@ -11,15 +11,15 @@ import pytest
 
 from analyzer.columns.arrays import Ints
 from analyzer.decode.limits import Limits
-from analyzer.decode.rows import Rows
-from analyzer.query.column_names import keys_of
-from analyzer.query.fields import FieldPath, Reading
-from analyzer.query.path_columns import Shape
-from analyzer.render.asked import AskedRows
+from analyzer.decode.rows import RowReader
+from analyzer.query.column_names import resolve_keys
+from analyzer.query.fields import FieldPath, FieldReader
+from analyzer.query.path_columns import CellFormat
+from analyzer.render.asked import ExtendedRowReader
 from analyzer.render.delimited import DelimitedForm
-from analyzer.render.forms import Form, Lines
+from analyzer.render.forms import RowForm, RowWriter
 from analyzer.render.ndjson import NdjsonForm
-from analyzer.render.shapes import Joined, Listed
+from analyzer.render.shapes import JoinedCell, ListedCell
 from analyzer.session import Session
 from tests.analyzer.roads import Taken, list_offsets, offsets_listed, opened, taken
 
@@ -42,19 +42,19 @@ PAIRS = [
 WIDE = (list_offsets(b"w" * 900, 0, 1), offsets_listed(b"orders", 0, 0, 1, 7))
 
 
-def form_of(name: str, keys: Sequence[str]) -> tuple[Form, Shape]:
-    asked = keys_of(keys, "-e")
+def form_of(name: str, keys: Sequence[str]) -> tuple[RowForm, CellFormat]:
+    asked = resolve_keys(keys, "-e")
     if name == "ndjson":
-        return NdjsonForm(asked.names, Limits()), Listed()
-    return DelimitedForm(asked.titles, asked.names, "," if name == "csv" else "\t", Limits()), Joined(Limits())
+        return NdjsonForm(asked.names, Limits()), ListedCell()
+    return DelimitedForm(asked.titles, asked.names, "," if name == "csv" else "\t", Limits()), JoinedCell(Limits())
 
 
 def printed(session: Session, name: str, keys: Sequence[str], rows: Ints) -> bytes:
     """What both ways must give."""
     form, shape = form_of(name, keys)
-    paths = keys_of(keys, "-e").paths
-    together = b"".join(Lines(form, AskedRows(Rows(session), paths, shape)).of(rows))
-    assert together == b"".join(form.plain(AskedRows(Rows(session), paths, shape), rows))
+    paths = resolve_keys(keys, "-e").paths
+    together = b"".join(RowWriter(form, ExtendedRowReader(RowReader(session), paths, shape)).write_rows(rows))
+    assert together == b"".join(form.format_rows(ExtendedRowReader(RowReader(session), paths, shape), rows))
     return together
 
 
@@ -74,26 +74,26 @@ def test_lines_do_not_depend_on_the_way(tmp_path: Path, taken: Taken, form: str,
 def test_each_row_is_read_once_for_all_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     """Also where a cell is too long for a column, so that lines are written one by one after all."""
     read: list[tuple[str, int]] = []
-    by_row = Reading.by_row
+    by_row = FieldReader.read_by_row
 
-    def noted(reading: Reading, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
+    def noted(reading: FieldReader, field: FieldPath, rows: Ints) -> list[Sequence[Any]]:
         read.extend((field.name, row) for row in rows.tolist())
         return by_row(reading, field, rows)
 
-    monkeypatch.setattr(Reading, "by_row", noted)
+    monkeypatch.setattr(FieldReader, "read_by_row", noted)
     with opened(tmp_path, [*PAIRS, WIDE]) as session:
         rows = np.arange(len(session.rows))
         asked, shape = form_of(form, (NAME, OFFSET))
-        lines = Lines(asked, AskedRows(Rows(session), keys_of((NAME, OFFSET), "-e").paths, shape))
-        assert len(b"".join(lines.of(rows)).splitlines()) == len(rows)
+        lines = RowWriter(asked, ExtendedRowReader(RowReader(session), resolve_keys((NAME, OFFSET), "-e").paths, shape))
+        assert len(b"".join(lines.write_rows(rows)).splitlines()) == len(rows)
         assert sorted(read) == sorted((name, row) for name in (NAME, OFFSET) for row in rows.tolist())
 
 
 def test_rows_of_another_turn_are_read_anew(tmp_path: Path) -> None:
     with opened(tmp_path, PAIRS) as session:
-        reader = AskedRows(Rows(session), keys_of((NAME,), "-e").paths, Joined(Limits()))
-        whole = reader.column(NAME, np.arange(64)).values()
-        assert reader.column(NAME, np.array([62, 0])).values() == ["", "orders"]
-        assert reader.column(NAME, np.array([60, 61])).values() == whole[60:62]
-        assert reader.columns(["number", NAME], np.array([1, 2])) == [[2, 3], [None, "orders"]]
-        assert reader.column(NAME, np.arange(64)).values() == whole
+        reader = ExtendedRowReader(RowReader(session), resolve_keys((NAME,), "-e").paths, JoinedCell(Limits()))
+        whole = reader.read_column(NAME, np.arange(64)).values()
+        assert reader.read_column(NAME, np.array([62, 0])).values() == ["", "orders"]
+        assert reader.read_column(NAME, np.array([60, 61])).values() == whole[60:62]
+        assert reader.read_columns(["number", NAME], np.array([1, 2])) == [[2, 3], [None, "orders"]]
+        assert reader.read_column(NAME, np.arange(64)).values() == whole

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from analyzer.capture.sources import gather_rows
 from analyzer.columns.cells import Cells
-from analyzer.query.projection import walked
+from analyzer.query.projection import walk_layout
 from dissectors.field import Field
 from dissectors.wire import resolve
 from dissectors.wire.budget import Budget
@@ -40,10 +40,10 @@ class Places:
     def __init__(self, count: int) -> None:
         self.found: list[set[Place]] = [set() for _ in range(count)]
 
-    def wants(self, leaf: Leaf) -> bool:
+    def is_wanted(self, leaf: Leaf) -> bool:
         return True
 
-    def see(self, leaf: Leaf, rows: Any, at: Any, size: Any) -> None:
+    def visit_leaf(self, leaf: Leaf, rows: Any, at: Any, size: Any) -> None:
         for row, place, length in zip(
             rows.tolist(), at.tolist(), [0] * len(rows) if size is None else size, strict=True
         ):
@@ -75,7 +75,7 @@ def test_each_value_is_found_where_it_is(data: st.DataObject) -> None:
     messages = [encode(schema.fields, each, flexible) for each in drawn]
     sizes = np.array([len(each) for each in messages], np.int64)
     begins, plan, eye = np.cumsum(sizes) - sizes, resolve(schema, 0), Places(len(messages))
-    good = walked(HeaderLayout(None, 0, (), plan.steps), Bytes(b"".join(messages)), begins, sizes, eye)
+    good = walk_layout(HeaderLayout(None, 0, (), plan.steps), Bytes(b"".join(messages)), begins, sizes, eye)
     for row, (begin, message) in enumerate(zip(begins.tolist(), messages, strict=True)):
         if good[row]:
             expected = {place for place in places(tree_of(plan, message)) if not place[0].startswith("_tag")}
@@ -90,6 +90,6 @@ def test_what_is_cut_is_left_to_the_decoder(data: st.DataObject) -> None:
     if message:
         end = data.draw(st.integers(0, len(message) - 1))
         at, size = np.zeros(1, np.int64), np.array([end], np.int64)
-        assert not walked(
+        assert not walk_layout(
             HeaderLayout(None, 0, (), resolve(schema, 0).steps), Bytes(message[:end]), at, size, Places(1)
         )[0]

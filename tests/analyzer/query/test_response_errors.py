@@ -15,8 +15,8 @@ import analyzer.query.response_errors
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import read_messages, read_undecoded
 from analyzer.decode.multi_segment import MultiSegmentReader
-from analyzer.decode.templates import Joined
-from analyzer.query.response_errors import errors, is_empty, may_report, quiet
+from analyzer.decode.templates import ConcatenatedMessages
+from analyzer.query.response_errors import can_report, find_empty, find_errors, find_quiet
 from analyzer.session import Session
 from dissectors.api import Context, Dissector, Role, State
 from dissectors.kafka.fast_path import FAST_PATH as KAFKA
@@ -45,7 +45,7 @@ def _small_scale(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", CAPTURES)
 def test_they_are_those_of_the_bodies(name: str) -> None:
     with Session([ROOT / name]).load() as session:
-        found = errors(session, np.arange(len(session.rows)))
+        found = find_errors(session, np.arange(len(session.rows)))
         expected = {
             row: error for row in range(len(session.rows)) if (error := decode_body(session, row).error) is not None
         }
@@ -55,10 +55,10 @@ def test_they_are_those_of_the_bodies(name: str) -> None:
 
 def test_of_some_rows_places_count_among_these() -> None:
     with Session([ROOT / "captures" / "mixed.pcapng"]).load() as session:
-        everywhere = errors(session, np.arange(len(session.rows)))
+        everywhere = find_errors(session, np.arange(len(session.rows)))
         rows = everywhere.places[::-1].copy()
-        found = errors(session, rows)
-        assert not len(errors(session, rows[:0]).places)
+        found = find_errors(session, rows)
+        assert not len(find_errors(session, rows[:0]).places)
     assert found.places.tolist() == list(range(len(rows)))
     said = [everywhere.kinds[number] for number in everywhere.numbers[::-1]]
     assert [found.kinds[number] for number in found.numbers] == said
@@ -67,8 +67,8 @@ def test_of_some_rows_places_count_among_these() -> None:
 def test_nothing_now_is_no_error() -> None:
     with Session([ROOT / "captures" / "mixed.pcapng"]).load() as session:
         rows = np.arange(len(session.rows))
-        found = errors(session, rows)
-        nothing = is_empty(session, rows, found)
+        found = find_errors(session, rows)
+        nothing = find_empty(session, rows, found)
         said = {found.kinds[number][1] for number in found.numbers[nothing].tolist()}
     assert said == {"PULL_OFFSET_MOVED"}
 
@@ -81,7 +81,7 @@ def test_most_answers_of_a_capture_need_no_decoding(monkeypatch: pytest.MonkeyPa
         lambda session, rows: decoded.extend(rows) or read_undecoded(session, rows),
     )
     with Session([ROOT / "captures" / "kafka.pcap"]).load() as session:
-        found = errors(session, np.arange(len(session.rows)))
+        found = find_errors(session, np.arange(len(session.rows)))
         assert len(decoded) <= len(found.places) + len(session.rows) // 20
 
 
@@ -129,7 +129,7 @@ def test_a_broken_answer_that_is_quiet_reports_none(
     if layout is None:
         return
     length = np.array([len(part) for part in parts])
-    found = quiet(layout, Joined(parts), np.cumsum(length) - length, length)
+    found = find_quiet(layout, ConcatenatedMessages(parts), np.cumsum(length) - length, length)
     for part, silent in zip(parts, found.tolist(), strict=True):
         assert not silent or dissector.values(part, context).error is None
 
@@ -139,7 +139,9 @@ def test_real_answers_without_error_are_quiet() -> None:
     for dissector, message, context in messages():
         layout = FAST_PATHS[dissector.name].reporting(context)
         if layout is not None:
-            (silent,) = quiet(layout, Joined([message]), np.zeros(1, np.int64), np.array([len(message)]))
+            (silent,) = find_quiet(
+                layout, ConcatenatedMessages([message]), np.zeros(1, np.int64), np.array([len(message)])
+            )
             loud += silent != (dissector.values(message, context).error is None)
     assert loud <= len(messages()) // 10
 
@@ -149,7 +151,7 @@ def test_no_request_of_kafka_has_a_field_for_an_error() -> None:
         for version in range(api.versions.low, api.versions.high + 1):
             plan = body_plan(key, version, False)
             assert plan is not None
-            assert not may_report(plan.steps, "error"), (api.name, version)
+            assert not can_report(plan.steps, "error"), (api.name, version)
 
 
 @pytest.mark.parametrize("width", [1, 3, 8])

@@ -10,13 +10,13 @@ import pytest
 
 import analyzer.query.selection
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.query.filter import Filter
 from analyzer.query.selection import Selection
 
 COUNT = 1000
-READER = cast(Rows, SimpleNamespace(session=SimpleNamespace(rows=SimpleNamespace(first=0))))
-LATER = cast(Rows, SimpleNamespace(session=SimpleNamespace(rows=SimpleNamespace(first=400))))
+READER = cast(RowReader, SimpleNamespace(session=SimpleNamespace(rows=SimpleNamespace(first=0))))
+LATER = cast(RowReader, SimpleNamespace(session=SimpleNamespace(rows=SimpleNamespace(first=400))))
 
 
 class Sevenths:
@@ -25,7 +25,7 @@ class Sevenths:
     def __init__(self) -> None:
         self.asked: list[int] = []
 
-    def rows(self, reader: Rows, rows: Ints) -> Ints:
+    def rows(self, reader: RowReader, rows: Ints) -> Ints:
         self.asked += rows.tolist()
         return rows[rows % 7 == 0]
 
@@ -54,25 +54,25 @@ def test_heads_and_tails(head: int | None, tail: int | None, filtered: bool) -> 
     selection = Selection(wanted=cast(Filter, wanted), head=head, tail=tail)
     rows = [row for row in range(COUNT) if not filtered or row % 7 == 0][:head]
     rows = rows if tail is None else rows[max(len(rows) - tail, 0) :]
-    assert chosen(selection.of(READER, COUNT)) == rows
-    assert chosen(selection.as_they_come(READER, growth(3, 3, 500, 501, COUNT))) == rows
+    assert chosen(selection.select_rows(READER, COUNT)) == rows
+    assert chosen(selection.iterate_selected(READER, growth(3, 3, 500, 501, COUNT))) == rows
 
 
 def test_a_head_asks_no_further_than_it_reaches() -> None:
     wanted = Sevenths()
-    assert chosen(Selection(wanted=cast(Filter, wanted), head=3).of(READER, COUNT)) == [0, 7, 14]
+    assert chosen(Selection(wanted=cast(Filter, wanted), head=3).select_rows(READER, COUNT)) == [0, 7, 14]
     assert wanted.asked == list(range(16))
 
 
 def test_a_tail_is_found_from_the_end() -> None:
     wanted = Sevenths()
-    assert chosen(Selection(wanted=cast(Filter, wanted), tail=3).of(READER, COUNT)) == [980, 987, 994]
+    assert chosen(Selection(wanted=cast(Filter, wanted), tail=3).select_rows(READER, COUNT)) == [980, 987, 994]
     assert sorted(wanted.asked) == list(range(COUNT - 16 - 64, COUNT))
 
 
 def test_what_comes_is_left_when_the_head_is_there() -> None:
     blocks = growth(10, 20, 30, 40)
-    assert chosen(Selection(head=12).as_they_come(READER, blocks)) == list(range(12))
+    assert chosen(Selection(head=12).iterate_selected(READER, blocks)) == list(range(12))
     assert next(blocks) == range(20, 30)
 
 
@@ -90,7 +90,7 @@ def test_what_comes_is_left_when_the_head_is_there() -> None:
 )
 def test_reading(count: int | None, read: list[range], left: range | None) -> None:
     blocks = growth(10, 10, 30)
-    assert list(Selection(count=count).read(blocks)) == read
+    assert list(Selection(count=count).limit_rows(blocks)) == read
     assert next(blocks, None) == left
 
 
@@ -106,4 +106,4 @@ def test_reading(count: int | None, read: list[range], left: range | None) -> No
     ids=str,
 )
 def test_rows_that_have_left_are_passed_over(selection: Selection, rows: range) -> None:
-    assert chosen(selection.of(LATER, COUNT)) == list(rows)
+    assert chosen(selection.select_rows(LATER, COUNT)) == list(rows)

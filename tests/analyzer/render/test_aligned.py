@@ -10,14 +10,14 @@ import pytest
 
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.limits import Limits
-from analyzer.decode.rows import Rows
-from analyzer.query.column_names import keys_of, numbers
-from analyzer.query.presets import presets
+from analyzer.decode.rows import RowReader
+from analyzer.query.column_names import find_number_keys, resolve_keys
+from analyzer.query.presets import load_presets
 from analyzer.render.aligned import MOST, NUMBERS, AlignedForm
-from analyzer.render.asked import AskedRows
-from analyzer.render.clock import Clock
-from analyzer.render.forms import Lines, Slot
-from analyzer.render.shapes import Joined
+from analyzer.render.asked import ExtendedRowReader
+from analyzer.render.clock import TimeClock
+from analyzer.render.forms import BodySlot, RowWriter
+from analyzer.render.shapes import JoinedCell
 from analyzer.session import Session
 from tests.analyzer.roads import Taken, list_offsets, offsets_listed, opened, taken
 
@@ -31,7 +31,7 @@ PAIRS = [
     (list_offsets("é界".encode(), 1, 1, b"\x07" * 3), offsets_listed("é界".encode(), 1, 0, 1, 42)),
 ]
 SETS: dict[str, Sequence[str]] = {
-    **{name: keys for name, keys in presets().items() if name != "default"},
+    **{name: keys for name, keys in load_presets().items() if name != "default"},
     "info first": ("info", "number", "error", "kafka.topic"),
     "no body": ("id", "partner_id", "from_client", "correlation", "time", "latency"),
     "a path last": ("number", "client", "kafka.topic"),
@@ -41,10 +41,10 @@ SETS: dict[str, Sequence[str]] = {
 }
 
 
-def form_of(keys: Sequence[str], time: TimeFormat | None = None) -> tuple[AlignedForm, Joined, Clock | None]:
-    asked = keys_of(keys, "-e")
-    form = AlignedForm(asked.names, asked.titles, Limits(), NUMBERS | numbers(asked), time)
-    return form, Joined(Limits(), labels=True), None if time in (None, "iso") else Clock(time)
+def form_of(keys: Sequence[str], time: TimeFormat | None = None) -> tuple[AlignedForm, JoinedCell, TimeClock | None]:
+    asked = resolve_keys(keys, "-e")
+    form = AlignedForm(asked.names, asked.titles, Limits(), NUMBERS | find_number_keys(asked), time)
+    return form, JoinedCell(Limits(), labels=True), None if time in (None, "iso") else TimeClock(time)
 
 
 def both(
@@ -52,14 +52,16 @@ def both(
 ) -> list[str]:
     """The lines below the head, which both roads must give."""
     form, shape, clock = form_of(keys, time)
-    reader = AskedRows(Rows(session, streaming=streaming), keys_of(keys, "-e").paths, shape, clock, with_names=True)
+    reader = ExtendedRowReader(
+        RowReader(session, streaming=streaming), resolve_keys(keys, "-e").paths, shape, clock, with_names=True
+    )
     rows = np.arange(len(session.rows))
     if clock is not None:
-        clock.turn(reader, rows)
+        clock.set_next_rows(reader, rows)
     form.fit(reader, rows)
-    together = b"".join(Lines(form, reader).of(rows))
-    assert together == b"".join(form.plain(reader, rows))
-    return [form.head().decode().rstrip("\n"), *together.decode().splitlines()]
+    together = b"".join(RowWriter(form, reader).write_rows(rows))
+    assert together == b"".join(form.format_rows(reader, rows))
+    return [form.format_head().decode().rstrip("\n"), *together.decode().splitlines()]
 
 
 @pytest.mark.parametrize("streaming", [False, True])
@@ -136,12 +138,12 @@ def test_a_latency_below_zero_is_written_one_by_one(tmp_path: Path) -> None:
         lines = both(session, ("number", "latency"))
         assert lines[2].split() == ["2", "-999ms"]
         form, shape, _ = form_of(("latency",))
-        assert form.frame(AskedRows(Rows(session), {}, shape), np.arange(2)) is None
+        assert form.make_frame(ExtendedRowReader(RowReader(session), {}, shape), np.arange(2)) is None
 
 
 def test_no_slot_without_a_body(tmp_path: Path) -> None:
     with opened(tmp_path, PAIRS) as session:
         form, shape, _ = form_of(("number", "time", "client"))
-        frame = form.frame(AskedRows(Rows(session), {}, shape), np.arange(6))
+        frame = form.make_frame(ExtendedRowReader(RowReader(session), {}, shape), np.arange(6))
         assert frame is not None
-        assert not any(isinstance(part, Slot) for part in frame)
+        assert not any(isinstance(part, BodySlot) for part in frame)

@@ -13,8 +13,15 @@ import pytest
 from analyzer.columns.cells import flatten_cells
 from analyzer.columns.values import PLAIN, CellStyle
 from analyzer.config.time_formats import TimeFormat
-from analyzer.decode.rows import Rows
-from analyzer.render.clock import Clock, Seconds, began, clock_text, clock_times, seconds
+from analyzer.decode.rows import RowReader
+from analyzer.render.clock import (
+    SecondsColumn,
+    TimeClock,
+    find_start_time,
+    format_clock,
+    format_seconds,
+    make_clock_cells,
+)
 from analyzer.session import Session
 
 MIXED = Path(__file__).parents[3] / "captures" / "mixed.pcapng"
@@ -23,7 +30,7 @@ TIMES = [0, 1, -1, 999_999_999, 10**9, -(10**9), -1_500_000_000, 1_763_719_200_1
 
 @pytest.mark.parametrize("numbers", [TIMES, TIMES[:1], [*map(abs, TIMES)], [], [-5]])
 def test_seconds_are_exact_however_they_are_written(numbers: list[int]) -> None:
-    column = Seconds(np.array(numbers, np.int64))
+    column = SecondsColumn(np.array(numbers, np.int64))
     texts = column.values()
     assert [int(Decimal(text).scaleb(9)) for text in texts] == numbers
     assert all(len(text.partition(".")[2]) == 9 for text in texts)
@@ -35,7 +42,7 @@ def test_seconds_are_exact_however_they_are_written(numbers: list[int]) -> None:
     ("number", "text"), [(0, "0.000000000"), (-1, "-0.000000001"), (61 * 10**9 + 7, "61.000000007")]
 )
 def test_seconds(number: int, text: str) -> None:
-    assert seconds(number) == text
+    assert format_seconds(number) == text
 
 
 @pytest.fixture(scope="module")
@@ -45,37 +52,37 @@ def session() -> Session:
 
 def shown(session: Session, form: TimeFormat, *turns: list[int]) -> list[str]:
     """What a clock shows of rows that are printed in turns."""
-    clock, reader, found = Clock(form), Rows(session), []
+    clock, reader, found = TimeClock(form), RowReader(session), []
     for turn in turns:
         rows = np.array(turn, np.int64)
-        clock.turn(reader, rows)
-        found += clock.column(reader, rows).values()
+        clock.set_next_rows(reader, rows)
+        found += clock.read_column(reader, rows).values()
     return found
 
 
 def test_delta_is_to_the_row_before_across_turns(session: Session) -> None:
     times = session.rows.column("time").tolist()
     order = [5, 3, 4, 200, 0]
-    wanted = [seconds(times[row] - times[before]) for before, row in zip([5, *order], order, strict=False)]
+    wanted = [format_seconds(times[row] - times[before]) for before, row in zip([5, *order], order, strict=False)]
     assert shown(session, "delta", order) == wanted
     assert shown(session, "delta", order[:2], [], order[2:3], order[3:]) == wanted
 
 
 def test_parts_of_a_turn_are_asked_in_any_order(session: Session) -> None:
     """Those that are written one by one are asked again."""
-    clock, reader = Clock("delta"), Rows(session)
+    clock, reader = TimeClock("delta"), RowReader(session)
     rows = np.array([9, 2, 7, 1], np.int64)
-    clock.turn(reader, rows)
-    whole = clock.column(reader, rows).values()
-    assert clock.column(reader, np.array([1, 9], np.int64)).values() == [whole[3], whole[0]]
-    assert flatten_cells(clock.column(reader, rows[1:2]).cells(PLAIN)).decode() == whole[1]
+    clock.set_next_rows(reader, rows)
+    whole = clock.read_column(reader, rows).values()
+    assert clock.read_column(reader, np.array([1, 9], np.int64)).values() == [whole[3], whole[0]]
+    assert flatten_cells(clock.read_column(reader, rows[1:2]).cells(PLAIN)).decode() == whole[1]
 
 
 def test_a_clock_is_a_part_of_the_time(session: Session) -> None:
     rows = np.arange(len(session.rows))
-    times = Rows(session).column("time", rows).values()
-    assert [flatten_cells(row).decode() for row in clock_times(session.rows.column("time"))] == [
-        *map(clock_text, times)
+    times = RowReader(session).read_column("time", rows).values()
+    assert [flatten_cells(row).decode() for row in make_clock_cells(session.rows.column("time"))] == [
+        *map(format_clock, times)
     ]
 
 
@@ -83,14 +90,14 @@ def test_without_rows_nothing_has_begun(tmp_path: Path) -> None:
     empty = tmp_path / "empty.pcap"
     empty.write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
     with Session([empty]).load() as nothing:
-        assert began(nothing) == 0
+        assert find_start_time(nothing) == 0
 
 
 @pytest.mark.parametrize("reader", ["native", "scapy"])
 def test_the_first_packet_is_where_it_begins(reader: str) -> None:
     with Session([MIXED], reader="native" if reader == "native" else "scapy").load() as session:
         first = session.packets.files[0].first
-        assert began(session) == first
+        assert find_start_time(session) == first
         assert first is not None
         assert first < session.rows.cell("time", 0)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analyzer.columns.cells import TooWide, flatten_cells
 from analyzer.columns.values import CellStyle
-from analyzer.render.durations import duration, durations
+from analyzer.render.durations import format_duration, make_duration_cells
 
 STYLE = CellStyle("durations of a test", b"", str.encode)
 LONGEST = 999_994_999_999
@@ -17,7 +17,7 @@ LONGEST = 999_994_999_999
 
 
 def written(column: list[int]) -> list[str]:
-    return [flatten_cells(cell).decode() for cell in durations(np.array(column, np.int64), STYLE)]
+    return [flatten_cells(cell).decode() for cell in make_duration_cells(np.array(column, np.int64), STYLE)]
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,10 @@ def written(column: list[int]) -> list[str]:
     ],
 )
 def test_three_digits_in_the_unit_that_suits(nanoseconds: int, text: str) -> None:
-    assert duration(nanoseconds) == text
+    assert format_duration(nanoseconds) == text
     assert written([nanoseconds]) == [text]
     if nanoseconds:
-        assert duration(-nanoseconds) == f"-{text}"
+        assert format_duration(-nanoseconds) == f"-{text}"
 
 
 def test_near_every_power_of_ten() -> None:
@@ -51,21 +51,21 @@ def test_near_every_power_of_ten() -> None:
         for number in range(max(first * 10**power - 60, 0), first * 10**power + 60)
         if number <= LONGEST
     ]
-    assert written(column) == list(map(duration, column))
+    assert written(column) == list(map(format_duration, column))
 
 
 @given(st.lists(st.integers(0, LONGEST), min_size=1))
 def test_any_durations(column: list[int]) -> None:
-    assert written(column) == list(map(duration, column))
+    assert written(column) == list(map(format_duration, column))
 
 
 @pytest.mark.parametrize("nanoseconds", [LONGEST + 5_000_001, 10**12, 10**15, 1 << 62])
 def test_a_thousand_seconds_are_for_no_column(nanoseconds: int) -> None:
-    assert duration(nanoseconds).endswith("s")
+    assert format_duration(nanoseconds).endswith("s")
     with pytest.raises(TooWide):
         written([1, nanoseconds])
 
 
 def test_nothing() -> None:
-    assert duration(None) == ""
+    assert format_duration(None) == ""
     assert written([]) == []

@@ -55,17 +55,17 @@ def noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch
 )
 def test_the_command_fits_the_installation(origin: object, command: str, noted: pytest.MonkeyPatch) -> None:
     noted.setattr("importlib.metadata.distribution", lambda name: Distribution(origin))
-    assert extras.install_command("parquet") == command
+    assert extras.make_install_command("parquet") == command
 
 
 def test_the_command_of_pipx(noted: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "pipx_metadata.json").write_text("{}")
-    assert extras.install_command("parquet") == "pipx inject wireanalyze 'pyarrow>=18'"
+    assert extras.make_install_command("parquet") == "pipx inject wireanalyze 'pyarrow>=18'"
 
 
 def test_the_command_of_an_environment_without_pip(noted: pytest.MonkeyPatch) -> None:
     noted.setattr(extras, "_is_missing", lambda module: module == "pip")
-    assert extras.install_command("web") == "uv pip install --python /env/bin/python 'wireanalyze[web]'"
+    assert extras.make_install_command("web") == "uv pip install --python /env/bin/python 'wireanalyze[web]'"
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 
 from analyzer.columns.arrays import Ints
 from analyzer.columns.values import CellStyle
-from analyzer.decode.rows import Rows
-from analyzer.decode.template_decoder import Said
-from analyzer.render.forms import Frame, Lines, Slot
+from analyzer.decode.rows import RowReader
+from analyzer.decode.template_decoder import BodyTexts
+from analyzer.render.forms import BodySlot, LineFrame, RowWriter
 from analyzer.session import Session
 from dissectors.api import Body, Context, Dissector
 from tests.analyzer.roads import FORMS, Taken, list_offsets, offsets_listed, one_by_one, opened, taken
@@ -32,18 +32,18 @@ class Counting:
         self.wide = wide
         self.lines = self.bodies = 0
 
-    def head(self) -> bytes:
+    def format_head(self) -> bytes:
         return b""
 
-    def plain(self, reader: Rows, rows: Ints) -> Iterator[bytes]:
-        for found in reader.objects(("number", "info"), rows):
+    def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
+        for found in reader.read_objects(("number", "info"), rows):
             self.lines += 1
             yield f"{found['number']} {found['info']}\n".encode()
 
-    def frame(self, reader: Rows, rows: Ints) -> Frame:
-        return [reader.column("number", rows).cells(STYLE), b" ", Slot("info")]
+    def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame:
+        return [reader.read_column("number", rows).cells(STYLE), b" ", BodySlot("info")]
 
-    def said(self, body: Body, dissector: Dissector, context: Context) -> Said:
+    def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
         self.bodies += 1
         return {"info": dissector.info(body, context)}
 
@@ -58,27 +58,27 @@ def session(tmp_path: Path) -> Session:
 def test_what_is_like_nothing_is_written_one_by_one(session: Session) -> None:
     """In between, and in order."""
     form = Counting()
-    found = b"".join(Lines(form, Rows(session)).of(np.arange(80)))
+    found = b"".join(RowWriter(form, RowReader(session)).write_rows(np.arange(80)))
     odd = 2
     assert (form.lines, form.bodies) == (odd, 2)
     expected = Counting()
-    assert found == b"".join(expected.plain(Rows(session), np.arange(80)))
+    assert found == b"".join(expected.format_rows(RowReader(session), np.arange(80)))
     assert [int(line.split()[0]) for line in found.splitlines()] == list(range(1, 81))
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_rows_in_any_order_and_number(name: str, session: Session, taken: Taken) -> None:
     for rows in (np.array([7, 3, 3, 79, 0, 10, 11, 9]), np.arange(79, -1, -1), np.arange(1), np.arange(10, 12)):
-        lines = Lines(FORMS[name](), Rows(session))
-        expected = b"".join(FORMS[name]().plain(Rows(session), rows))
-        assert b"".join(lines.of(rows)) == expected
-        assert b"".join(lines.of(rows)) == expected  # with the shapes of before
+        lines = RowWriter(FORMS[name](), RowReader(session))
+        expected = b"".join(FORMS[name]().format_rows(RowReader(session), rows))
+        assert b"".join(lines.write_rows(rows)) == expected
+        assert b"".join(lines.write_rows(rows)) == expected  # with the shapes of before
         assert len(expected.splitlines()) == len(rows)
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_no_rows(name: str, session: Session) -> None:
-    assert b"".join(Lines(FORMS[name](), Rows(session)).of(np.arange(0))) == b""
+    assert b"".join(RowWriter(FORMS[name](), RowReader(session)).write_rows(np.arange(0))) == b""
 
 
 def test_a_text_that_is_too_wide_sends_all_rows_the_plain_way(tmp_path: Path, taken: Taken) -> None:
@@ -86,8 +86,8 @@ def test_a_text_that_is_too_wide_sends_all_rows_the_plain_way(tmp_path: Path, ta
     pairs = [(list_offsets(b"t", 0, 1, b"c" * 450 + b'"' * 40), offsets_listed(b"t", 0, 0, 1, 1))]
     pairs += [(list_offsets(b"t", 0, 1), offsets_listed(b"t", 0, 0, 1, 1))] * 20
     with opened(tmp_path, pairs) as session:
-        lines = Lines(FORMS["rows"](), Rows(session))
-        parts = [b"".join(lines.of(np.arange(begin, begin + 14))) for begin in (0, 14, 28)]
+        lines = RowWriter(FORMS["rows"](), RowReader(session))
+        parts = [b"".join(lines.write_rows(np.arange(begin, begin + 14))) for begin in (0, 14, 28)]
         assert b"".join(parts) == one_by_one(session, FORMS["rows"]())
         assert 0 < taken.rows <= 28
 
@@ -96,6 +96,6 @@ def test_a_row_is_decoded_when_its_line_is_taken(session: Session, monkeypatch: 
     form = Counting()
     monkeypatch.setattr("analyzer.decode.template_decoder.WORTH", 1 << 30)
     monkeypatch.setattr("analyzer.render.forms._AT_ONCE", 4)
-    pieces = Lines(form, Rows(session)).of(np.arange(80))
+    pieces = RowWriter(form, RowReader(session)).write_rows(np.arange(80))
     next(pieces)
     assert form.lines == 4

@@ -94,11 +94,11 @@ def test_the_same_bytes(form: list[str], monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_how_many_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_processors", lambda: 8)
-    monkeypatch.setattr(jobs, "_free_memory", lambda: 4 << 30)
-    assert jobs.usual_jobs(jobs.WORTH - 1) == 1
-    assert jobs.usual_jobs(jobs.WORTH) == 8
-    monkeypatch.setattr(jobs, "_free_memory", lambda: 1 << 30)
-    assert jobs.usual_jobs(jobs.WORTH) == 2
-    monkeypatch.setattr(jobs, "_free_memory", lambda: 0)
-    assert jobs.usual_jobs(jobs.WORTH) == 1
+    monkeypatch.setattr(jobs, "_count_processors", lambda: 8)
+    monkeypatch.setattr(jobs, "_read_free_memory", lambda: 4 << 30)
+    assert jobs.choose_jobs(jobs.WORTH - 1) == 1
+    assert jobs.choose_jobs(jobs.WORTH) == 8
+    monkeypatch.setattr(jobs, "_read_free_memory", lambda: 1 << 30)
+    assert jobs.choose_jobs(jobs.WORTH) == 2
+    monkeypatch.setattr(jobs, "_read_free_memory", lambda: 0)
+    assert jobs.choose_jobs(jobs.WORTH) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.insight.overview import overview
-from analyzer.render.overview_text import WIDTH, overview_lines
+from analyzer.render.overview_text import WIDTH, format_overview
 from analyzer.render.sparkline import BLOCKS, PLAIN
 from analyzer.session import Session
 
@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parent / "overview_mixed.txt"
 
 def lines(name: str, bars: str = BLOCKS, *, with_errors: bool = True, width: int = WIDTH) -> list[str]:
     with Session([ROOT / "captures" / name]).load() as session:
-        return list(overview_lines(overview(session, with_errors=with_errors), name, bars, width))
+        return list(format_overview(overview(session, with_errors=with_errors), name, bars, width))
 
 
 def test_of_mixed_protocols_it_is_as_it_was() -> None:

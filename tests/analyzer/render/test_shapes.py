@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from analyzer.decode.limits import Limits
-from analyzer.query.fields import FieldPath, Kind
-from analyzer.query.fields.path import Key
-from analyzer.render.shapes import Joined, Listed
+from analyzer.query.fields import FieldKind, FieldPath
+from analyzer.query.fields.path import RowKey
+from analyzer.render.shapes import JoinedCell, ListedCell
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.nonfinite import NonFinite
 from dissectors.wire.secret import Secret
 
-ONE = FieldPath("one", Kind.ANY, Key("one"))
-MANY = FieldPath("many", Kind.ANY, Key("many"), repeated=True)
-NAMED = FieldPath("named", Kind.NUMBER, Key("named"), label={1: "ONE"}.get)
+ONE = FieldPath("one", FieldKind.ANY, RowKey("one"))
+MANY = FieldPath("many", FieldKind.ANY, RowKey("many"), repeated=True)
+NAMED = FieldPath("named", FieldKind.NUMBER, RowKey("named"), label={1: "ONE"}.get)
 
 
 @pytest.mark.parametrize(
@@ -43,17 +43,17 @@ NAMED = FieldPath("named", Kind.NUMBER, Key("named"), label={1: "ONE"}.get)
     ],
 )
 def test_texts(values: Sequence[Any], cell: str | None) -> None:
-    assert Joined(Limits(3, 3))(MANY, values) == cell
+    assert JoinedCell(Limits(3, 3))(MANY, values) == cell
 
 
 def test_secrets_are_shown_when_asked() -> None:
-    shown = Joined(Limits(show_secrets=True))
+    shown = JoinedCell(Limits(show_secrets=True))
     assert shown(MANY, [Secret("pw"), Secret(b"\x01"), EmbeddedValue(Secret(b"\x02"), None)]) == "pw,01,02"
 
 
 def test_labels_are_for_people() -> None:
-    assert Joined(Limits(), labels=True)(NAMED, [1, 2]) == "ONE,2"
-    assert Joined(Limits())(NAMED, [1, 2]) == "1,2"
+    assert JoinedCell(Limits(), labels=True)(NAMED, [1, 2]) == "ONE,2"
+    assert JoinedCell(Limits())(NAMED, [1, 2]) == "1,2"
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_labels_are_for_people() -> None:
     ],
 )
 def test_json(path: FieldPath, values: Sequence[Any], found: Any) -> None:
-    assert Listed()(path, values) == found
+    assert ListedCell()(path, values) == found

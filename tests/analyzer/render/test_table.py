@@ -9,8 +9,8 @@ import pytest
 
 from analyzer.columns.cells import flatten_cells, join_cells
 from analyzer.decode.limits import Limits
-from analyzer.decode.rows import Rows
-from analyzer.render.forms import Slot
+from analyzer.decode.rows import RowReader
+from analyzer.render.forms import BodySlot
 from analyzer.render.table import TABLE_KEYS, TableForm
 from analyzer.session import Session
 from tests.analyzer.roads import (
@@ -76,7 +76,7 @@ def test_the_body_behind_the_line(tmp_path: Path, taken: Taken) -> None:
         'orders[0 1970-01-01T00:00:00.001Z] {"replicaId":-1,"topics":'
         '[{"name":"orders","partitions":[{"partitionIndex":0,"timestamp":1}]}]}'
     )
-    assert form.head().decode().split()[:3] == ["No.", "Time", "Str"]
+    assert form.format_head().decode().split()[:3] == ["No.", "Time", "Str"]
 
 
 def test_columns_of_all_rows(tmp_path: Path) -> None:
@@ -86,9 +86,9 @@ def test_columns_of_all_rows(tmp_path: Path) -> None:
     talk = Talk((*writes, (SERVER, b"\xff" * 90)))
     with Session([capture(tmp_path / "a.pcap", segments(talk), talk)]).load() as session:
         rows = np.arange(len(session.rows))
-        frame = TableForm(TABLE_KEYS, Limits()).frame(Rows(session), rows)
+        frame = TableForm(TABLE_KEYS, Limits()).make_frame(RowReader(session), rows)
         assert frame is not None
-        parts = [b"" if isinstance(part, Slot) else part for part in frame]
+        parts = [b"" if isinstance(part, BodySlot) else part for part in frame]
         cells = flatten_cells(join_cells([*parts, b"\n"], len(rows))).splitlines()
         lines = one_by_one(session, FORMS["table"]()).splitlines()
     assert len(cells) == len(lines) == len(writes) + 1

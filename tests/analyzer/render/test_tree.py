@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.decode.jsonable import JsonWriter, Limits
-from analyzer.decode.masking import secret_spans
-from analyzer.render.hexdump import hexdump_lines
-from analyzer.render.lines import plain, print_lines
-from analyzer.render.tree_json import Message, tree_object
-from analyzer.render.tree_text import finding_line, title, tree_lines
+from analyzer.decode.masking import find_secret_spans
+from analyzer.render.hexdump import format_hexdump
+from analyzer.render.lines import print_lines, strip_styles
+from analyzer.render.tree_json import PrintedMessage, make_tree_object
+from analyzer.render.tree_text import format_finding, format_title, format_tree
 from dissectors.api import MessageHeader, Role
 from dissectors.field import Field, FieldSpec, Source, Tree
 from dissectors.finding import Finding, Severity
@@ -41,19 +41,19 @@ def tree() -> Tree:
 
 
 HEADER = MessageHeader(Role.REQUEST, "Op\x1bname", 5, 2, 77, "client\u202e")
-MESSAGE = Message("kafka", HEADER, (3, "BROKEN"), "a line")
+MESSAGE = PrintedMessage("kafka", HEADER, (3, "BROKEN"), "a line")
 
 
 def everything(of: Tree, limits: Limits) -> str:
-    lines = [title(MESSAGE, 17), *tree_lines(of, limits), *map(finding_line, of.findings)]
-    spans = {} if limits.show_secrets else secret_spans(of)
+    lines = [format_title(MESSAGE, 17), *format_tree(of, limits), *map(format_finding, of.findings)]
+    spans = {} if limits.show_secrets else find_secret_spans(of)
     for source in of.sources:
-        lines += hexdump_lines(source.data, spans.get(source.id, ()))
-    return "\n".join(map(plain, lines))
+        lines += format_hexdump(source.data, spans.get(source.id, ()))
+    return "\n".join(map(strip_styles, lines))
 
 
 def test_json_has_the_keys_of_the_contract() -> None:
-    shown = json.loads(JsonWriter().line(tree_object(MESSAGE, tree())))
+    shown = json.loads(JsonWriter().format_line(make_tree_object(MESSAGE, tree())))
     assert shown == {
         "protocol": "kafka",
         "role": "request",
@@ -140,7 +140,7 @@ def nested(*, compressed: bool) -> Tree:
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_secret_is_masked_wherever_its_bytes_show_again(compressed: bool) -> None:
     shown = everything(nested(compressed=compressed), Limits())
-    shown += JsonWriter().line(tree_object(MESSAGE, nested(compressed=compressed))).decode()
+    shown += JsonWriter().format_line(make_tree_object(MESSAGE, nested(compressed=compressed))).decode()
     assert "hunter" not in shown
     assert SECRET.hex() not in shown
     assert SECRET.hex(" ") not in shown
@@ -160,7 +160,7 @@ def parted() -> Tree:
 
 def test_parts_of_a_secret_say_what_is_secret() -> None:
     shown = everything(parted(), Limits())
-    printed = json.loads(JsonWriter().line(tree_object(MESSAGE, parted())))
+    printed = json.loads(JsonWriter().format_line(make_tree_object(MESSAGE, parted())))
     assert "hunter" not in (shown + str(printed)).lower()
     assert 'user: "bobx"' in shown
     assert 'sub: "tom"' in shown
@@ -175,7 +175,7 @@ def test_parts_of_a_secret_say_what_is_secret() -> None:
 
 def test_long_lists_of_nodes_are_counted() -> None:
     many = Tree([leaf(f"[{n}]", "int8", n, n, 1) for n in range(50)], [Source(0, "message", bytes(50))], [])
-    lines = [plain(line) for line in tree_lines(many, Limits(max_items=3))]
+    lines = [strip_styles(line) for line in format_tree(many, Limits(max_items=3))]
     assert len(lines) == 4
     assert "and 47 more of 50" in lines[-1]
 
@@ -183,27 +183,27 @@ def test_long_lists_of_nodes_are_counted() -> None:
 def test_items_without_nodes_are_counted_where_children_are_cut() -> None:
     nodes = [*(leaf(f"[{at}]", "int8", at, at, 1) for at in range(5)), Field(MORE, 4000, 5, 12)]
     of = Tree([Field(Many("nodes", "array"), None, 0, 17, children=nodes)], [Source(0, "message", DATA)], [])
-    assert "and 4,002 more of 4,005" in plain(list(tree_lines(of, Limits(max_items=3)))[-1])
-    assert "more: 4000 (4,000 more, not shown)" in plain(list(tree_lines(of, Limits()))[-1])
+    assert "and 4,002 more of 4,005" in strip_styles(list(format_tree(of, Limits(max_items=3)))[-1])
+    assert "more: 4000 (4,000 more, not shown)" in strip_styles(list(format_tree(of, Limits()))[-1])
 
 
 def test_items_without_nodes_are_masked_where_they_may_hide_a_secret() -> None:
     of = Tree([Field(MORE_SECRET, 4000, 0, 17)], [Source(0, "message", DATA)], [])
     assert "hunter2" not in everything(of, Limits())
-    assert secret_spans(of) == {0: [(0, 17)]}
+    assert find_secret_spans(of) == {0: [(0, 17)]}
 
 
 def test_hexdump_is_that_of_hexdump() -> None:
-    assert [plain(line) for line in hexdump_lines(b"0123456789abcdef\x00\xff")] == [
+    assert [strip_styles(line) for line in format_hexdump(b"0123456789abcdef\x00\xff")] == [
         "00000000  30 31 32 33 34 35 36 37  38 39 61 62 63 64 65 66  |0123456789abcdef|",
         "00000010  00 ff                                             |..|",
     ]
-    assert plain(list(hexdump_lines(bytes(100), limit=20))[-1]) == "and 80 more bytes of 100"
+    assert strip_styles(list(format_hexdump(bytes(100), limit=20))[-1]) == "and 80 more bytes of 100"
 
 
 @given(st.binary(max_size=70), st.lists(st.tuples(st.integers(0, 80), st.integers(0, 80)), max_size=4))
 def test_masked_bytes_never_show(data: bytes, spans: list[tuple[int, int]]) -> None:
-    lines = [plain(line) for line in hexdump_lines(data, spans, (3, 20))]
+    lines = [strip_styles(line) for line in format_hexdump(data, spans, (3, 20))]
     cells = [cell for line in lines for cell in line[10:59].split()]
     hidden = {index for start, end in spans for index in range(start, end)}
     assert cells == ["**" if index in hidden else f"{byte:02x}" for index, byte in enumerate(data)]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from analyzer.decode.content import read_message
-from analyzer.decode.rows import ROW_KEYS, Rows
+from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.session import Session
 from tests.brokers.kafka.recipe import COMPILER
 from tests.brokers.lab.java import Java, compiled
@@ -49,8 +49,8 @@ def compare(capture: Path, vendor: Java) -> tuple[Difference, int]:
     """All differences, by cause, and how many single values were compared. `vendor` runs the class VendorJson."""
     found, values = Difference(), 0
     with Session([capture]).load() as session:
-        columns = Rows(session).columns(KEYS, np.arange(len(session.rows)))
-        rows = [json.loads(COMPLETE.line(dict(zip(KEYS, row, strict=True)))) for row in zip(*columns, strict=True)]
+        columns = RowReader(session).read_columns(KEYS, np.arange(len(session.rows)))
+        rows = [json.loads(COMPLETE.format_line(dict(zip(KEYS, row, strict=True)))) for row in zip(*columns, strict=True)]
         asked = []
         for index, row in enumerate(rows):
             asked.append(f"{row['role']} {row['code']} {row['version']} {read_message(session, index)[4:].hex()}\n")

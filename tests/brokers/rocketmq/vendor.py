@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from dissectors.rocketmq.codes import operations, find_version_name
+from dissectors.rocketmq.codes import find_version_name, operations
 from tests.brokers.kafka.recipe import COMPILER
 from tests.brokers.kafka.vendor import counted
 from tests.brokers.lab.java import Java, compiled
@@ -55,7 +55,9 @@ def spelt(told: Row, row: Row) -> Row:
 def own(row: Row) -> Row:
     """A row of ours as one of VendorJson's."""
     code = row["code"] if row["role"] != "response" else row["error"]["code"] if row["error"] else 0
-    version = row["client"].rpartition(" ")[2] if row["role"] != "response" else find_version_name(row["fields"]["version"])
+    version = (
+        row["client"].rpartition(" ")[2] if row["role"] != "response" else find_version_name(row["fields"]["version"])
+    )
     told = {"_role": row["role"], "_code": code, "_opaque": row["correlation"], "_version": version}
     return {**row["fields"], **told}
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.decode.content import read_message
-from analyzer.decode.rows import ROW_KEYS, Rows
+from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.session import Session
 from tests.brokers.kafka.recipe import COMPILER
 from tests.brokers.kafka.vendor import counted
@@ -35,8 +35,8 @@ def decoded(capture: Path) -> tuple[list[Row], list[bytes]]:
     """All rows of a capture with nothing masked and nothing cut, and the bytes of each."""
     with Session([capture]).load() as session:
         count = len(session.rows)
-        columns = Rows(session).columns(KEYS, np.arange(count))
-        rows = [json.loads(COMPLETE.line(dict(zip(KEYS, row, strict=True)))) for row in zip(*columns, strict=True)]
+        columns = RowReader(session).read_columns(KEYS, np.arange(count))
+        rows = [json.loads(COMPLETE.format_line(dict(zip(KEYS, row, strict=True)))) for row in zip(*columns, strict=True)]
         return rows, [bytes(read_message(session, index)) for index in range(count)]
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 
 from analyzer.decode.jsonable import JsonWriter, Limits
-from analyzer.decode.masking import secret_spans
-from analyzer.render.tree_json import node_object
+from analyzer.decode.masking import find_secret_spans
+from analyzer.render.tree_json import make_node_object
 from dissectors.api import Context, Role
 from dissectors.field import Tree
 from dissectors.kafka import Kafka
@@ -106,10 +106,10 @@ def seen(tree: Tree) -> bytes:
     dumps = []
     for source in tree.sources:
         data = bytearray(source.data)
-        for start, stop in secret_spans(tree).get(source.id, ()):
+        for start, stop in find_secret_spans(tree).get(source.id, ()):
             data[start:stop] = b"\0" * (stop - start)
         dumps.append(bytes(data))
-    told = JsonWriter(Limits(bytes_limit=None)).line({"fields": [node_object(node) for node in tree.fields]})
+    told = JsonWriter(Limits(bytes_limit=None)).format_line({"fields": [make_node_object(node) for node in tree.fields]})
     return b"\n".join((*dumps, told))
 
 
@@ -122,9 +122,9 @@ def leaks(tree: Tree, secret: bytes) -> bool:
 def test_nothing_is_seen(case: Case) -> None:
     body, tree = both(case.frame, case.context)
     assert not leaks(tree, case.secret)
-    told = JsonWriter(Limits(bytes_limit=None)).line(body.values)
+    told = JsonWriter(Limits(bytes_limit=None)).format_line(body.values)
     assert not any(piece in told or piece.hex().encode() in told for piece in pieces(case.secret))
-    asked = JsonWriter(Limits(None, None, show_secrets=True)).line([node_object(node) for node in tree.fields])
+    asked = JsonWriter(Limits(None, None, show_secrets=True)).format_line([make_node_object(node) for node in tree.fields])
     there = case.secret[:SHORTEST] in asked or case.secret[:SHORTEST].hex().encode() in asked
     assert there or any(node.spec.type in ("undecoded", "partial") for node in every(tree.fields))
 

@@ -65,7 +65,7 @@ def test_the_vendors_own_frames() -> None:
     assert len(frames()) == 280
     differences = []
     for each in frames():
-        own = json.loads(COMPLETE.line(decode_frame(PlainSections(each.data))))
+        own = json.loads(COMPLETE.format_line(decode_frame(PlainSections(each.data))))
         differences += [(each.operation, *found) for found in differing(own, each.fields)]
         differences += [(each.operation, *found) for found in differing(each.fields, own)]
         assert not {"malformed-body", "unknown-operation", "trailing-bytes"}.intersection(findings(each.data))

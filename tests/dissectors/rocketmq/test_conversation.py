@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.query.response_errors import errors, is_empty
+from analyzer.query.response_errors import find_empty, find_errors
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, SERVER, STEP_NS, Talk, frames, rows, segments, write
 from tests.dissectors.rocketmq.frames import binary, command
@@ -82,7 +82,7 @@ def test_that_there_is_nothing_now_is_no_error_in_statistics(
     talk = Talk(tuple(said), ENDS)
     with Session([write(tmp_path / "a.pcap", frames(segments(talk), talk))]).load() as session:
         every = np.arange(len(session.rows))
-        found = errors(session, every)
-        empty = is_empty(session, every, found).tolist()
+        found = find_errors(session, every)
+        empty = find_empty(session, every, found).tolist()
     codes = [found.kinds[number][0] for number in found.numbers.tolist()]
     assert dict(zip(codes, empty, strict=True)) == {result: each for result, each in known.items() if each is not None}

@@ -48,7 +48,7 @@ def printed(data: bytes, code: int | None, role: Role = Role.REQUEST) -> str:
     assert_tiles(tree)
     assert fold_tree(tree, context) == body
     said = [ROCKETMQ.info(body, context), *(finding.text for finding in body.findings), *shown(tree.fields)]
-    return "\n".join([WRITER.line({"fields": body.values}).decode(), repr(body.values), *said])
+    return "\n".join([WRITER.format_line({"fields": body.values}).decode(), repr(body.values), *said])
 
 
 def assert_hidden(data: bytes, code: int | None, role: Role = Role.REQUEST) -> None:

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from analyzer.hexinput.pasted import by_looks, cut, recognise
+from analyzer.hexinput.pasted import cut_messages, decode_by_looks, recognise_among
 from analyzer.messages.framing import UNCONFIRMED_BYTES
 from analyzer.session import Session
 from dissectors.api import Role
@@ -195,9 +195,9 @@ def test_blocks_do_not_matter() -> None:
 
 def test_pasted_bytes_are_recognised() -> None:
     data = command(310, b"body", opaque=9, i="p" * 2000) + command(0, flag=1, opaque=9)
-    found = recognise(data, dissectors())
+    found = recognise_among(data, dissectors())
     assert (found.dissector.name, found.fits) == ("rocketmq", True)
-    pasted = list(by_looks(found.dissector, cut(data, found.dissector), None))
+    pasted = list(decode_by_looks(found.dissector, cut_messages(data, found.dissector), None))
     assert [(each.header.role, each.header.operation, each.header.correlation) for each in pasted] == [
         (Role.REQUEST, "SEND_MESSAGE_V2", 9),
         (Role.RESPONSE, None, 9),

@@ -43,7 +43,7 @@ def test_values(frames: list[Synthetic]) -> None:
         truth |= {"header": frame.row["fields"], "body": frame.row["body"]}
         if frame.row["serialize"] == "ROCKETMQ":
             truth["extFields"] = {key: text or "" for key, text in truth["extFields"].items()}
-        own = json.loads(COMPLETE.line(ROCKETMQ.values(frame.data, frame.context).values))
+        own = json.loads(COMPLETE.format_line(ROCKETMQ.values(frame.data, frame.context).values))
         assert list(differing(own, truth)) == [], frame.name
 
 

@@ -282,4 +282,4 @@ def test_words(text: bytes, expected: str) -> None:
     context = Context(Role.RESPONSE)
     body = ZOOKEEPER.values(text, context)
     assert ZOOKEEPER.info(body, context) == expected
-    JsonWriter().line(body.values)
+    JsonWriter().format_line(body.values)

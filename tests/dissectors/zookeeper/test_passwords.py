@@ -13,9 +13,9 @@ from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_header
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.limits import Limits
-from analyzer.render.lines import plain
-from analyzer.render.shown import shown_lines
-from analyzer.render.tree_json import node_object
+from analyzer.render.lines import strip_styles
+from analyzer.render.shown import format_row
+from analyzer.render.tree_json import make_node_object
 from analyzer.session import Session
 from dissectors.api import Role
 from tests.analyzer.wire import CLIENT, SERVER, Talk, capture, segments, snapped, without_handshake
@@ -105,8 +105,10 @@ def in_trees(path: Path) -> dict[int, list[bytes]]:
         for row in range(len(session.rows)):
             if read_header(session, row).role is Role.RAW:
                 continue
-            text = "\n".join(map(plain, shown_lines(session, row, limits))).encode()
-            tree = b"".join(JsonWriter(limits).line(node_object(node)) for node in decode_tree(session, row).fields)
+            text = "\n".join(map(strip_styles, format_row(session, row, limits))).encode()
+            tree = b"".join(
+                JsonWriter(limits).format_line(make_node_object(node)) for node in decode_tree(session, row).fields
+            )
             if leak := leaks(text + tree):
                 found[row] = leak
     return found

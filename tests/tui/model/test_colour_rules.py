@@ -11,8 +11,8 @@ import pytest
 from analyzer.config.model import ColorRule, Config, list_built_in_colors, protocol_colors
 from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import read_cell
-from analyzer.decode.rows import Rows
-from analyzer.query.filter import compiled
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter import compile_filter
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
 from tui.model import colour_rules as module
@@ -39,7 +39,7 @@ def expected(session: Session, colors: tuple[ColorRule, ...]) -> list[str | None
     several = len(set(session.rows.column("protocol").tolist()) - {-1}) > 1
     for color in reversed(colors):
         if several or color not in protocol_colors():
-            for row in compiled(color.filter).rows(Rows(session), range(len(session.rows))).tolist():
+            for row in compile_filter(color.filter).select_rows(RowReader(session), range(len(session.rows))).tolist():
                 names[row] = color.name
     return names
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.decode.rows import Rows
-from analyzer.query.fields.catalog import every, find
-from analyzer.query.fields.reading import Reading
-from analyzer.query.filter import FilterError, compiled
-from analyzer.query.filter.nodes import Comparison, Joined, Literal
+from analyzer.decode.rows import RowReader
+from analyzer.query.fields.catalog import find_field, list_fields
+from analyzer.query.fields.reading import FieldReader
+from analyzer.query.filter import FilterError, compile_filter
+from analyzer.query.filter.nodes import Comparison, Junction, Literal
 from analyzer.query.filter.parse import parse
 from analyzer.session import Session
 from tests.analyzer.query.filter.captured import captured
@@ -119,7 +119,7 @@ def test_values_that_are_not_known_are_missing() -> None:
     assert complete("clint == ", 9, KNOWN).items == []
 
 
-FIELDS = [field.name for field in every("Fetch")][:200]
+FIELDS = [field.name for field in list_fields("Fetch")][:200]
 
 
 @pytest.mark.slow
@@ -128,14 +128,14 @@ def test_an_offer_for_a_name_is_a_name(name: str, data: st.DataObject) -> None:
     text = name[: data.draw(st.integers(1, len(name)))]
     for offer in complete(text, len(text), KNOWN).items[:50]:
         if offer.about is None:
-            assert offer.text == "tcp" or find(offer.text) is not None
+            assert offer.text == "tcp" or find_field(offer.text) is not None
             describe_field(offer.text)
 
 
 def test_every_name_comes_up_when_it_is_typed() -> None:
     names = KNOWN.names
     assert names is not None
-    for name in [field.name for field in every()][::97]:
+    for name in [field.name for field in list_fields()][::97]:
         around = name.rpartition(".")[0]
         assert name in names.list_inside(around), name
         assert name in names.find_beginning(name[: len(around) + 2]), name
@@ -143,7 +143,7 @@ def test_every_name_comes_up_when_it_is_typed() -> None:
 
 def test_a_key_looks_at_each_name_a_few_times_at_most() -> None:
     """Three lines of Python a name are 7 ms; a likeness to each would be hundreds."""
-    names, count = KNOWN.names, sum(1 for _ in every())
+    names, count = KNOWN.names, sum(1 for _ in list_fields())
     assert names is not None
     for word in ("e", "par", "kafka.part", "kafka.Fetch.part", "zzz"):
         with within_steps(5 * count):
@@ -221,11 +221,11 @@ def test_values_that_occur(session: Session, name: str) -> None:
     texts = [each.text for each in found]
     assert SAMPLED[name] <= set(texts)
     assert [each.occurrences for each in found] == sorted((each.occurrences for each in found), reverse=True)
-    reader = Rows(session)
+    reader = RowReader(session)
     for text in texts:
-        assert len(compiled(f"{name} == {text}").rows(reader, range(rows))), text
-    field = find(name)
-    with_one = len(Reading(reader, [field]).found(field, np.arange(rows)).rows)
+        assert len(compile_filter(f"{name} == {text}").select_rows(reader, range(rows))), text
+    field = find_field(name)
+    with_one = len(FieldReader(reader, [field]).read_occurrences(field, np.arange(rows)).rows)
     assert bool(texts) is bool(with_one)
 
 
@@ -238,20 +238,20 @@ def test_hostile_values_are_exact(tmp_path_factory: pytest.TempPathFactory) -> N
     path = write(tmp_path_factory.mktemp("hostile") / "hostile.pcap", TEXTS)
     with Session([path]) as session:
         session.load()
-        reader, rows = Rows(session), range(len(session.rows))
+        reader, rows = RowReader(session), range(len(session.rows))
         for name in ("client", "kafka.topic"):
             found = {each.text for each in sample_values(session, name, len(rows), 0)}
             assert len(found) >= len(TEXTS) - 1  # but the one that is too long for a line
             for text in found:
-                assert len(compiled(f"{name} == {text}").rows(reader, rows)), text
+                assert len(compile_filter(f"{name} == {text}").select_rows(reader, rows)), text
                 assert not set(text) & set("\n\r\x1b\x9b\x07")
 
 
 @given(st.text(max_size=20), st.sampled_from(["client", "correlation", "kafka.Fetch.response.errorCode"]))
 def test_a_text_is_written_so_that_it_reads_the_same(text: str, name: str) -> None:
-    field = find(name)
+    field = find_field(name)
     found = parse(f"{name} == {_write_word(text, field)} and error")
-    assert isinstance(found, Joined)
+    assert isinstance(found, Junction)
     comparison = found.parts[0]
     assert isinstance(comparison, Comparison)
     (literal,) = comparison.operands
@@ -335,4 +335,4 @@ def test_ten_thousand_characters() -> None:
         complete(cut, len(cut), KNOWN)
         complete(cut, 5_000, KNOWN)
     with pytest.raises(FilterError):
-        compiled("(" * 10_000)
+        compile_filter("(" * 10_000)

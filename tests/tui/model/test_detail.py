@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.jsonable import Limits
-from analyzer.render.lines import plain
+from analyzer.render.lines import strip_styles
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
 from tui.model.detail import TreeNote, find_fields, find_range, make_stream_notes, read_detail
@@ -47,14 +47,14 @@ def test_what_is_told_beside_the_fields() -> None:
     with Session([KAFKA]) as session:
         session.load()
         detail = read_detail(session, 47, Limits())
-        assert plain(detail.title).startswith("kafka Fetch v18 response  1107 bytes")
+        assert strip_styles(detail.title).startswith("kafka Fetch v18 response  1107 bytes")
         (about,) = detail.notes
-        told = [plain(about.line), *(plain(note.line) for note in about.children)]
+        told = [strip_styles(about.line), *(strip_styles(note.line) for note in about.children)]
         assert told[0].startswith("message 48  2026-11-21T14:15:14.820665312Z")
         assert "answers message 47, 991us later" in told
         assert detail.partner == 46
         cells = CellReader(session).read_stream(7, 28)
-        told = [plain(note.line) for note in make_stream_notes(session, cells)]
+        told = [strip_styles(note.line) for note in make_stream_notes(session, cells)]
         assert told[:4] == [
             "id: 127.0.0.1:58834>127.0.0.1:29092",
             "protocol: kafka",

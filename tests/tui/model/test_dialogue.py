@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from analyzer.cli.follow import command
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.name_resolver import Lore
-from analyzer.render.lines import plain
+from analyzer.decode.name_resolver import NameResolver
+from analyzer.render.lines import strip_styles
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 from tests.tui.driving import GOLDEN, KAFKA
@@ -22,7 +22,7 @@ from tui.model.dialogue import Dialogue
 
 def opened(session: Session, stream: int, wishes: list[int]) -> Dialogue:
     rows = np.flatnonzero(session.rows.column("stream") == stream)
-    lore = Lore(session)
+    lore = NameResolver(session)
     lore.learn(len(session.rows))
     began = session.rows.cell("time", int(rows[0]))
     return Dialogue(session, rows, began, Limits(), lore, wishes.append)
@@ -35,7 +35,7 @@ def spelled(dialogue: Dialogue) -> list[str]:
         dialogue.make_child(spot.head, spot.offset - 1) if spot.offset else dialogue.make_head(spot.head)
         for spot in spots
     ]
-    return [plain(line) for line in lines]
+    return [strip_styles(line) for line in lines]
 
 
 @pytest.mark.parametrize("kept", [20_000, 100])
@@ -63,10 +63,10 @@ def test_a_long_message_is_wished_for_and_shown_when_it_is_there(
     with Session([path]).load() as session:
         wishes: list[int] = []
         dialogue = opened(session, 0, wishes)
-        assert "decoding" in plain(dialogue.make_head(1))
+        assert "decoding" in strip_styles(dialogue.make_head(1))
         assert wishes == [1]
         assert dialogue.unfold(1) == 1
-        assert plain(dialogue.make_child(1, 0)) == "decoding ..."
+        assert strip_styles(dialogue.make_child(1, 0)) == "decoding ..."
         assert wishes == [1]
         assert dialogue.add_decoded(1, dialogue.decode_message(1)) == (1, 14)
         said = CliRunner().invoke(command, [str(path), "0", "--as", "fields"]).stdout.splitlines()[1:]
@@ -79,7 +79,7 @@ def test_no_more_lines_than_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None
     with Session([KAFKA]).load() as session:
         dialogue = opened(session, 0, [])
         assert dialogue.unfold(1) == 11
-        assert plain(dialogue.make_child(1, 10)) == "and more than these 10 fields: the tree shows them all"
+        assert strip_styles(dialogue.make_child(1, 10)) == "and more than these 10 fields: the tree shows them all"
         dialogue.unfold(3)
         assert len(dialogue._fields) == 1
-        assert plain(dialogue.make_child(1, 0)).split()[:2] == ["0+4", "length:"]
+        assert strip_styles(dialogue.make_child(1, 0)).split()[:2] == ["0+4", "length:"]

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from analyzer.render.lines import Line, plain
+from analyzer.render.lines import Line, strip_styles
 from analyzer.render.sparkline import BLOCKS
 from tui.model.drawing import LENGTHS, MARKER, STEPS, Chart, ChartCells, draw_axis, draw_bar
 
@@ -59,7 +59,7 @@ def test_each_interval_has_a_cell_that_stands_for_it(intervals: int, count: int)
 
 
 def heights(lines: list[Line], beside: int) -> list[int]:
-    texts = [plain(line)[beside:] for line in lines]
+    texts = [strip_styles(line)[beside:] for line in lines]
     return [sum(BLOCKS.index(text[at]) for text in texts) for at in range(len(texts[0]))]
 
 
@@ -68,16 +68,16 @@ def test_columns_are_as_high_as_their_values() -> None:
     chart = Chart("of each", values, lambda value: f"{value:.0f}")
     for height in (1, 3, 8):
         title, *lines = chart.draw(chart.margin + len(values), height)
-        assert plain(title) == "of each  1000000 at most"
+        assert strip_styles(title) == "of each  1000000 at most"
         assert len(lines) == height
-        assert {len(plain(line)) for line in lines} == {chart.margin + len(values)}
+        assert {len(strip_styles(line)) for line in lines} == {chart.margin + len(values)}
         found = heights(lines, chart.margin)
         for value, tall in zip(values, found, strict=True):
             assert (tall - 1) / (STEPS * height) < value / 1e6 + 1e-9
             assert value / 1e6 <= tall / (STEPS * height) + 1e-9
             assert bool(tall) is bool(value)
-    assert plain(lines[0]).startswith("1000000┤")
-    assert plain(lines[-1]).startswith("      0┤")
+    assert strip_styles(lines[0]).startswith("1000000┤")
+    assert strip_styles(lines[-1]).startswith("      0┤")
 
 
 def test_where_there_are_more_values_than_cells_the_greatest_is_seen() -> None:
@@ -92,7 +92,7 @@ def test_where_there_are_more_values_than_cells_the_greatest_is_seen() -> None:
 def test_nothing_is_drawn_of_nothing() -> None:
     for values in ([0.0, 0.0], [0.0]):
         chart = Chart("", values, str)
-        assert {text for line in chart.draw(20, 2)[1:] for text in plain(line)[chart.margin :]} == {" "}
+        assert {text for line in chart.draw(20, 2)[1:] for text in strip_styles(line)[chart.margin :]} == {" "}
 
 
 def test_the_selected_interval_is_told_by_a_style_and_by_a_sign() -> None:
@@ -102,10 +102,10 @@ def test_the_selected_interval_is_told_by_a_style_and_by_a_sign() -> None:
     assert line[marked][1] == "████"
     assert len("".join(text for _, text in line[:marked])) == 2 + 12
     marks, said = draw_axis(chart.divide_width(42), 2, ("00", "10"), 3, "03")
-    assert plain(marks).index(MARKER) == 2 + 14
-    assert plain(said) == "  00" + " " * 9 + "  03" + " " * 23 + "10"
+    assert strip_styles(marks).index(MARKER) == 2 + 14
+    assert strip_styles(said) == "  00" + " " * 9 + "  03" + " " * 23 + "10"
     marks, said = draw_axis(chart.divide_width(42), 2, ("00", "10"), None, "")
-    assert MARKER not in plain(marks)
+    assert MARKER not in strip_styles(marks)
 
 
 @pytest.mark.parametrize("width", [1, 5, 12, 20, 21, 22, 30])
@@ -113,5 +113,5 @@ def test_labels_that_do_not_fit_are_left_out(width: int) -> None:
     chart = Chart("", [1.0] * 60, str)
     for selected in (None, 0, 30, 59):
         marks, said = draw_axis(chart.divide_width(width), chart.margin, ("00:00:00", "00:01:00"), selected, "00:00:30")
-        assert len(plain(marks)) == chart.margin + chart.divide_width(width).count
-        assert plain(said).strip().startswith("00:00:00")
+        assert len(strip_styles(marks)) == chart.margin + chart.divide_width(width).count
+        assert strip_styles(said).strip().startswith("00:00:00")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding
-from analyzer.render.lines import plain
+from analyzer.render.lines import strip_styles
 from analyzer.session import Session
 from dissectors.finding import Finding, Severity
 from tests.tui.driving import KAFKA
@@ -59,9 +59,9 @@ def test_lines_stay_what_they_were_as_more_comes() -> None:
         assert findings.find_line(mark) == FoldLine(2, 1)
         assert [findings.fold_list.get_height(head) for head in range(3)] == [None, 1, 2]
         assert findings.unfold(0) == FEW + 1
-        assert plain(findings.make_head(0)).split()[:3] == ["error", "malformed-body", f"{FEW + 1}"]
-        assert plain(findings.make_child(0, 0)).split() == ["1", "stream", "0", "ApiVersions", "broken"]
-        assert plain(findings.make_child(1, 0)).split() == ["bytes", "are", "missing"]
+        assert strip_styles(findings.make_head(0)).split()[:3] == ["error", "malformed-body", f"{FEW + 1}"]
+        assert strip_styles(findings.make_child(0, 0)).split() == ["1", "stream", "0", "ApiVersions", "broken"]
+        assert strip_styles(findings.make_child(1, 0)).split() == ["bytes", "are", "missing"]
         findings.merge(tally((9, ERROR, "malformed-body", "broken")))
         assert findings.fold_list.get_height(0) == FEW + 2
         findings.fold(2)
@@ -73,6 +73,6 @@ def test_those_beyond_are_counted_in_a_line() -> None:
         findings = FindingList(session)
         findings.merge(tally(*((1, NOTE, "unanswered", "no answer") for _ in range(KEPT_FINDINGS + 5))))
         assert findings.unfold(0) == KEPT_FINDINGS + 1
-        assert plain(findings.make_child(0, KEPT_FINDINGS)).strip() == "and 5 more, which are not listed here"
+        assert strip_styles(findings.make_child(0, KEPT_FINDINGS)).strip() == "and 5 more, which are not listed here"
         assert findings.get_finding(FoldLine(0, KEPT_FINDINGS + 1)) is None
         assert findings.get_finding(FoldLine(0, KEPT_FINDINGS)) is not None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.render.lines import plain
+from analyzer.render.lines import strip_styles
 from tests.effort import within_steps
 from tui.model.detail import HexRows
 
@@ -22,7 +22,7 @@ def test_what_fits(columns: int, length: int, width: int, digits: int) -> None:
     rows = HexRows.fit(bytes(length), (), columns)
     assert (rows.width, rows.digits, rows.lines) == (width, digits, -(-length // width))
     if columns >= 13 and length:
-        assert len(plain(rows.make_line(0, None))) <= columns
+        assert len(strip_styles(rows.make_line(0, None))) <= columns
 
 
 Spans = st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)).map(lambda span: tuple(sorted(span))), max_size=5)
@@ -34,7 +34,7 @@ def test_each_byte_in_both_its_places(length: int, masks: list[tuple[int, int]],
     hidden = {at for first, end in masks for at in range(first, end)}
     rows = HexRows.fit(data, masks, columns)
     for number in range(rows.lines):
-        line = plain(rows.make_line(number, (3, 9)))
+        line = strip_styles(rows.make_line(number, (3, 9)))
         for index in range(min(rows.width, length - number * rows.width)):
             at = number * rows.width + index
             first, text = rows.find_columns(index)

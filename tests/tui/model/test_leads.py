@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.query.filter import compiled
+from analyzer.query.filter import compile_filter
 from analyzer.query.filter.nodes import Comparison, Literal
 from analyzer.query.filter.parse import parse
 from tests.tui.hostile import TEXTS, random_texts
@@ -91,6 +91,6 @@ def test_both(first: str, second: str, wanted: str) -> None:
 
 
 def test_what_is_put_together_is_a_filter() -> None:
-    compiled(
+    compile_filter(
         combine_filters(combine_filters("kafka or error", write_time_range(0, 5)), write_latency_range(1000, 2000))
     )

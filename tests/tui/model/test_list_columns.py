@@ -8,12 +8,12 @@ import pytest
 
 from analyzer.config.model import Config
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
-from analyzer.query.fields import resolve
-from analyzer.query.fields.reading import Reading
-from analyzer.query.presets import presets
-from analyzer.render.shapes import Joined
+from analyzer.query.fields import resolve_fields
+from analyzer.query.fields.reading import FieldReader
+from analyzer.query.presets import load_presets
+from analyzer.render.shapes import JoinedCell
 from analyzer.session import Session
 from tests.tui.driving import GOLDEN, KAFKA
 from tui.model.list_columns import (
@@ -44,14 +44,14 @@ def test_what_they_say(session: Session) -> None:
     assert chosen.add_fields(chosen.edition, chosen.read_fields(ROWS)) == ROWS
     assert chosen.list_missing(ROWS) == []
     found = chosen.read_texts(ROWS)
-    reader = Rows(session)
+    reader = RowReader(session)
     assert [texts["client"] for texts in found] == [
-        client or "" for client in reader.columns(["client"], reader.between(0, 600)[::11])[0]
+        client or "" for client in reader.read_columns(["client"], reader.select_range(0, 600)[::11])[0]
     ]
     for name in ("kafka.topic", "kafka.Fetch.request.maxWaitMs", "ip"):
-        (path,) = resolve([name])
-        values = Reading(reader, [path]).by_row(path, reader.between(0, 600)[::11])
-        shape = Joined(Limits(), labels=True)
+        (path,) = resolve_fields([name])
+        values = FieldReader(reader, [path]).read_by_row(path, reader.select_range(0, 600)[::11])
+        shape = JoinedCell(Limits(), labels=True)
         assert [texts[name] for texts in found] == [shape(path, each) or "" for each in values]
         assert any(texts[name] for texts in found)
     chosen.clear()
@@ -69,8 +69,8 @@ def test_all_sets_are_columns(session: Session) -> None:
             assert (
                 column.key in CELL_KEYS or column.key in chosen._body_keys or all(column.key in each for each in texts)
             )
-    assert "state" not in list_set_keys(presets()["default"])
-    assert "state" in list_set_keys(presets()["wide"])
+    assert "state" not in list_set_keys(load_presets()["default"])
+    assert "state" in list_set_keys(load_presets()["wide"])
     own = collect_sets({"mine": ("number",), "kafka": ("time",)})
     assert list(own)[:2] == ["mine", "kafka"]
     assert own["kafka"] == ("time",)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.insight.reports import reports_by_name
-from analyzer.query.filter import compiled
-from analyzer.render.lines import plain
+from analyzer.query.filter import compile_filter
+from analyzer.render.lines import strip_styles
 from analyzer.session import Session
 from dissectors.registry import dissectors
 from tui.model import reports
@@ -35,7 +35,7 @@ def test_a_view_for_each_story() -> None:
         watches = found[1]
         items = watches.make_lines(200, ViewState())
         assert len(items) == 18
-        assert plain(items[0].line).split()[:6] == [
+        assert strip_styles(items[0].line).split()[:6] == [
             "14:09:32.411",
             "/jw/x",
             "exist",
@@ -44,8 +44,8 @@ def test_a_view_for_each_story() -> None:
             "0x100001ed4cd0006",
         ]
         assert items[0].lead == FilterLead("number in {7, 15, 16}")
-        compiled(items[0].lead.condition, None)
-        assert "no message of zookeeper-quorum" in plain(found[2].make_lines(200, ViewState())[0].line)
+        compile_filter(items[0].lead.condition, None)
+        assert "no message of zookeeper-quorum" in strip_styles(found[2].make_lines(200, ViewState())[0].line)
 
 
 def test_what_the_capture_may_tell_comes_first() -> None:
@@ -59,7 +59,7 @@ def test_no_more_lines_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reports, "KEPT_LINES", 5)
     with Session([WATCH]).load() as session:
         items = views(session)[1].make_lines(120, ViewState())
-    assert (len(items), plain(items[5].line)) == (6, "12 more are not shown")
+    assert (len(items), strip_styles(items[5].line)) == (6, "12 more are not shown")
 
 
 def test_it_ends_when_nobody_wants_it() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.session import Session
 from tests.analyzer.wire import ACK, CLIENT, RST, SERVER, SYN, Segment, capture
 from tests.tui.driving import GOLDEN, KAFKA
@@ -35,7 +35,7 @@ def test_the_same_as_the_rows_of_list() -> None:
         rows = list(range(len(session.rows)))
         found = CellReader(session).read_rows(rows)
         for cells, row in zip(
-            found, Rows(session).objects([*KEYS, "error", "info", "findings"], np.array(rows)), strict=True
+            found, RowReader(session).read_objects([*KEYS, "error", "info", "findings"], np.array(rows)), strict=True
         ):
             assert [row[key] for key in KEYS] == [
                 *(cells.number, cells.time, cells.stream, cells.protocol, cells.role, cells.operation, cells.version),

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.percentiles import ROUND, buckets
 from analyzer.insight.statistics import Study
-from analyzer.query.filter import compiled
-from analyzer.render.lines import plain
+from analyzer.query.filter import compile_filter
+from analyzer.render.lines import strip_styles
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Segment, capture, opening
 from tests.program import run
@@ -53,7 +53,7 @@ def views_of(path: Path, kind: str = "statistics") -> dict[str, View]:
 
 def kept(path: Path, condition: str) -> int:
     session = opened(path)
-    return len(compiled(condition).rows(Rows(session), np.arange(len(session.rows))))
+    return len(compile_filter(condition).select_rows(RowReader(session), np.arange(len(session.rows))))
 
 
 def column(view: TableView, title: str) -> list[Any]:
@@ -91,7 +91,7 @@ def test_the_filter_of_a_bucket_keeps_the_latencies_that_it_counts(path: Path) -
             operation = item.key
             found[operation] = []
         elif isinstance(item.lead, FilterLead):
-            many = int(plain(item.line).split("%")[0].split()[-2].replace(",", ""))
+            many = int(strip_styles(item.line).split("%")[0].split()[-2].replace(",", ""))
             found[operation].append(many)
             assert kept(path, item.lead.condition) == many, item.lead.condition
             checked += 1
@@ -111,8 +111,8 @@ def test_the_filter_of_an_interval_keeps_what_was_said_in_it() -> None:
         if not zoom:
             for item in items:
                 assert isinstance(item.lead, FilterLead)
-                assert kept(MIXED, item.lead.condition) == int(plain(item.line).split()[1]), item.lead.condition
-        assert sum(int(plain(item.line).split()[1].replace(",", "")) for item in items) == total
+                assert kept(MIXED, item.lead.condition) == int(strip_styles(item.line).split()[1]), item.lead.condition
+        assert sum(int(strip_styles(item.line).split()[1].replace(",", "")) for item in items) == total
     assert begun == sorted(set(begun))
 
 
@@ -145,7 +145,7 @@ def test_conversations_are_those_of_stats() -> None:
 
 def test_one_more_percentile_is_by_nearest_rank() -> None:
     session = opened(KAFKA)
-    study = Study(Rows(session), with_errors=False)
+    study = Study(RowReader(session), with_errors=False)
     grouped = study.grouped(("operation",))
     latency = study.facts.latency
     for number, p95 in enumerate(study.percentile(grouped, 950)):
@@ -172,13 +172,13 @@ def test_the_overview_says_what_is_wrong_and_leads_there() -> None:
     errors, silent_ones = items["errors"], items["never answered"]
     assert isinstance(errors.lead, FilterLead)
     assert isinstance(silent_ones.lead, FilterLead)
-    assert plain(errors.line).split()[1] == "26,"
+    assert strip_styles(errors.line).split()[1] == "26,"
     assert kept(MIXED, errors.lead.condition) == 26
     assert kept(MIXED, "error") == 26 + 4
     nothing = items["nothing yet"]
     assert isinstance(nothing.lead, FilterLead)
     assert kept(MIXED, nothing.lead.condition) == 4
-    assert f"{kept(MIXED, silent_ones.lead.condition)} requests" in plain(silent_ones.line)
+    assert f"{kept(MIXED, silent_ones.lead.condition)} requests" in strip_styles(silent_ones.line)
     waiting = [item.lead.row for item in lines(view) if isinstance(item.lead, MessageLead)]
     said = json.loads(run("stats", str(MIXED), "--format", "json").stdout)
     assert waiting == [each["number"] - 1 for each in said["unanswered"]["oldest"]][: len(waiting)]
@@ -188,11 +188,11 @@ def test_the_overview_says_what_is_wrong_and_leads_there() -> None:
 
 def test_only_the_rows_that_are_shown_count() -> None:
     session = opened(KAFKA)
-    rows = compiled("kafka.Fetch").rows(Rows(session), np.arange(len(session.rows)))
+    rows = compile_filter("kafka.Fetch").select_rows(RowReader(session), np.arange(len(session.rows)))
     *_, views = make_statistics_views(session, rows, silent())
     found = {view.name: view for view in views}
     assert f"messages       {len(rows)}," in "".join(
-        plain(item.line) for item in found["Overview"].make_lines(WIDE, ViewState())
+        strip_styles(item.line) for item in found["Overview"].make_lines(WIDE, ViewState())
     )
     latencies = found["Latency"]
     assert isinstance(latencies, LatencyView)
@@ -208,7 +208,7 @@ def test_no_rows_no_figures() -> None:
     found = list(make_statistics_views(opened(KAFKA), np.zeros(0, np.int64), silent()))
     assert [view.name for view in found[-1]] == list(STATISTICS_VIEWS)
     for view in found[-1]:
-        assert [plain(item.line).strip() for item in lines(view)] == ["there is no message to count"]
+        assert [strip_styles(item.line).strip() for item in lines(view)] == ["there is no message to count"]
     *_, talks = make_conversation_views(opened(KAFKA), np.zeros(0, np.int64), silent(), None)
     assert all(len(lines(view)) <= 1 for view in talks)
 
@@ -253,7 +253,7 @@ def test_connections_without_a_message_retransmissions_and_gaps(tmp_path: Path) 
         view = views[0]
         assert isinstance(view, TableView)
         assert (len(view.table), view.lead(0)) == (1, None)
-        assert "1 more without a message" in plain(lines(view)[-1].line)
+        assert "1 more without a message" in strip_styles(lines(view)[-1].line)
 
 
 def test_hostile_names_are_seen_and_their_filters_work(tmp_path: Path) -> None:

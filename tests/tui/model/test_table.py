@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from rich.cells import cell_len
 
-from analyzer.render.lines import plain
+from analyzer.render.lines import strip_styles
 from tests.tui.hostile import TEXTS, acts
 from tui.model.table import DOWN, GAP, LEAST_BAR, SHORTEST_NAME, UP, SortableTable, TableColumn, TableOrder
 
@@ -71,17 +71,17 @@ def test_what_fits(width: int) -> None:
     assert (2 not in fit.columns) <= (3 not in fit.columns)
     head = "".join(text for text, _ in found.make_head(fit, TableOrder()))
     for row in range(len(found)):
-        line = plain(found.make_line(fit, row))
+        line = strip_styles(found.make_line(fit, row))
         assert cell_len(line) <= max(width, used)
         assert cell_len(head.rstrip()) <= used + 1
     if fit.bar:
         assert fit.bar >= LEAST_BAR
-        assert plain(found.make_line(fit, 2)).count("█") == fit.bar
+        assert strip_styles(found.make_line(fit, 2)).count("█") == fit.bar
 
 
 def test_a_name_that_is_cut_shows_both_ends() -> None:
     found = table()
-    line = plain(found.make_line(found.fit(30), 2))
+    line = strip_styles(found.make_line(found.fit(30), 2))
     assert line.startswith("gamma")
     assert "…" in line
     assert "its-end" in line
@@ -95,7 +95,7 @@ def test_any_text_keeps_its_columns() -> None:
     for width in (20, 61, 300):
         fit = found.fit(width)
         for row in range(len(texts)):
-            line = plain(found.make_line(fit, row))
+            line = strip_styles(found.make_line(fit, row))
             assert not acts(line)
             assert cell_len(line) == sum(fit.widths) + GAP, repr(line)
             assert line.rstrip().endswith(str(row))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
-from analyzer.decode.rows import Rows
-from analyzer.render.clock import Clock
+from analyzer.decode.rows import RowReader
+from analyzer.render.clock import TimeClock
 from analyzer.session import Session
 from tests.tui.driving import KAFKA
 from tui.model.times import REFERENCE, RowTimes, TimeWidth, choose_format
@@ -24,7 +24,7 @@ def session() -> Iterator[Session]:
 
 
 def shown(session: Session, times: RowTimes, room: int, rows: np.ndarray = ROWS) -> list[str]:
-    told = Rows(session).columns(["time"], rows)[0]
+    told = RowReader(session).read_columns(["time"], rows)[0]
     before = np.concatenate(([-1], rows[:-1]))
     return times.format_times(rows, told, before, times.fit(room, len(session.rows)))
 
@@ -33,16 +33,16 @@ def shown(session: Session, times: RowTimes, room: int, rows: np.ndarray = ROWS)
 @pytest.mark.parametrize("form", [None, *TIME_FORMATS])
 def test_the_same_as_list(session: Session, form: TimeFormat | None, room: int, decimals: int) -> None:
     texts = shown(session, RowTimes(session, form), room)
-    reader = Rows(session)
+    reader = RowReader(session)
     if form in (None, "iso"):
-        (whole,) = reader.columns(["time"], ROWS)
+        (whole,) = reader.read_columns(["time"], ROWS)
         begin = 0 if form else 11
         decimals -= 3 * (form == "iso" and room < 101)
         expected = [text[begin : 19 + bool(decimals) + decimals] for text in whole]
     else:
-        clock = Clock(form)
-        clock.turn(reader, ROWS)
-        whole = list(map(str, clock.column(reader, ROWS).values()))
+        clock = TimeClock(form)
+        clock.set_next_rows(reader, ROWS)
+        whole = list(map(str, clock.read_column(reader, ROWS).values()))
         expected = [text[: decimals - 9] for text in whole]
     assert [text.strip() for text in texts] == expected
     assert len({len(text) for text in texts}) == 1

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_message
 from analyzer.decode.jsonable import Limits
-from analyzer.decode.masking import secret_spans
+from analyzer.decode.masking import find_secret_spans
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, metadata, write
@@ -128,7 +128,7 @@ def test_secrets_are_masked(show: bool) -> None:
             (row, tree.sources[0].data[first:end])
             for row in range(len(session.rows))
             for tree in [decode_tree(session, row)]
-            for first, end in secret_spans(tree).get(0, ())
+            for first, end in find_secret_spans(tree).get(0, ())
         )
         found.main.view.select_row(row)
         await found.settle()

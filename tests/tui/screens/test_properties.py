@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from rich.cells import cell_len
 
 from analyzer.cli.info import command
-from analyzer.render.lines import plain
+from analyzer.render.lines import strip_styles
 from tests.tui.driving import GOLDEN, KAFKA, Drive, drive, driven
 from tests.tui.hostile import TEXTS, acts, write
 from tests.tui.screens.test_ingest import PART, WHOLE
@@ -33,7 +33,7 @@ def test_as_info_prints_it(paths: tuple[Path, ...]) -> None:
     async def test(found: Drive) -> None:
         there = await opened(found)
         said = CliRunner().invoke(command, list(map(str, paths))).stdout.splitlines()
-        shown = [plain(entry.line) for entry in there.page.page_lines]
+        shown = [strip_styles(entry.line) for entry in there.page.page_lines]
         assert shown[: len(said)] == said
         assert shown[len(said) + 1] == "the input:             has been read to its end"
         assert len(shown) == len(said) + 3
@@ -45,7 +45,7 @@ def test_as_info_prints_it(paths: tuple[Path, ...]) -> None:
 @driven(MIXED)
 async def test_enter_filters_by_a_protocol(found: Drive) -> None:
     there = await opened(found)
-    line = next(at for at, entry in enumerate(there.page.page_lines) if "zookeeper:" in plain(entry.line))
+    line = next(at for at, entry in enumerate(there.page.page_lines) if "zookeeper:" in strip_styles(entry.line))
     await found.press("enter")
     assert found.window.screen is there
     await found.press(*["j"] * line, "enter")
@@ -66,7 +66,7 @@ def test_while_packets_come_in() -> None:
         await found.until(lambda: not found.main.ingest.is_reading)
         await found.press("r")
         await found.until(
-            lambda: any("messages:              648" in plain(each.line) for each in there.page.page_lines)
+            lambda: any("messages:              648" in strip_styles(each.line) for each in there.page.page_lines)
         )
 
     reading, end = os.pipe()

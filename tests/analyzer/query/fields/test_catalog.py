@@ -4,59 +4,59 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.query.fields.catalog import UnknownField, every, find, near, resolve
-from analyzer.query.fields.path import AliasedField, AliasField, BodyField, Key, Kind
+from analyzer.query.fields.catalog import UnknownField, find_field, find_near, list_fields, resolve_fields
+from analyzer.query.fields.path import AliasedField, AliasField, BodyField, FieldKind, RowKey
 from dissectors.api import Role
 
 ASKING, ANSWER, ALL = frozenset(Role) - {Role.RESPONSE}, frozenset({Role.RESPONSE}), None
 
 KEYS = [
     # name, kind, whether a row may have several, the key that is meant
-    ("latency", Kind.DURATION, False, "latency_ns"),
-    ("latency_ns", Kind.DURATION, False, "latency_ns"),
-    ("time", Kind.TIME, False, "time"),
-    ("frame.number", Kind.NUMBER, True, "packets"),
-    ("ip.addr", Kind.ADDRESS, True, "ip"),
-    ("source.port", Kind.NUMBER, False, "source.port"),
-    ("from_client", Kind.FLAG, False, "from_client"),
-    ("error", Kind.ANY, False, "error"),
-    ("bytes", Kind.BYTES, False, "bytes"),
+    ("latency", FieldKind.DURATION, False, "latency_ns"),
+    ("latency_ns", FieldKind.DURATION, False, "latency_ns"),
+    ("time", FieldKind.TIME, False, "time"),
+    ("frame.number", FieldKind.NUMBER, True, "packets"),
+    ("ip.addr", FieldKind.ADDRESS, True, "ip"),
+    ("source.port", FieldKind.NUMBER, False, "source.port"),
+    ("from_client", FieldKind.FLAG, False, "from_client"),
+    ("error", FieldKind.ANY, False, "error"),
+    ("bytes", FieldKind.BYTES, False, "bytes"),
 ]
 
 
 @pytest.mark.parametrize(("name", "kind", "repeated", "key"), KEYS)
-def test_a_key_of_a_row(name: str, kind: Kind, repeated: bool, key: str) -> None:
-    field = find(name)
-    assert (field.name, field.kind, field.repeated, field.origin) == (name, kind, repeated, Key(key))
+def test_a_key_of_a_row(name: str, kind: FieldKind, repeated: bool, key: str) -> None:
+    field = find_field(name)
+    assert (field.name, field.kind, field.repeated, field.origin) == (name, kind, repeated, RowKey(key))
 
 
 BODIES = [
     # name, kind, whether repeated, roles, path
-    ("kafka.Fetch.request.maxWaitMs", Kind.NUMBER, False, ASKING, "maxWaitMs"),
-    ("kafka.Fetch.maxWaitMs", Kind.NUMBER, False, ASKING, "maxWaitMs"),
-    ("kafka.Fetch.request.topics", Kind.STRUCT, True, ASKING, "topics"),
-    ("kafka.Fetch.request.topics.partitions.partition", Kind.NUMBER, True, ASKING, "topics.partitions.partition"),
-    ("kafka.Fetch.response.throttleTimeMs", Kind.NUMBER, False, ANSWER, "throttleTimeMs"),
-    ("kafka.Metadata.topics.name", Kind.TEXT, True, ALL, "topics.name"),
-    ("kafka.Fetch.response.responses.partitions.records.records.value.as", Kind.TEXT, True, ANSWER, None),
-    ("kafka.Fetch.response.responses.partitions.records.crcValid", Kind.FLAG, True, ANSWER, None),
-    ("kafka.SaslAuthenticate.request.authBytes", Kind.BYTES, False, ASKING, "authBytes"),
-    ("kafka.SaslAuthenticate.request.authBytes.length", Kind.NUMBER, False, ASKING, "authBytes.length"),
-    ("kafka.Envelope.request.requestData.value.fields.topics.name", Kind.ANY, True, ASKING, None),
-    ("zookeeper.getData.request.path", Kind.TEXT, False, ASKING, "path"),
-    ("zookeeper.getData.response.stat.version", Kind.NUMBER, False, ANSWER, "stat.version"),
-    ("zookeeper-quorum.REQUEST.data.value.request.path", Kind.TEXT, False, ALL, None),
-    ("pulsar.SEND.metadata.producer_name", Kind.TEXT, False, ALL, "metadata.producer_name"),
-    ("pulsar.PARTITIONED_METADATA_RESPONSE.response", Kind.TEXT, False, ALL, "response"),
-    ("rocketmq.SEND_MESSAGE_V2.extFields.anything", Kind.ANY, True, ALL, "extFields.anything"),
+    ("kafka.Fetch.request.maxWaitMs", FieldKind.NUMBER, False, ASKING, "maxWaitMs"),
+    ("kafka.Fetch.maxWaitMs", FieldKind.NUMBER, False, ASKING, "maxWaitMs"),
+    ("kafka.Fetch.request.topics", FieldKind.STRUCT, True, ASKING, "topics"),
+    ("kafka.Fetch.request.topics.partitions.partition", FieldKind.NUMBER, True, ASKING, "topics.partitions.partition"),
+    ("kafka.Fetch.response.throttleTimeMs", FieldKind.NUMBER, False, ANSWER, "throttleTimeMs"),
+    ("kafka.Metadata.topics.name", FieldKind.TEXT, True, ALL, "topics.name"),
+    ("kafka.Fetch.response.responses.partitions.records.records.value.as", FieldKind.TEXT, True, ANSWER, None),
+    ("kafka.Fetch.response.responses.partitions.records.crcValid", FieldKind.FLAG, True, ANSWER, None),
+    ("kafka.SaslAuthenticate.request.authBytes", FieldKind.BYTES, False, ASKING, "authBytes"),
+    ("kafka.SaslAuthenticate.request.authBytes.length", FieldKind.NUMBER, False, ASKING, "authBytes.length"),
+    ("kafka.Envelope.request.requestData.value.fields.topics.name", FieldKind.ANY, True, ASKING, None),
+    ("zookeeper.getData.request.path", FieldKind.TEXT, False, ASKING, "path"),
+    ("zookeeper.getData.response.stat.version", FieldKind.NUMBER, False, ANSWER, "stat.version"),
+    ("zookeeper-quorum.REQUEST.data.value.request.path", FieldKind.TEXT, False, ALL, None),
+    ("pulsar.SEND.metadata.producer_name", FieldKind.TEXT, False, ALL, "metadata.producer_name"),
+    ("pulsar.PARTITIONED_METADATA_RESPONSE.response", FieldKind.TEXT, False, ALL, "response"),
+    ("rocketmq.SEND_MESSAGE_V2.extFields.anything", FieldKind.ANY, True, ALL, "extFields.anything"),
 ]
 
 
 @pytest.mark.parametrize(("name", "kind", "repeated", "roles", "path"), BODIES)
 def test_a_field_of_bodies(
-    name: str, kind: Kind, repeated: bool, roles: frozenset[Role] | None, path: str | None
+    name: str, kind: FieldKind, repeated: bool, roles: frozenset[Role] | None, path: str | None
 ) -> None:
-    field = find(name)
+    field = find_field(name)
     assert isinstance(field.origin, BodyField)
     assert (field.kind, field.repeated, field.origin.roles) == (kind, repeated, roles)
     assert path is None or field.origin.path == tuple(path.split("."))
@@ -64,15 +64,15 @@ def test_a_field_of_bodies(
 
 def test_a_path_may_end_at_an_operation_a_side_or_a_protocol() -> None:
     for name, roles in (("kafka", ALL), ("kafka.Fetch", ALL), ("kafka.Fetch.request", ASKING), ("pulsar.SEND", ALL)):
-        field = find(name)
+        field = find_field(name)
         assert isinstance(field.origin, BodyField)
-        assert (field.kind, field.origin.path, field.origin.roles) == (Kind.PRESENCE, (), roles)
+        assert (field.kind, field.origin.path, field.origin.roles) == (FieldKind.PRESENCE, (), roles)
 
 
 def test_what_is_asked_of_any_message_and_what_others_call_things() -> None:
-    topic, key, correlation = resolve(["kafka.topic", "kafka.api_key", "kafka.correlation_id"])
+    topic, key, correlation = resolve_fields(["kafka.topic", "kafka.api_key", "kafka.correlation_id"])
     assert isinstance(topic.origin, AliasedField)
-    assert (topic.kind, topic.repeated) == (Kind.TEXT, True)
+    assert (topic.kind, topic.repeated) == (FieldKind.TEXT, True)
     for alias, means in ((key, "code"), (correlation, "correlation")):
         assert isinstance(alias.origin, AliasField)
         assert alias.origin.alias.key == means
@@ -102,24 +102,24 @@ WRONG = [
 @pytest.mark.parametrize(("name", "close", "said"), WRONG)
 def test_a_name_that_means_nothing_says_what_may_be_meant(name: str, close: list[str], said: str) -> None:
     with pytest.raises(UnknownField) as caught:
-        find(name)
+        find_field(name)
     assert set(close) <= set(caught.value.near), caught.value.near
-    assert all(find(each) for each in caught.value.near)
+    assert all(find_field(each) for each in caught.value.near)
     assert said in str(caught.value)
     assert f"there is no field {name}" in str(caught.value)
 
 
 def test_names_that_are_near() -> None:
-    assert near("topc", ["topic", "topics", "group"]) == ["topic", "topics"]
-    assert near("TOPIC", ["topic", "group"]) == ["topic"]
-    assert near("correlation", ["kafka.correlation_id", "x"]) == ["kafka.correlation_id"]
-    assert near("x", ["xyz", "abc"]) == []
-    assert len(near("name", [f"name{number}" for number in range(50)])) == 3
+    assert find_near("topc", ["topic", "topics", "group"]) == ["topic", "topics"]
+    assert find_near("TOPIC", ["topic", "group"]) == ["topic"]
+    assert find_near("correlation", ["kafka.correlation_id", "x"]) == ["kafka.correlation_id"]
+    assert find_near("x", ["xyz", "abc"]) == []
+    assert len(find_near("name", [f"name{number}" for number in range(50)])) == 3
 
 
 def test_all_names_have_the_word_in_them_and_mean_something() -> None:
-    found = list(every("topicId"))
+    found = list(list_fields("topicId"))
     assert len(found) > 20
     for field in found:
         assert "topicid" in field.name.lower()
-        assert find(field.name).origin == field.origin
+        assert find_field(field.name).origin == field.origin

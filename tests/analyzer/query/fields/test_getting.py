@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyzer.decode.rows import Rows
-from analyzer.query.fields import Reading, find
+from analyzer.decode.rows import RowReader
+from analyzer.query.fields import FieldReader, find_field
 from analyzer.session import Session
 from tests.analyzer.roads import opened, request, string
 from tests.analyzer.wire import CLIENT, SERVER, Talk, frames, segments, write
@@ -53,12 +53,15 @@ TOPICS = ["", "", "", "a", "c", "a", "a", "", "c", "a", "a", "b", "b", "", "", "
 def test_a_number_stands_for_what_its_connection_made_with_it(tmp_path: Path, streaming: bool) -> None:
     both = [*frames(segments(ONE), ONE), *frames(segments(OTHER), OTHER, begin=1_900_000_000_000_000_000)]
     with Session([write(tmp_path / "a.pcap", both)]).load() as session:
-        topic, subscription = find("pulsar.topic"), find("pulsar.subscription")
-        reading, rows = Reading(Rows(session, streaming=streaming), [topic, subscription]), np.arange(len(TOPICS))
+        topic, subscription = find_field("pulsar.topic"), find_field("pulsar.subscription")
+        reading, rows = (
+            FieldReader(RowReader(session, streaming=streaming), [topic, subscription]),
+            np.arange(len(TOPICS)),
+        )
         assert len(session.rows) == len(TOPICS)
-        assert ["".join(each) for each in reading.by_row(topic, rows)] == TOPICS
-        assert [row for row, each in enumerate(reading.by_row(subscription, rows)) if each] == [4, 8]
-        backwards = reading.by_row(topic, rows[::-1])
+        assert ["".join(each) for each in reading.read_by_row(topic, rows)] == TOPICS
+        assert [row for row, each in enumerate(reading.read_by_row(subscription, rows)) if each] == [4, 8]
+        backwards = reading.read_by_row(topic, rows[::-1])
         assert ["".join(each) for each in backwards] == TOPICS[::-1]
 
 
@@ -71,9 +74,9 @@ def test_what_a_coordinator_is_asked_for_is_said_beside_it(tmp_path: Path) -> No
     nothing = bytes.fromhex("00000004 00000000")
     with opened(tmp_path, [(each, nothing) for each in asked]) as session:
         rows = np.arange(0, len(session.rows), 2)
-        fields = [find(name) for name in ("kafka.group", "kafka.transaction")]
-        reading = Reading(Rows(session), fields)
-        assert [list(map(list, reading.by_row(each, rows))) for each in fields] == [
+        fields = [find_field(name) for name in ("kafka.group", "kafka.transaction")]
+        reading = FieldReader(RowReader(session), fields)
+        assert [list(map(list, reading.read_by_row(each, rows))) for each in fields] == [
             [["k"], [], [], ["k"]],
             [[], ["k"], [], []],
         ]

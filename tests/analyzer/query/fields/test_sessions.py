@@ -10,10 +10,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.insight.related import standing_of
 from analyzer.insight.statistics import Study
-from analyzer.query.fields import Reading, find, held, sessions
+from analyzer.query.fields import FieldReader, find_field, held, sessions
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis, Session
 from dissectors.api import Role
@@ -29,9 +29,9 @@ FIELDS = "kafka.topic", "kafka.partition"
 
 
 def values(session: Analysis, name: str, rows: Sequence[int], *, streaming: bool = False) -> list[list[object]]:
-    field = find(name)
-    reading = Reading(Rows(session, streaming=streaming), [field])
-    return [list(each) for each in reading.by_row(field, np.array(rows, np.int64))]
+    field = find_field(name)
+    reading = FieldReader(RowReader(session, streaming=streaming), [field])
+    return [list(each) for each in reading.read_by_row(field, np.array(rows, np.int64))]
 
 
 def rows_of(session: Analysis, *codes: int) -> list[int]:
@@ -54,7 +54,7 @@ def test_every_fetch_of_a_consumer_has_topics() -> None:
         for name in FIELDS:
             assert all(values(session, name, rows)), name
         assert len(asked) == 109
-        study = Study(Rows(session), np.array(rows))
+        study = Study(RowReader(session), np.array(rows))
         by_topic = study.by("kafka.topic").groups
         assert sum(group.figures.timed for group in by_topic if group.key != (None,)) == study.total.timed == 109
 
@@ -74,7 +74,7 @@ def test_every_fetch_of_a_share_consumer_has_topics() -> None:
 def test_it_is_what_show_says_of_the_session(name: str) -> None:
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
         rows = rows_of(session, FETCH)
-        reach = follow_sessions(session).reach("partitions", np.array(rows), len(session.rows))
+        reach = follow_sessions(session).find_reach("partitions", np.array(rows), len(session.rows))
         compared = 0
         for row, number in zip(rows, reach.numbers.tolist(), strict=True):
             standing = standing_of(session, row)
@@ -88,11 +88,11 @@ def test_it_is_what_show_says_of_the_session(name: str) -> None:
 def test_a_stream_says_the_same(path: Path) -> None:
     with Session([path], block=64) as session:
         streamed: dict[str, list[list[object]]] = {name: [] for name in FIELDS}
-        readings = {name: Reading(Rows(session, streaming=True), [find(name)]) for name in FIELDS}
+        readings = {name: FieldReader(RowReader(session, streaming=True), [find_field(name)]) for name in FIELDS}
         for closed in session.grow():
             for name, reading in readings.items():
                 rows = np.arange(closed.start, closed.stop)
-                streamed[name] += [list(each) for each in reading.by_row(find(name), rows)]
+                streamed[name] += [list(each) for each in reading.read_by_row(find_field(name), rows)]
                 reading.forget()
         # A stream knows a name from the row on that told it, so numbers are compared, and how many topics there are.
         every = range(len(session.rows))
@@ -105,14 +105,14 @@ def test_what_leaves_memory_changes_nothing() -> None:
     """Each round begins the same connections anew; rows of a session outlive the request that opened it."""
     with Replayed(KAFKA, 8, 500) as whole, Replayed(KAFKA, 8, 500) as session:
         whole.load()
-        field = find("kafka.partition")
-        reading = Reading(Rows(session, streaming=True), [field])
+        field = find_field("kafka.partition")
+        reading = FieldReader(RowReader(session, streaming=True), [field])
         expected = values(whole, "kafka.partition", range(len(whole.rows)))
         compared = 0
         for closed in session.grow():
             if not len(closed):
                 continue
-            found = reading.by_row(field, np.arange(closed.start, closed.stop))
+            found = reading.read_by_row(field, np.arange(closed.start, closed.stop))
             reading.forget()
             for row, each in zip(closed, found, strict=True):
                 if session.rows.cell("code", row) == FETCH and session.rows.cell("role", row) == Role.REQUEST:
@@ -127,7 +127,7 @@ def test_no_more_is_kept_than_what_is_there_needs() -> None:
     with Replayed(KAFKA, 30, 500) as session:
         kept = []
         for _ in session.grow():
-            follow_sessions(session).reach("topics", np.zeros(0, np.int64), len(session.rows))
+            follow_sessions(session).find_reach("topics", np.zeros(0, np.int64), len(session.rows))
             session.eviction.evict(max(session.rows.first, len(session.rows) - 200))
             followed = follow_sessions(session)._following.values()
             kept.append(sum(len(each.rows) + len(each.sessions) for each in followed))
@@ -220,7 +220,7 @@ def test_changes_by_chance_are_what_show_says(tmp_path: Path, monkeypatch: pytes
     with opened(tmp_path, [*by_chance(Random(1), 60)]) as session:
         rows = [row for row in rows_of(session, FETCH) if session.rows.cell("role", row) == Role.REQUEST][1:]
         topics, numbers = (
-            follow_sessions(session).reach(part, np.array(rows), len(session.rows)) for part in ("topics", "partitions")
+            follow_sessions(session).find_reach(part, np.array(rows), len(session.rows)) for part in ("topics", "partitions")
         )
         for place, row in enumerate(rows):
             standing = standing_of(session, row)

@@ -12,11 +12,11 @@ import pytest
 import zstandard
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.rows import Rows
+from analyzer.decode.rows import RowReader
 from analyzer.query.fields import bodies
-from analyzer.query.fields.catalog import find
+from analyzer.query.fields.catalog import find_field
 from analyzer.query.fields.path import FieldPath
-from analyzer.query.fields.reading import Reading
+from analyzer.query.fields.reading import FieldReader
 from analyzer.session import Session
 from tests.analyzer.query.filter.captured import FOLDER, NAMES, captured, printed
 from tests.analyzer.query.filter.oracle import values_of
@@ -26,10 +26,10 @@ TOGETHER = 12
 """Fields that are asked for in one reading."""
 
 
-def read(reader: Rows, fields: list[FieldPath], rows: Ints) -> list[list[object]]:
+def read(reader: RowReader, fields: list[FieldPath], rows: Ints) -> list[list[object]]:
     """Of each field the values in each row, as they are printed."""
-    reading = Reading(reader, fields)
-    return [[printed(list(values)) for values in reading.by_row(field, rows)] for field in fields]
+    reading = FieldReader(reader, fields)
+    return [[printed(list(values)) for values in reading.read_by_row(field, rows)] for field in fields]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,7 +39,7 @@ def test_each_field_of_a_capture_has_the_values_that_are_printed(name: str, monk
     paths = Random(name).sample(sorted(capture.fields), min(len(capture.fields), 160))
     for path in paths:
         having = np.array(capture.fields[path][:60])
-        (found,) = read(capture.reader, [find(path)], having)
+        (found,) = read(capture.reader, [find_field(path)], having)
         assert found == [values_of(path, capture.printed[row]) for row in having.tolist()], path
 
 
@@ -53,7 +53,7 @@ def test_fields_read_together_are_those_read_alone(name: str, monkeypatch: pytes
     for paths in random.sample(list(by_operation.values()), min(len(by_operation), 8)):
         some = random.sample(paths, min(len(paths), TOGETHER))
         rows = np.array(sorted({row for path in some for row in capture.fields[path][:20]}))
-        together = read(capture.reader, [find(path) for path in some], rows)
+        together = read(capture.reader, [find_field(path) for path in some], rows)
         for path, found in zip(some, together, strict=True):
             assert found == [values_of(path, capture.printed[row]) for row in rows.tolist()], path
 
@@ -63,7 +63,7 @@ def test_walking_is_what_is_tested(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = bodies.walk_fields
     monkeypatch.setattr(bodies, "walk_fields", lambda *given: walked.append(plain(*given)) or walked[-1])
     capture = captured("kafka.pcap")
-    read(capture.reader, [find("kafka.Fetch.request.topics.partitions.partition")], capture.all_rows)
+    read(capture.reader, [find_field("kafka.Fetch.request.topics.partitions.partition")], capture.all_rows)
     assert walked
     assert walked[0][0].mean() > 0.9
 
@@ -103,9 +103,9 @@ def test_damaged_messages_are_read_alike(seed: int, tmp_path: Path, monkeypatch:
         data[random.randrange(begin, end)] = random.choice(BYTES)
     path = tmp_path / "damaged.pcap"
     path.write_bytes(data)
-    fields = [find(each) for each in random.sample(sorted(captured(name).fields), 40)]
+    fields = [find_field(each) for each in random.sample(sorted(captured(name).fields), 40)]
     with Session([path]).load() as session:
-        reader, rows = Rows(session), np.arange(len(session.rows))
+        reader, rows = RowReader(session), np.arange(len(session.rows))
         assert len(rows) > len(packets) // 4
         for field in fields:
             monkeypatch.setattr(bodies, "WORTH", 1)

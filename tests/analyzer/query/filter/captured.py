@@ -15,8 +15,8 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.bodies import decode_tree
 from analyzer.decode.content import read_messages
 from analyzer.decode.jsonable import JsonWriter, Limits
-from analyzer.decode.rows import ROW_KEYS, Rows
-from analyzer.render.tree_json import node_object
+from analyzer.decode.rows import ROW_KEYS, RowReader
+from analyzer.render.tree_json import make_node_object
 from analyzer.session import Session
 from tests.analyzer.query.filter.oracle import Row, is_masked
 
@@ -40,7 +40,7 @@ class Captured(NamedTuple):
 
     name: str
     session: Session
-    reader: Rows
+    reader: RowReader
     printed: list[Row]
     fields: dict[str, list[int]]
 
@@ -59,25 +59,25 @@ def captured(name: str) -> Captured:
 def read(*paths: Path, streaming: bool = False) -> Captured:
     """Any captures, as one timeline."""
     session = Session(list(paths)).load()
-    reader = Rows(session, streaming=streaming)
+    reader = RowReader(session, streaming=streaming)
     printed = rows_as_printed(reader)
     return Captured(paths[0].name, session, reader, printed, _fields(printed))
 
 
 def printed(value: object) -> Any:
     """A value as it is printed, read back."""
-    return json.loads(JsonWriter(WHOLE).line(value))
+    return json.loads(JsonWriter(WHOLE).format_line(value))
 
 
-def rows_as_printed(reader: Rows) -> list[Row]:
+def rows_as_printed(reader: RowReader) -> list[Row]:
     """All rows, read back from JSON."""
     rows = np.arange(len(reader.session.rows))
     writer = JsonWriter(WHOLE)
     found: list[dict[str, Any]] = []
     for row, message in zip(
-        reader.objects((*ROW_KEYS, "fields"), rows), read_messages(reader.session, rows), strict=True
+        reader.read_objects((*ROW_KEYS, "fields"), rows), read_messages(reader.session, rows), strict=True
     ):
-        found.append(json.loads(writer.line(row)))
+        found.append(json.loads(writer.format_line(row)))
         found[-1]["bytes"] = {"hex": message.hex(), "length": len(message)}
     return found
 
@@ -118,7 +118,7 @@ def labels_of(name: str, number: int) -> dict[int, list[tuple[str, str]]]:
     writer = JsonWriter(WHOLE)
     found: dict[int, list[tuple[str, str]]] = {}
     for field in decode_tree(session, number).fields:
-        _label(json.loads(writer.line(node_object(field))), "", found)
+        _label(json.loads(writer.format_line(make_node_object(field))), "", found)
     return found
 
 

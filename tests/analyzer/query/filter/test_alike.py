@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.decode.bodies import decode_tree
-from analyzer.decode.rows import Rows
-from analyzer.query.fields import find
-from analyzer.query.filter import compiled
-from analyzer.query.filter.alike import filter_of, keeps, path_of
-from analyzer.query.filter.literals import comparisons, quoted
-from analyzer.query.filter.of_row import MOST_VALUES, filters_of_row
+from analyzer.decode.rows import RowReader
+from analyzer.query.fields import find_field
+from analyzer.query.filter import compile_filter
+from analyzer.query.filter.alike import find_path, make_filter, matches_row
+from analyzer.query.filter.literals import list_comparisons, quote
+from analyzer.query.filter.of_row import MOST_VALUES, list_row_filters
 from analyzer.query.filter.parse import parse
 from analyzer.session import Session
 from dissectors.field import Field
@@ -48,14 +48,14 @@ def test_each_leaf_has_a_filter_that_its_message_fulfils() -> None:
     messages = 0
     for file in FILES:
         with Session([file]).load() as session:
-            reader = Rows(session)
+            reader = RowReader(session)
             for row in np.unique(np.linspace(0, len(session.rows) - 1, ROWS).astype(int)).tolist():
                 tree = decode_tree(session, row)
                 messages += 1
                 for path in islice(leaves(tree.fields), MOST_LEAVES):
-                    text = filter_of(session, row, tree, path)
+                    text = make_filter(session, row, tree, path)
                     assert text is not None, (file.name, row, [node.spec.name for node in path])
-                    assert row in compiled(text).rows(reader, np.array([row])), text
+                    assert row in compile_filter(text).select_rows(reader, np.array([row])), text
                     assert not any(secret in text for secret in secrets(path)), text
                     kinds["bytes[" if "bytes[" in text else "name"] += 1
     assert messages > 200
@@ -82,7 +82,7 @@ def test_of_a_field(case: tuple[str, str, int, str, str]) -> None:
         for name in names.split("."):
             nodes = path[-1].children if path else tree.fields
             path.append(next(node for node in nodes if node.spec.name == name))
-        assert filter_of(session, row, tree, path) == expected
+        assert make_filter(session, row, tree, path) == expected
 
 
 def test_what_a_row_offers_holds_for_it() -> None:
@@ -90,10 +90,10 @@ def test_what_a_row_offers_holds_for_it() -> None:
     for file in FILES[::4]:
         with Session([file]).load() as session:
             for row in np.unique(np.linspace(0, len(session.rows) - 1, ROWS).astype(int)).tolist():
-                offers = filters_of_row(session, row)
+                offers = list_row_filters(session, row)
                 assert f"stream == {session.rows.cell('stream', row)}" in {offer.text for offer in offers}
                 for offer in offers:
-                    assert keeps(offer.text, Rows(session), np.array([row])), offer
+                    assert matches_row(offer.text, RowReader(session), np.array([row])), offer
                     seen.add(offer.about)
     assert {"this topic", "this path", "this client", "this error.name", "this exchange"} <= seen
 
@@ -102,7 +102,7 @@ def test_what_a_row_offers_holds_for_it() -> None:
 def test_few_values_of_a_short_are_offered(file: str, row: int) -> None:
     """One names eighteen topics, the other has keys of records that are structures."""
     with Session([ROOT / "tests" / "golden" / "kafka" / f"{file}.pcap.zst"]).load() as session:
-        abouts = Counter(offer.about for offer in filters_of_row(session, row))
+        abouts = Counter(offer.about for offer in list_row_filters(session, row))
     assert 1 <= max(abouts.values()) <= MOST_VALUES
     assert file != "k4_py_kp" or abouts["this topic"] == MOST_VALUES
 
@@ -111,19 +111,19 @@ def test_a_column_has_the_name_of_the_field() -> None:
     with Session([ROOT / "captures" / "kafka.pcap"]).load() as session:
         body = next(node for node in decode_tree(session, 46).fields if node.spec.name == "body")
         field = next(node for node in body.children if node.spec.name == "maxWaitMs")
-        assert path_of(session, 46, (body, field)) == "kafka.Fetch.request.maxWaitMs"
+        assert find_path(session, 46, (body, field)) == "kafka.Fetch.request.maxWaitMs"
 
 
 @given(st.text(max_size=50))
 def test_a_quoted_text_is_read_back(text: str) -> None:
-    node = parse(f"info == {quoted(text)}")
+    node = parse(f"info == {quote(text)}")
     assert node.operands[0].text == text  # type: ignore[union-attr]
-    assert quoted(text).isprintable() or not text.isascii()
+    assert quote(text).isprintable() or not text.isascii()
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e30, max_value=1e30))
 def test_a_float_is_between_what_is_written(value: float) -> None:
-    (text,) = comparisons(find("version"), value)
+    (text,) = list_comparisons(find_field("version"), value)
     if " in " in text:
         low, high = text.partition("{")[2].rstrip("}").split("..")
         assert float(low) <= value <= float(high)
@@ -133,4 +133,4 @@ def test_a_float_is_between_what_is_written(value: float) -> None:
 
 def test_what_equals_nothing_has_no_comparison() -> None:
     for value in (math.nan, math.inf, None, Secret("word"), [], {}):
-        assert not list(comparisons(find("version"), value))
+        assert not list(list_comparisons(find_field("version"), value))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.query.filter import compiled
-from analyzer.query.filter.capture_filter import as_display_filter, is_display_filter
+from analyzer.query.filter import compile_filter
+from analyzer.query.filter.capture_filter import is_display_filter, translate_capture_filter
 
 
 @pytest.mark.parametrize(
@@ -18,13 +18,13 @@ from analyzer.query.filter.capture_filter import as_display_filter, is_display_f
     ],
 )
 def test_a_capture_filter_is_translated(text: str, meant: str) -> None:
-    assert as_display_filter(text) == meant
-    assert compiled(meant).fields
+    assert translate_capture_filter(text) == meant
+    assert compile_filter(meant).fields
 
 
 @pytest.mark.parametrize("text", ["port == 9092", "kafka.host contains x", "client == port", "port in {1 2}", "error"])
 def test_a_display_filter_is_not_taken_for_one(text: str) -> None:
-    assert as_display_filter(text) is None
+    assert translate_capture_filter(text) is None
 
 
 @pytest.mark.parametrize(

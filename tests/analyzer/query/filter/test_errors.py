@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.errors import UserError
-from analyzer.query.filter import FilterError, compiled
+from analyzer.query.filter import FilterError, compile_filter
 from tests.effort import within, within_steps
 
 NAMED = {"slow": "latency > 50ms", "self": "error or $self", "one": "$two", "two": "not $one", "bad": "version == x"}
@@ -108,7 +108,7 @@ CASES = [
 def test_an_error_has_a_place_and_a_hint(marked: str, why: str) -> None:
     text = marked.replace("«", "").replace("»", "")
     with pytest.raises(FilterError) as caught:
-        compiled(text, NAMED)
+        compile_filter(text, NAMED)
     error = caught.value
     start, stop = error.span
     assert f"{text[:start]}«{text[start:stop]}»{text[stop:]}" == marked
@@ -128,18 +128,18 @@ def test_an_error_has_a_place_and_a_hint(marked: str, why: str) -> None:
 )
 def test_a_word_that_no_number_has_is_an_error(text: str, hint: str) -> None:
     with pytest.raises(FilterError, match=hint):
-        compiled(text)
+        compile_filter(text)
 
 
 def test_the_place_of_an_error_in_a_named_filter_is_where_it_is_named() -> None:
     with pytest.raises(FilterError, match="in the filter bad: version is a number") as caught:
-        compiled("error and $bad", NAMED)
+        compile_filter("error and $bad", NAMED)
     assert caught.value.text[slice(*caught.value.span)] == "$bad"
 
 
 def test_an_error_repeats_no_more_than_a_line_of_a_long_filter() -> None:
     with pytest.raises(FilterError) as caught:
-        compiled("x" * 5000 + " == 3")
+        compile_filter("x" * 5000 + " == 3")
     assert caught.value.span == (0, 5000)
     assert str(caught.value).count("x") < 5100
 
@@ -173,7 +173,7 @@ SOON = 40.0
 )
 def test_a_hostile_filter_is_refused_soon(text: str) -> None:
     with within(SOON), within_steps(MOST), pytest.raises(FilterError) as caught:
-        compiled(text)
+        compile_filter(text)
     assert 0 <= caught.value.span.start <= caught.value.span.stop <= len(text)
 
 
@@ -189,16 +189,16 @@ def test_a_hostile_filter_is_refused_soon(text: str) -> None:
 )
 def test_what_is_long_but_not_deep_is_a_filter(text: str) -> None:
     with within(SOON), within_steps(MOST):
-        assert compiled(text).fields
+        assert compile_filter(text).fields
 
 
 def test_named_filters_within_each_other_count_as_levels() -> None:
     levels = {f"f{number}": "(" * 40 + f"$f{number + 1}" + ")" * 40 for number in range(20)} | {"f20": "error"}
     with pytest.raises(FilterError, match="levels"):
-        compiled("$f0", levels)
+        compile_filter("$f0", levels)
 
 
 def test_named_filters_that_double_each_time_are_refused_soon() -> None:
     doubling = {f"f{number}": f"$f{number + 1} or $f{number + 1}" for number in range(60)} | {"f60": "error"}
     with within_steps(MOST), pytest.raises(FilterError):  # some 4,000
-        compiled("$f0", doubling)
+        compile_filter("$f0", doubling)

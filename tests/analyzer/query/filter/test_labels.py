@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from analyzer.query.fields.catalog import find
-from analyzer.query.filter import compiled
+from analyzer.query.fields.catalog import find_field
+from analyzer.query.filter import compile_filter
 from tests.analyzer.query.filter.captured import NAMES, Captured, captured, label_of
 from tests.analyzer.query.filter.oracle import Comparison, Literal, Value, holds, values_of
 
@@ -17,7 +17,7 @@ def labelled(capture: Captured) -> list[tuple[str, int, str]]:
     """Path, number and label of each number that has a name in a capture, once for each place and name."""
     found: dict[tuple[str, int], str] = {}
     for path, rows in capture.fields.items():
-        if find(path).label is None or find(path).scale is not None:
+        if find_field(path).label is None or find_field(path).scale is not None:
             continue
         for row in {rows[0], rows[-1]}:
             for value in values_of(path, capture.printed[row]):
@@ -46,10 +46,10 @@ def test_a_number_is_compared_by_its_label(name: str) -> None:
             (f"{path} != {label}", other),
             (f"{path} in {{{label}, -77}}", same),
         ):
-            found = compiled(text).mask(capture.reader, np.array(rows)).tolist()
+            found = compile_filter(text).find_mask(capture.reader, np.array(rows)).tolist()
             assert found == [holds(wanted, capture.printed[row]) for row in rows], text
         contained = Comparison(Value(path), "contains", (Literal(label[:4]),))
-        found = compiled(f"{path} contains {label[:4]}").mask(capture.reader, np.array(rows)).tolist()
+        found = compile_filter(f"{path} contains {label[:4]}").find_mask(capture.reader, np.array(rows)).tolist()
         assert found == [said_by(contained, capture, row, path) for row in rows], path
 
 

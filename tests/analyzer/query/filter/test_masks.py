@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import analyzer.query.filter
-from analyzer.decode.rows import Rows
-from analyzer.query.filter import compiled
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter import compile_filter
 from analyzer.session import Session
 from tests.analyzer.query.filter.captured import FOLDER, NAMES, Captured, captured, rows_as_printed
 from tests.analyzer.query.filter.drawing import questions
@@ -24,7 +24,7 @@ from tests.analyzer.query.filter.oracle import Comparison, Literal, Value, holds
 def test_a_filter_keeps_the_rows_that_the_oracle_keeps(data: st.DataObject) -> None:
     capture = captured(data.draw(st.sampled_from(NAMES)))
     question = data.draw(questions(capture))
-    found = compiled(question.text).mask(capture.reader, np.array(question.rows, np.int64)).tolist()
+    found = compile_filter(question.text).find_mask(capture.reader, np.array(question.rows, np.int64)).tolist()
     wanted = [holds(question.expression, capture.printed[row]) for row in question.rows]
     assert dict(zip(question.rows, found, strict=True)) == dict(zip(question.rows, wanted, strict=True)), question.text
 
@@ -45,28 +45,28 @@ FILTERS = (
 @pytest.mark.parametrize("text", FILTERS)
 def test_a_mask_does_not_depend_on_how_rows_are_asked(text: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     capture = captured(name)
-    rows, wanted = capture.all_rows, compiled(text)
-    whole = wanted.mask(capture.reader, rows)
+    rows, wanted = capture.all_rows, compile_filter(text)
+    whole = wanted.find_mask(capture.reader, rows)
     assert whole.dtype == bool
-    assert wanted.mask(capture.reader, rows).tolist() == whole.tolist()
-    assert wanted.rows(capture.reader, range(5, len(rows))).tolist() == [
+    assert wanted.find_mask(capture.reader, rows).tolist() == whole.tolist()
+    assert wanted.select_rows(capture.reader, range(5, len(rows))).tolist() == [
         row for row in rows[whole].tolist() if row >= 5
     ]
-    assert wanted.rows(capture.reader, rows[:0]).tolist() == []
+    assert wanted.select_rows(capture.reader, rows[:0]).tolist() == []
     random = Random(text)
     some = np.array(random.sample(rows.tolist(), len(rows) // 2))
-    assert compiled(text).mask(capture.reader, some).tolist() == whole[some].tolist()
+    assert compile_filter(text).find_mask(capture.reader, some).tolist() == whole[some].tolist()
     monkeypatch.setattr(analyzer.query.filter, "AT_ONCE", random.choice((1, 7, 64)))
-    assert compiled(text).mask(capture.reader, some).tolist() == whole[some].tolist()
+    assert compile_filter(text).find_mask(capture.reader, some).tolist() == whole[some].tolist()
 
 
 @pytest.mark.parametrize("name", ["kafka.pcap", "kafka-4.4-share.pcap.zst"])
 def test_a_filter_may_be_asked_of_one_capture_after_the_other(name: str) -> None:
     for text in FILTERS:
-        wanted = compiled(text)
+        wanted = compile_filter(text)
         for capture in (captured(name), captured("mixed.pcapng"), captured(name)):
-            fresh = compiled(text).mask(capture.reader, capture.all_rows)
-            assert wanted.mask(capture.reader, capture.all_rows).tolist() == fresh.tolist(), text
+            fresh = compile_filter(text).find_mask(capture.reader, capture.all_rows)
+            assert wanted.find_mask(capture.reader, capture.all_rows).tolist() == fresh.tolist(), text
 
 
 LATER = frozenset({"partner", "partner_id", "client"})
@@ -76,7 +76,7 @@ LATER = frozenset({"partner", "partner_id", "client"})
 @pytest.fixture(scope="module", params=NAMES)
 def streamed(request: pytest.FixtureRequest) -> Captured:
     capture = captured(request.param)
-    reader = Rows(capture.session, streaming=True)
+    reader = RowReader(capture.session, streaming=True)
     return capture._replace(reader=reader, printed=rows_as_printed(reader))
 
 
@@ -84,21 +84,24 @@ def test_rows_of_a_stream_are_filtered_by_what_a_stream_prints(streamed: Capture
     rows = streamed.all_rows
     asked = [Comparison(Value(key)) for key in ("partner", "partner_id", "client", "latency", "error", "info")]
     for comparison in asked:
-        found = compiled(comparison.value.path).mask(streamed.reader, rows).tolist()
+        found = compile_filter(comparison.value.path).find_mask(streamed.reader, rows).tolist()
         assert found == [holds(comparison, row) for row in streamed.printed]
     some = next(row["client"] for row in streamed.printed if row["client"])
-    found = compiled(f'client == "{some}"').mask(streamed.reader, rows).tolist()
+    found = compile_filter(f'client == "{some}"').find_mask(streamed.reader, rows).tolist()
     assert found == [row["client"] == some for row in streamed.printed]
 
 
 def test_bodies_of_a_stream_are_filtered_as_those_of_a_file(streamed: Captured) -> None:
     whole = captured(streamed.name)
     for text in FILTERS:
-        fields = {field.name for field in compiled(text).fields}
+        fields = {field.name for field in compile_filter(text).fields}
         if fields & LATER or any(name.count(".") == 1 and name[0] in "kzpr" for name in fields):
             continue  # what field aliases inherit and ids are called, a stream may know later
         rows = whole.all_rows
-        assert compiled(text).mask(streamed.reader, rows).tolist() == compiled(text).mask(whole.reader, rows).tolist()
+        assert (
+            compile_filter(text).find_mask(streamed.reader, rows).tolist()
+            == compile_filter(text).find_mask(whole.reader, rows).tolist()
+        )
 
 
 @pytest.mark.parametrize(
@@ -113,9 +116,9 @@ def test_bodies_of_a_stream_are_filtered_as_those_of_a_file(streamed: Captured) 
 )
 def test_what_is_made_of_an_error_is_made_of_its_name(asked: str, same: str) -> None:
     capture = captured("mixed.pcapng")
-    wanted = compiled(same).mask(capture.reader, capture.all_rows)
+    wanted = compile_filter(same).find_mask(capture.reader, capture.all_rows)
     assert wanted.any()
-    assert compiled(asked).mask(capture.reader, capture.all_rows).tolist() == wanted.tolist()
+    assert compile_filter(asked).find_mask(capture.reader, capture.all_rows).tolist() == wanted.tolist()
 
 
 LIVE = tuple(text for text in FILTERS if not any(word in text for word in ("client", "findings", "bytes")))
@@ -126,25 +129,27 @@ LIVE = tuple(text for text in FILTERS if not any(word in text for word in ("clie
 @pytest.mark.parametrize("block", [64, 1000])
 @pytest.mark.parametrize("name", ["kafka.pcap", "mixed.pcapng", "kafka-3.9-zookeeper.pcap.zst"])
 def test_rows_are_filtered_alike_while_they_come(name: str, block: int) -> None:
-    filters = [compiled(text) for text in LIVE]
+    filters = [compile_filter(text) for text in LIVE]
     found: list[list[int]] = [[] for _ in filters]
     with Session([FOLDER / name], block=block) as session:
-        reader = Rows(session, streaming=True)
+        reader = RowReader(session, streaming=True)
         for closed in session.grow():
             for wanted, rows in zip(filters, found, strict=True):
-                rows += wanted.rows(reader, closed).tolist()
+                rows += wanted.select_rows(reader, closed).tolist()
         ended = np.arange(len(session.rows))
         for wanted, rows in zip(filters, found, strict=True):
-            assert rows == wanted.rows(reader, ended).tolist(), wanted.text
-            assert rows == compiled(wanted.text).rows(Rows(session, streaming=True), ended).tolist(), wanted.text
+            assert rows == wanted.select_rows(reader, ended).tolist(), wanted.text
+            assert rows == compile_filter(wanted.text).select_rows(RowReader(session, streaming=True), ended).tolist(), (
+                wanted.text
+            )
 
 
 def test_a_named_filter_is_its_text_in_parentheses() -> None:
     capture = captured("kafka.pcap")
     named = {"quick": "latency < 2ms or role == request", "early": "number < 300"}
-    found = compiled("not $quick and ${early}", named).mask(capture.reader, capture.all_rows)
-    wanted = compiled("not (latency < 2ms or role == request) and (number < 300)")
-    assert found.tolist() == wanted.mask(capture.reader, capture.all_rows).tolist()
+    found = compile_filter("not $quick and ${early}", named).find_mask(capture.reader, capture.all_rows)
+    wanted = compile_filter("not (latency < 2ms or role == request) and (number < 300)")
+    assert found.tolist() == wanted.find_mask(capture.reader, capture.all_rows).tolist()
     assert 0 < found.sum() < len(found)
 
 
@@ -155,7 +160,7 @@ def test_a_number_that_is_a_moment_is_compared_with_a_date(operator: str, moment
     rows = capture.fields[path]
     since = (datetime.fromisoformat(moment) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
     wanted = Comparison(Value(path), operator, (Literal(str(since), False),))
-    found = compiled(f"{path} {operator} {moment}").mask(capture.reader, np.array(rows)).tolist()
+    found = compile_filter(f"{path} {operator} {moment}").find_mask(capture.reader, np.array(rows)).tolist()
     assert found == [holds(wanted, capture.printed[row]) for row in rows]
 
 
@@ -176,6 +181,6 @@ ALIASES = [
 @pytest.mark.parametrize(("theirs", "ours"), ALIASES)
 def test_names_of_tshark_mean_ours(theirs: str, ours: str) -> None:
     capture = captured("kafka.pcap")
-    found = compiled(theirs).mask(capture.reader, capture.all_rows)
-    assert found.tolist() == compiled(ours).mask(capture.reader, capture.all_rows).tolist()
+    found = compile_filter(theirs).find_mask(capture.reader, capture.all_rows)
+    assert found.tolist() == compile_filter(ours).find_mask(capture.reader, capture.all_rows).tolist()
     assert found.any()

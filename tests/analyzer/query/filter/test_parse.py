@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.query.filter.nodes import Call, Comparison, Joined, Literal, Name, Named, Node, Not, Range, Slice, Value
+from analyzer.query.filter.nodes import (
+    Call,
+    Comparison,
+    Junction,
+    Literal,
+    Name,
+    NamedFilter,
+    Node,
+    Not,
+    Range,
+    Slice,
+    Value,
+)
 from analyzer.query.filter.parse import parse
 
 NAMED = {
@@ -133,11 +145,11 @@ def test_a_text_has_a_tree(text: str, tree: str) -> None:
 
 def shown(node: Node) -> str:
     """A tree as a text."""
-    if isinstance(node, Named):
+    if isinstance(node, NamedFilter):
         return shown(node.part)
     if isinstance(node, Not):
         return f"(not {shown(node.part)})"
-    if isinstance(node, Joined):
+    if isinstance(node, Junction):
         return f"({node.word} {' '.join(map(shown, node.parts))})"
     value = _value(node.value)
     if node.operator is None:
@@ -194,7 +206,7 @@ SPANS = [
 def test_parts_know_where_they_stand(whole: str, value: str, literal: str) -> None:
     text = whole.replace("«", "").replace("»", "")
     node = parse(text)
-    comparison = node.parts[-1] if isinstance(node, Joined) else node
+    comparison = node.parts[-1] if isinstance(node, Junction) else node
     assert isinstance(comparison, Comparison)
     operand = comparison.operands[0]
     assert isinstance(operand, Literal)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from analyzer.decode.rows import Rows
-from analyzer.query.filter import compiled
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter import compile_filter
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, Talk, capture, segments
 
@@ -25,10 +25,12 @@ def test_a_pattern_that_backtracks_elsewhere_ends(tmp_path: Path) -> None:
     request = bytes.fromhex("0003 0000 00000007 0002 6d65") + NAMES.to_bytes(4) + topic * NAMES
     talk = Talk(((CLIENT, len(request).to_bytes(4) + request),))
     with Session([capture(tmp_path / "a.pcap", segments(talk, in_packets))]).load() as session:
-        reader, rows = Rows(session), np.arange(len(session.rows))
+        reader, rows = RowReader(session), np.arange(len(session.rows))
         name = "kafka.Metadata.request.topics.name"
-        assert compiled(f"count({name}) == {NAMES} and len({name}) == {LONG + 1}").mask(reader, rows).tolist() == [True]
+        assert compile_filter(f"count({name}) == {NAMES} and len({name}) == {LONG + 1}").find_mask(
+            reader, rows
+        ).tolist() == [True]
         for pattern in ("(a+)+$", "(a|aa)+$", "(a*)*b", "(a|a?)+$"):
             for field in (name, "bytes", "text"):
-                assert not compiled(f"{field} matches '^{pattern}'").mask(reader, rows).any()
-        assert compiled(f"{name} matches '^(a+)+!$'").mask(reader, rows).all()
+                assert not compile_filter(f"{field} matches '^{pattern}'").find_mask(reader, rows).any()
+        assert compile_filter(f"{name} matches '^(a+)+!$'").find_mask(reader, rows).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analyzer.query.filter import compiled
+from analyzer.query.filter import compile_filter
 from dissectors.wire.secret import Secret
 from tests.analyzer.query.filter.captured import Captured, captured
 from tests.analyzer.query.filter.oracle import Comparison, Literal, Value, holds, is_masked, values_of
@@ -28,7 +28,7 @@ def secrets_of(capture: Captured) -> dict[str, set[bytes | str]]:
             for each in value:
                 collect(each, path)
 
-    for row in capture.reader.objects(("protocol", "operation", "fields"), capture.all_rows):
+    for row in capture.reader.read_objects(("protocol", "operation", "fields"), capture.all_rows):
         collect(row["fields"], f"{row['protocol']}.{row['operation']}")
     return found
 
@@ -48,17 +48,17 @@ def test_a_filter_tells_of_a_secret_only_that_it_is_there_and_its_length(name: s
         rows = np.array(having)
         masked = np.array([all(map(is_masked, values_of(path, capture.printed[row]))) for row in having])
         assert masked.any()
-        assert compiled(path).mask(capture.reader, rows).all()
+        assert compile_filter(path).find_mask(capture.reader, rows).all()
         for content in sorted(contents, key=repr):
             literal = written(content)
             asked = [f"{path} {operator} {literal}" for operator in ("==", "!=", "===", "!==", "<", ">=", "contains")]
             asked += [f"{path} in {{{literal}}}", f"{path}[0:1] == {written(content[:1])}", f"{path}[0:1] != 'q'"]
             asked += [f"{path} not in {{{literal}}}", f"{path} matches '.'"]
             for text in asked:
-                found = compiled(text).mask(capture.reader, rows)
+                found = compile_filter(text).find_mask(capture.reader, rows)
                 assert not found[masked].any(), text
             wanted = Comparison(Value(path, ("len",)), "==", (Literal(str(len(content)), False),))
-            lengths = compiled(f"len({path}) == {len(content)}").mask(capture.reader, rows)
+            lengths = compile_filter(f"len({path}) == {len(content)}").find_mask(capture.reader, rows)
             assert lengths.tolist() == [holds(wanted, capture.printed[row]) for row in having]
             assert lengths.any()
 
@@ -76,5 +76,5 @@ def test_what_is_searched_has_no_secrets_in_it(field: str, name: str) -> None:
         for content in contents:
             said = content if isinstance(content, str) else content.decode("latin-1")
             wanted = Comparison(Value(field), "contains", (Literal(said),))
-            found = compiled(f"{field} contains {written(content)}").mask(capture.reader, np.array(rows))
+            found = compile_filter(f"{field} contains {written(content)}").find_mask(capture.reader, np.array(rows))
             assert found.tolist() == [holds(wanted, capture.printed[row]) for row in rows]

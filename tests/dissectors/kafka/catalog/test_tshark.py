@@ -20,8 +20,8 @@ import zstandard
 from analyzer.columns.values import IntegerColumn
 from analyzer.decode.content import find_dissector, read_cell
 from analyzer.decode.endpoints import name_endpoint
-from analyzer.decode.rows import Rows
-from analyzer.query.filter import compiled
+from analyzer.decode.rows import RowReader
+from analyzer.query.filter import compile_filter
 from analyzer.session import Session
 from dissectors.api import Context, Role
 from dissectors.kafka.catalog.field_aliases import aliases
@@ -94,7 +94,7 @@ class Capture:
         with path.open("rb") as packed, self.path.open("wb") as plain:
             zstandard.ZstdDecompressor().copy_stream(packed, plain)
         self.session = Session([self.path]).load()
-        self.reader = Rows(self.session)
+        self.reader = RowReader(self.session)
         self.rows = np.arange(len(self.session.rows))
         ports = {
             name_endpoint(self.session, read_cell(self.session, "stream", row) or 0, 1).rpartition(":")[2]
@@ -112,8 +112,8 @@ class Capture:
 
     def ours(self, expression: str) -> set[int]:
         """The frames that complete the messages which we keep."""
-        kept = compiled(expression).rows(self.reader, self.rows)
-        column = self.reader.column("last_packet", kept)
+        kept = compile_filter(expression).select_rows(self.reader, self.rows)
+        column = self.reader.read_column("last_packet", kept)
         assert isinstance(column, IntegerColumn)
         return set(column.numbers.tolist())
 

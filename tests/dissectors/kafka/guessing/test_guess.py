@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from analyzer.decode.content import read_header, read_message
-from analyzer.hexinput.pasted import by_looks, cut
+from analyzer.hexinput.pasted import cut_messages, decode_by_looks
 from analyzer.session import Session
 from dissectors.api import Context, Role, State
 from dissectors.kafka import Kafka
@@ -169,7 +169,7 @@ def test_large_ones_end(body: bytes) -> None:
 @pytest.mark.parametrize("body", [METADATA, COORDINATOR, PRODUCER], ids=["no request", "like a request", "a producer"])
 def test_decode_profits_from_it(body: bytes) -> None:
     """Also where the bytes begin as a request does: read as one they break, and as an answer they fit."""
-    ((data, header, context),) = by_looks(KAFKA, cut(answer(body), KAFKA), None)
+    ((data, header, context),) = decode_by_looks(KAFKA, cut_messages(answer(body), KAFKA), None)
     assert (header.role, header.state) == (Role.RESPONSE, State.GUESSED)
     assert KAFKA.info(KAFKA.values(data, context), context).startswith("perhaps ")
 
@@ -178,5 +178,5 @@ def test_a_broken_request_is_no_answer() -> None:
     for frame in frames(GOLDEN):
         if frame.context.role is Role.REQUEST and frame.row["instance"] == 1:
             for data in (frame.data, frame.data[:-1], framed(frame.data[4:-1])):
-                (found,) = by_looks(KAFKA, cut(data, KAFKA), None)
+                (found,) = decode_by_looks(KAFKA, cut_messages(data, KAFKA), None)
                 assert found.header.role is not Role.RESPONSE, frame.name

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from analyzer.decode.jsonable import JsonWriter
-from analyzer.render.tree_json import node_object
+from analyzer.render.tree_json import make_node_object
 from dissectors.api import Context, Role
 from dissectors.kafka.conversation import KafkaConversation
 from dissectors.kafka.nested.envelope import DEEPEST
@@ -91,7 +91,7 @@ def test_answers_come_back_in_the_same_envelopes() -> None:
 def test_a_secret_in_one_is_secret_in_all_of_them() -> None:
     body, tree = both(envelope(envelope(SASL)[4:]), ENVELOPE)
     assert isinstance(body.values["requestData"].data, Secret)
-    shown = JsonWriter().dumps(body.values) + JsonWriter().dumps([node_object(each) for each in tree.fields])
+    shown = JsonWriter().dumps(body.values) + JsonWriter().dumps([make_node_object(each) for each in tree.fields])
     assert b"word" not in shown
     assert b"word".hex().encode() not in shown
     assert node(tree, "body", "requestData", "fields", "requestData", "fields", "authBytes").spec.secret

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analyzer.decode.jsonable import JsonWriter
-from analyzer.render.tree_json import node_object
+from analyzer.render.tree_json import make_node_object
 from dissectors.api import Context, Role
 from dissectors.kafka.tables import table
 from dissectors.wire import Secret
@@ -327,7 +327,7 @@ def test_secrets_stay_secret() -> None:
     scram = SOME["UserScramCredentialRecord"]
     frame = fetched(METADATA_ID, batched([(None, b"\1\x0b\0" + scram.data)]))
     body, tree = both(frame, FETCH)
-    shown = JsonWriter().dumps(body.values) + JsonWriter().dumps([node_object(each) for each in tree.fields])
+    shown = JsonWriter().dumps(body.values) + JsonWriter().dumps([make_node_object(each) for each in tree.fields])
     for name in ("salt", "storedKey", "serverKey"):
         content = scram.fields[name]["hex"]
         assert not content or content.encode() not in shown

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from analyzer.decode.bodies import decode_tree, list_row_findings
 from analyzer.decode.jsonable import JsonWriter, Limits
-from analyzer.decode.masking import secret_spans
-from analyzer.render.tree_json import node_object
+from analyzer.decode.masking import find_secret_spans
+from analyzer.render.tree_json import make_node_object
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, FIN, SERVER, Segment, Talk, capture, data_segments, opening, segments
 
@@ -35,8 +35,8 @@ def test_what_lies_behind_a_lost_segment_is_not_shown(tmp_path: Path) -> None:
     kept = [each for each in parts if not (each.at == lost and each.payload)]
     with Session([capture(tmp_path / "lost.pcap", kept)]).load() as session:
         tree = decode_tree(session, 1)
-        spans = secret_spans(tree)[0]
-        said = JsonWriter(Limits(bytes_limit=None)).line([node_object(node) for node in tree.fields])
+        spans = find_secret_spans(tree)[0]
+        said = JsonWriter(Limits(bytes_limit=None)).format_line([make_node_object(node) for node in tree.fields])
         data = bytearray(tree.sources[0].data)
     assert any(node.spec.type == "gap" for node in tree.fields)
     assert PASSWORD[-8:] in data

@@ -7,8 +7,8 @@ from base64 import b64encode
 import pytest
 
 from analyzer.decode.jsonable import JsonWriter, Limits
-from analyzer.render.message_text import message_lines
-from analyzer.render.tree_json import Message, tree_object
+from analyzer.render.message_text import format_message
+from analyzer.render.tree_json import PrintedMessage, make_tree_object
 from dissectors.api import Body, Context, MessageHeader, Role
 from dissectors.field import Tree
 from dissectors.kafka import Kafka
@@ -67,12 +67,12 @@ def printed(frame: bytes, context: Context, limits: Limits) -> str:
     """All that is shown of a message: values, tree as JSON, tree and bytes as text, and its line."""
     body, tree = both(frame, context)
     info = KAFKA.info(body, context)
-    message = Message("kafka", MessageHeader(context.role), body.error, info, body.findings)
+    message = PrintedMessage("kafka", MessageHeader(context.role), body.error, info, body.findings)
     writer = JsonWriter(limits)
-    lines = ["".join(text for _, text in line) for line in message_lines(message, tree, limits)]
+    lines = ["".join(text for _, text in line) for line in format_message(message, tree, limits)]
     dump = " ".join(line[10:58] for line in lines if line[:8].isalnum())
     text = "".join(line[60:-1] for line in lines if line[:8].isalnum())
-    values, nodes = writer.dumps(body.values).decode(), writer.dumps(tree_object(message, tree)).decode()
+    values, nodes = writer.dumps(body.values).decode(), writer.dumps(make_tree_object(message, tree)).decode()
     return "\n".join([info, *lines, dump.replace(" ", ""), text, values, nodes])
 
 

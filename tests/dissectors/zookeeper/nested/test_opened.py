@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.decode.jsonable import JsonWriter, Limits
-from analyzer.decode.masking import secret_spans
-from analyzer.render.tree_json import node_object
+from analyzer.decode.masking import find_secret_spans
+from analyzer.render.tree_json import make_node_object
 from dissectors.api import Context, Dissector, Role
 from dissectors.wire.message import fold_tree
 from dissectors.wire.secret import Secret
@@ -157,10 +157,10 @@ def printed(case: Case, data: bytes) -> bytes:
     """All that is printed of a message without its secrets: values, tree, and the bytes that are not masked."""
     body, tree = case.dissector.values(data, case.context), case.dissector.tree(data, case.context)
     plain = bytearray(data)
-    for start, stop in secret_spans(tree).get(0, ()):
+    for start, stop in find_secret_spans(tree).get(0, ()):
         plain[start:stop] = bytes(len(plain[start:stop]))
-    nodes = b"".join(MASKED.line(node_object(each)) for each in tree.fields)
-    return MASKED.line(body.values) + nodes + bytes(plain) + case.dissector.info(body, case.context).encode()
+    nodes = b"".join(MASKED.format_line(make_node_object(each)) for each in tree.fields)
+    return MASKED.format_line(body.values) + nodes + bytes(plain) + case.dissector.info(body, case.context).encode()
 
 
 def assert_hidden(case: Case, data: bytes) -> None:
@@ -173,7 +173,7 @@ def assert_hidden(case: Case, data: bytes) -> None:
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_values_and_tree(case: Case) -> None:
     body, tree = case.dissector.values(case.data, case.context), case.dissector.tree(case.data, case.context)
-    assert within(json.loads(MASKED.line(body.values)), case.path) == case.value
+    assert within(json.loads(MASKED.format_line(body.values)), case.path) == case.value
     assert_tiles(tree)
     assert fold_tree(tree, errors_of(case)) == body
     inside = case.path if case.dissector is not CLIENT else ("body", *case.path)
@@ -221,12 +221,12 @@ def test_a_ticket() -> None:
     assert (content.name, content.data) == ("GSSAPI", Secret(token))
     service = content.value["message"]["ticket"]["service"]
     assert service["nameString"] == ["kafka", "b1.example.com"]
-    assert b"sealed" not in MASKED.line(body.values)
+    assert b"sealed" not in MASKED.format_line(body.values)
 
 
 def test_secrets_are_shown_to_who_asks() -> None:
     shown = JsonWriter(Limits(None, None, show_secrets=True))
-    values = json.loads(shown.line(CLIENT.values(auth("digest", b"me:pw"), context("auth")).values))
+    values = json.loads(shown.format_line(CLIENT.values(auth("digest", b"me:pw"), context("auth")).values))
     assert values["auth"] == {
         "hex": b"me:pw".hex(), "length": 5, "as": "DigestCredentials", "value": {"user": "me", "password": "pw"}
     }  # fmt: skip
