@@ -273,7 +273,7 @@ class HAFramer(Framer):
         self.kind = kind
         return found.size
 
-    def across(self, message: Window, lost: range, ended: bool) -> int:
+    def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
         """Finds the length of a frame with lost bytes in it, if its head is there; else 0."""
         found = read_head(
             message.read_bytes(0, min(lost.start, HEAD)), self.from_slave, self.kind or HAProtocol.CLASSIC

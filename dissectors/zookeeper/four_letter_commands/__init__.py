@@ -99,7 +99,7 @@ class ClientOpening(Framer):
         rest = message.read_bytes(size, size + _LONGEST + 1)
         return size + len(rest) if rest in _ENDINGS else size
 
-    def across(self, message: Window, lost: range, ended: bool) -> int:
+    def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
         """What follows a word goes on behind what is lost."""
         if not self._worded:
             return 0
@@ -116,7 +116,7 @@ class ServerOpening(Framer):
             return None
         return len(message) if ended else -1
 
-    def across(self, message: Window, lost: range, ended: bool) -> int:
+    def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
         """A text goes on behind what is lost."""
         return len(message) if ended else -1
 
