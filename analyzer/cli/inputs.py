@@ -59,7 +59,7 @@ def files_options(command: _Command) -> Callable[..., Any]:
     return with_files
 
 
-def told(decode_as: Sequence[tuple[DecodeAsTarget, str]]) -> Mapping[DecodeAsTarget, str]:
+def merge_decode_as(decode_as: Sequence[tuple[DecodeAsTarget, str]]) -> Mapping[DecodeAsTarget, str]:
     """What the command line says of ports and streams, behind what the configuration says. Raises UserError."""
     return merge_rules((*settings().ports.items(), *decode_as))
 
@@ -81,7 +81,9 @@ def open_session(
     if follow and (len(files) > 1 or reader != "native"):
         raise UserError("--follow goes on with one file, read by the native reader: name one")
     check_names(files)
-    session = Session(files, decode_as=told(decode_as), reader=reader, block=block, names=with_names(), follow=follow)
+    session = Session(
+        files, decode_as=merge_decode_as(decode_as), reader=reader, block=block, names=with_names(), follow=follow
+    )
     for problem in registry.problems():
         click.echo(sentence(problem), err=True)
     return session

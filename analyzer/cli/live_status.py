@@ -90,12 +90,12 @@ class LiveStatus:
             if self._line:
                 with self._writing:
                     if not self._over.is_set():
-                        self._write(WIPE + self._said(health))
+                        self._write(WIPE + self._format_health(health))
             else:
                 for text in self._remarks(health):
                     self._write(sentence(text) + "\n")
 
-    def _said(self, health: RunHealth) -> str:
+    def _format_health(self, health: RunHealth) -> str:
         sniffing = self._sniffing
         title = sniffing.title.removeprefix("live: ")
         parts = [f"{sniffing.state} {title}: {health.captured:,} packets, {len(sniffing.session.rows):,} messages"]

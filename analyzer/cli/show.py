@@ -20,7 +20,7 @@ from analyzer.decode.jsonable import JsonWriter, Limits
 from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.errors import UserError
-from analyzer.insight.related import known_of
+from analyzer.insight.related import relate_row
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.known_text import make_known_objects
 from analyzer.render.lines import print_lines
@@ -59,7 +59,7 @@ def _object(session: Session, row: int) -> dict[str, Any]:
     """What the message says, ids as they are."""
     (cells,) = RowReader(session).read_objects(ROW_KEYS, np.array([row]), None)
     tree, packets = fragments.decode_tree_with_message(session, row), list_packets(session, row)
-    known = known_of(session, row, tree)  # which writes names beside ids in the tree
+    known = relate_row(session, row, tree)  # which writes names beside ids in the tree
     _add_comments(packets, session.comments.read_message(packets))
     found = make_tree_object(describe_row(read_header(session, row), cells), tree)
     return found | {"row": cells, "packets": packets, **make_known_objects(known)}

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
-from analyzer.cli.inputs import names_option, told, verbose_option
+from analyzer.cli.inputs import merge_decode_as, names_option, verbose_option
 from analyzer.cli.live_rows import print_live
 from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.memory import LEAST, PROGRAM
@@ -94,7 +94,7 @@ def _sniffing(capturing: Capturing, decode_as: DecodeAsRules) -> Iterator[LiveSe
         for note in capture.notes:
             click.echo(sentence(note), err=True)
         with LiveSession(
-            capture, capturing.write, decode_as=told(decode_as), names=with_names(), memory=capturing.memory
+            capture, capturing.write, decode_as=merge_decode_as(decode_as), names=with_names(), memory=capturing.memory
         ) as sniffing:
             yield sniffing
 

@@ -17,9 +17,9 @@ def read_payloads(
 ) -> tuple[Payload, ...]:
     """What the dissector says of a row, with names for the ids of topics; nothing where it fails."""
 
-    def asked() -> Values | None:
+    def get_request_values() -> Values | None:
         partner = session.rows.cell("partner", row)
         return decode_body(session, partner).values if partner != NULL and context.role is Role.RESPONSE else None
 
     named = naming.fill_in_names(dissector, body, context, row)
-    return defects.extract_payloads(dissector, named.values, asked)
+    return defects.extract_payloads(dissector, named.values, get_request_values)

@@ -23,7 +23,7 @@ def parse_dumps(text: str) -> list[bytes]:
     if bare:
         return [bare]
     from analyzer.hexinput.dumps import read_dumps  # a dozen patterns to compile
-    from analyzer.hexinput.words import parse_hex_words
+    from analyzer.hexinput.source_hex import parse_hex_words
 
     text = text.removeprefix("\ufeff")
     dumps = read_dumps(text)

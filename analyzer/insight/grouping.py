@@ -54,18 +54,18 @@ class Grouping:
         """The same over other intervals."""
         return Grouping(self._reader, self._rows, self._reported, intervals, self._looked)
 
-    def by(self, names: Sequence[str]) -> RowGroups:
+    def group_by(self, names: Sequence[str]) -> RowGroups:
         """The rows by each combination of these; labels are tuples. Raises UserError for a name that is none."""
         groups = [self._single(name) for name in names]
         first, *rest = groups
         found = RowGroups(first.places, first.keys, [(label,) for label in first.labels])
         for other in rest:
-            found = _crossed(found, other, len(self._rows))
+            found = _cross_columns(found, other, len(self._rows))
         return found
 
     def _single(self, name: str) -> RowGroups:
         if name == TIME and self._intervals is not None:
-            keys, labels = self._intervals.of(self._reader.take_cells("time", self._rows))
+            keys, labels = self._intervals.number_times(self._reader.take_cells("time", self._rows))
             return RowGroups(None, keys, labels)
         if name == ERROR and self._reported is not None:
             keys = np.zeros(len(self._rows), np.int64)
@@ -75,7 +75,7 @@ class Grouping:
         if field.is_cheap:
             columns = FieldReader(self._reader, [field]).read_columns(field, self._rows)
             if columns is not None:
-                return _joined([_of_column(column) for column in columns])
+                return _join_columns([_of_column(column) for column in columns])
         return self._of_values(field)
 
     def _of_values(self, field: FieldPath) -> RowGroups:
@@ -147,7 +147,7 @@ def _of_column(column: Dense) -> RowGroups:
     return RowGroups(None, found, [None, *numbers.tolist()])
 
 
-def _joined(columns: Sequence[RowGroups]) -> RowGroups:
+def _join_columns(columns: Sequence[RowGroups]) -> RowGroups:
     """Rows that are in a group of each column, as an address is that of either side."""
     first, *rest = columns
     if not rest:
@@ -170,7 +170,7 @@ def _with_nothing(places: Ints, numbers: Ints, known: _Labels, count: int) -> Ro
     return RowGroups(both[once] // width, both[once] % width, known.labels)
 
 
-def _crossed(one: RowGroups, other: RowGroups, count: int) -> RowGroups:
+def _cross_columns(one: RowGroups, other: RowGroups, count: int) -> RowGroups:
     """Each of `count` rows in each pair of its groups."""
     places, columns = None, [one.keys, other.keys]
     if one.places is not None or other.places is not None:

@@ -38,7 +38,7 @@ class Intervals:
         day = LENGTHS[-1]
         return cls(day * -(-(last // day - first // day + 1) // (most - 1)))
 
-    def of(self, times: Ints) -> tuple[Ints, list[int]]:
+    def number_times(self, times: Ints) -> tuple[Ints, list[int]]:
         """For each time the number of its interval, from 0 for the first, and when each interval begins (ns)."""
         if not len(times):
             return np.zeros(0, np.int64), []

@@ -88,7 +88,7 @@ class RowMeasures:
         return int(self.time.max()) - int(self.time.min()) if len(self.time) else 0
 
     @classmethod
-    def of(cls, session: Analysis, rows: Ints, reported: ErrorColumn | None) -> RowMeasures:
+    def from_rows(cls, session: Analysis, rows: Ints, reported: ErrorColumn | None) -> RowMeasures:
         """The facts about these rows."""
         table: MessageTable = session.rows
         role, partner, time = (table.column(name)[rows] for name in ("role", "partner", "time"))
@@ -107,13 +107,13 @@ class RowMeasures:
         return cls(role, alone, length, time, latency, ordered, failed, empty)
 
 
-def measured(facts: RowMeasures, places: Ints | None, keys: Ints, size: int, span: int) -> list[Metrics]:
+def measure_groups(facts: RowMeasures, places: Ints | None, keys: Ints, size: int, span: int) -> list[Metrics]:
     """The figures of the groups 0 .. size - 1.
 
     places, keys: n entries, a row and the group that it is in; without places each row is in one. span: ns that rates
     are over; 0: nobody knows.
     """
-    take = _whole if places is None else lambda column: column[places]
+    take = _keep_all if places is None else lambda column: column[places]
     role, alone = take(facts.role), take(facts.alone)
     both = keys * len(Role) + role
     everybody, lonely = (_count(each, size * len(Role)).reshape(size, len(Role)) for each in (both, both[alone]))
@@ -166,11 +166,11 @@ def _figures(
 
 def latencies(facts: RowMeasures, places: Ints | None, keys: Ints) -> tuple[Ints, Ints]:
     """Of the entries that have a latency, in the order of these, the group and the latency (ns)."""
-    timed = facts.timed if places is None else _timed(facts, places)
+    timed = facts.timed if places is None else _find_timed(facts, places)
     return keys[timed], facts.latency[timed if places is None else places[timed]]
 
 
-def _timed(facts: RowMeasures, places: Ints) -> Ints:
+def _find_timed(facts: RowMeasures, places: Ints) -> Ints:
     """Which of the entries have a latency, in the order of these."""
     rank = np.full(len(facts.role), -1, np.int64)
     rank[facts.timed] = np.arange(len(facts.timed))
@@ -179,7 +179,7 @@ def _timed(facts: RowMeasures, places: Ints) -> Ints:
     return found
 
 
-def _whole(column: Array) -> Array:
+def _keep_all(column: Array) -> Array:
     return column
 
 

@@ -123,7 +123,7 @@ def overview(
     others = session.findings if rows is None else ()
     study = Study(reader, rows, with_errors=with_errors, looked=looked)
     rows, counts = study.rows, session.packets.counts
-    intervals, begins = study.intervals.of(study.facts.time)
+    intervals, begins = study.intervals.number_times(study.facts.time)
     failed = study.facts.failed
     waiting = find_unanswered(session, rows)
     return Overview(
@@ -138,9 +138,9 @@ def overview(
         study.intervals.length,
         np.bincount(intervals, minlength=len(begins)).tolist(),
         None if failed is None else np.bincount(intervals[failed], minlength=len(begins)).tolist(),
-        study.by("protocol").groups,
+        study.measure_by("protocol").groups,
         list(_operations(study)),
-        study.by("client"),
+        study.measure_by("client"),
         conversations(reader, rows),
         [found for name in SUBJECTS if (found := _subjects(study, name)) is not None],
         [] if study.reported is None else list(_failures(study, study.reported)),
@@ -152,7 +152,7 @@ def overview(
 
 def _operations(study: Study) -> Iterator[OperationMetrics]:
     """Those of which there are most messages first."""
-    grouped = study.grouped(("protocol", "operation"))
+    grouped = study.group_rows(("protocol", "operation"))
     figures = study.figures(grouped)
     over_time, latencies = study.over_time(grouped).tolist(), study.latencies(grouped).tolist()
     version = study.reader.take_cells("version", study.rows)

@@ -39,17 +39,17 @@ class RelatedValues(NamedTuple):
     parts: tuple[ReportPart, ...] = ()
 
 
-def known_of(session: Analysis, row: int, tree: Tree) -> RelatedValues:
+def relate_row(session: Analysis, row: int, tree: Tree) -> RelatedValues:
     """All that is known of a row; says names beside the ids in its tree."""
     standing = standing_of(session, row)
     kinds = list_kinds(session, row, tree) | ({TOPIC} if standing is not None else set())
     lore = NameResolver(session, kinds)
     if kinds:
         lore.learn(len(session.rows))
-    return known_by(lore, row, tree, standing)._replace(parts=tuple(parts_of(session, row)))
+    return relate_by_names(lore, row, tree, standing)._replace(parts=tuple(parts_of(session, row)))
 
 
-def known_by(lore: NameResolver, row: int, tree: Tree, standing: SessionContents | None) -> RelatedValues:
+def relate_by_names(lore: NameResolver, row: int, tree: Tree, standing: SessionContents | None) -> RelatedValues:
     """The same by what has been learned so far."""
     named = {each[:2]: each for each in annotate(lore, row, tree)}
     for topic in dict.fromkeys(held.topic for held in standing.held) if standing is not None else ():

@@ -137,7 +137,7 @@ class ReportReading:
         end = next(ends, None)
         for first in range(self._rows.start, self._rows.stop, FRAGMENT) if dispatch.correlators else ():
             portion = np.arange(first, min(first + FRAGMENT, self._rows.stop))
-            for plan, event in self._wanted(portion):
+            for plan, event in self._select_rows(portion):
                 while end is not None and end.at <= event.row:
                     self._end(end)
                     end = next(ends, None)
@@ -161,7 +161,7 @@ class ReportReading:
         self.problems.append(defects.make_defect_finding(dissector, error))
         return True
 
-    def _wanted(self, portion: Ints) -> Iterator[tuple[_Plan, MessageEvent]]:
+    def _select_rows(self, portion: Ints) -> Iterator[tuple[_Plan, MessageEvent]]:
         """The rows that are wanted, with who wants them."""
         table, session, event = self._session.rows, self._session, self._events.event
         tables, keys = make_group_keys([table.column(name)[portion] for name in _KIND])
@@ -178,10 +178,10 @@ class ReportReading:
 
     def _plan(self, kind: tuple[int, ...]) -> _Plan | None:
         if kind not in self._plans:
-            self._plans[kind] = self._made(*kind)
+            self._plans[kind] = self._make_plan(*kind)
         return self._plans[kind]
 
-    def _made(self, protocol: int, role: int, code: int, version: int, extra: int) -> _Plan | None:
+    def _make_plan(self, protocol: int, role: int, code: int, version: int, extra: int) -> _Plan | None:
         dissector = self._session.engine.dissector(protocol)
         if dissector is None:
             return None
@@ -245,7 +245,7 @@ class _Plan(NamedTuple):
     reads: bool
     pick: Pick | None
 
-    def read(self, message: bytes) -> tuple[dict[str, Any], tuple[int, str] | None]:
+    def read_message(self, message: bytes) -> tuple[dict[str, Any], tuple[int, str] | None]:
         """At least what is wanted of a message, and the error that it reports."""
         body = defects.project_body(self.dissector, self.pick, message, self.context)
         return body.values, body.values.get(REPORTED[0], body.error)

@@ -17,7 +17,7 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.insight.grouping import TIME, Grouping, RowGroups
 from analyzer.insight.intervals import Intervals
-from analyzer.insight.metrics import Metrics, RowMeasures, latencies, measured
+from analyzer.insight.metrics import Metrics, RowMeasures, latencies, measure_groups
 from analyzer.insight.percentiles import EDGES, buckets, nearest_ranks
 from analyzer.query.response_errors import ErrorColumn, Looked, find_errors
 from dissectors.slotted import make_slotted
@@ -64,7 +64,7 @@ class Study:
         self.reader = reader
         self.rows: Ints = np.arange(session.rows.first, len(session.rows)) if rows is None else rows
         self.reported: ErrorColumn | None = find_errors(session, self.rows, looked) if with_errors else None
-        self.facts = RowMeasures.of(session, self.rows, self.reported)
+        self.facts = RowMeasures.from_rows(session, self.rows, self.reported)
         time = self.facts.time
         self.first: int | None = int(time.min()) if len(time) else None
         self.last: int | None = int(time.max()) if len(time) else None
@@ -84,21 +84,21 @@ class Study:
     @cached_property
     def total(self) -> Metrics:
         """Of all rows."""
-        (found,) = measured(self.facts, None, np.zeros(len(self.rows), np.int64), 1, self.facts.span)
+        (found,) = measure_groups(self.facts, None, np.zeros(len(self.rows), np.int64), 1, self.facts.span)
         return found
 
-    def grouped(self, by: Sequence[str]) -> RowGroups:
+    def group_rows(self, by: Sequence[str]) -> RowGroups:
         """The rows by these names. Raises UserError for one that is none."""
-        return self._grouping.by(by)
+        return self._grouping.group_by(by)
 
     def figures(self, grouped: RowGroups, by: Sequence[str] = ()) -> list[Metrics]:
         """The figures of each group, in the order of its labels."""
         span = self.intervals.length if TIME in by else self.facts.span
-        return measured(self.facts, grouped.places, grouped.keys, len(grouped.labels), span)
+        return measure_groups(self.facts, grouped.places, grouped.keys, len(grouped.labels), span)
 
-    def by(self, *names: str) -> Statistics:
+    def measure_by(self, *names: str) -> Statistics:
         """The figures of all groups. Raises UserError for a name that is none."""
-        grouped = self.grouped(names)
+        grouped = self.group_rows(names)
         found = self.figures(grouped, names)
         alone = names == (TIME,)
         groups = [
@@ -113,8 +113,8 @@ class Study:
 
     def over_time(self, grouped: RowGroups) -> Ints:
         """How many messages of each group there are in each interval: (groups, intervals)."""
-        numbers, begins = self.intervals.of(self.facts.time)
-        return _counted(grouped, numbers, len(begins))
+        numbers, begins = self.intervals.number_times(self.facts.time)
+        return _count_numbers(grouped, numbers, len(begins))
 
     def percentile(self, grouped: RowGroups, thousandths: int) -> list[int | None]:
         """One more percentile of the latencies of each group (ns), by nearest rank; None for a group without any."""
@@ -127,10 +127,10 @@ class Study:
         timed = self.facts.timed
         numbers = np.zeros(len(self.rows), np.int64)
         numbers[timed] = buckets(self.facts.latency[timed], edges) + 1
-        return _counted(grouped, numbers, int(numbers.max(initial=0)) + 1)[:, 1:]
+        return _count_numbers(grouped, numbers, int(numbers.max(initial=0)) + 1)[:, 1:]
 
 
-def _counted(grouped: RowGroups, numbers: Ints, width: int) -> Ints:
+def _count_numbers(grouped: RowGroups, numbers: Ints, width: int) -> Ints:
     """How often each number, less than `width`, occurs in each group."""
     mine = numbers if grouped.places is None else numbers[grouped.places]
     size = len(grouped.labels)
@@ -151,4 +151,4 @@ def statistics(
 
     interval: ns, of the name `time`. looked: see analyzer.query.response_errors.Looked.
     """
-    return Study(reader, rows, with_errors=with_errors, interval=interval, looked=looked).by(*by)
+    return Study(reader, rows, with_errors=with_errors, interval=interval, looked=looked).measure_by(*by)

@@ -20,7 +20,7 @@ from analyzer.columns.arrays import Array, Ints
 from analyzer.messages.connection import Connection, EarlyPiece
 from analyzer.messages.index import MessageTable
 from analyzer.messages.index import PieceTable as PieceColumns
-from analyzer.query.fields.held import RequestHistory
+from analyzer.query.fields.session_values import RequestHistory
 from analyzer.tcp.reassembly import HalfStream, Piece, Retransmission
 from analyzer.tcp.streams import FlowMemory
 

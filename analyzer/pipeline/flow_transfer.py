@@ -228,10 +228,10 @@ def restore_flow(
     before = part.number_packets(packets.files, file, record, today=today)
     base = part.store_bytes(state.data)
 
-    def renumbered(old: Array) -> Array:
+    def renumber(old: Array) -> Array:
         return np.where(old > 0, np.searchsorted(numbers, old) + before + 1, old)
 
-    new = dict(zip([0, *numbers.tolist()], [0, *renumbered(numbers).tolist()], strict=True))
+    new = dict(zip([0, *numbers.tolist()], [0, *renumber(numbers).tolist()], strict=True))
     if state.connection is not None:
         replace_pieces(
             state.connection,
@@ -242,9 +242,9 @@ def restore_flow(
     stream = engine.resume(flow, state.memory, {**state.cells, "first": 0, "protocol": protocol}, state.connection)
     columns, pieces = unpack_rows(state.rows)
     pieces["at"] = np.where(pieces["at"] < 0, pieces["at"], pieces["at"] + base)
-    pieces["packet"] = renumbered(pieces["packet"])
+    pieces["packet"] = renumber(pieces["packet"])
     for name in ("first", "last"):
-        columns[name] = renumbered(columns[name])
+        columns[name] = renumber(columns[name])
     first = _restore_rows(engine, state, stream, columns, pieces)
     written = np.flatnonzero(unpack_column(state.rows.written, np.bool_)) + first
     return RestoredFlow(flow, stream, written.tolist(), first)

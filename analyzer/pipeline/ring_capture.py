@@ -121,7 +121,7 @@ class _Run:
         try:
             carry = BatchContext(place, number, self.ring.close, self.told.latest)
             part = f"{job.PART}-{number:06}"
-            batch = job.BatchPlan(new, part, carry, self._opened(new), self._names(), todo.grown)
+            batch = job.BatchPlan(new, part, carry, self._find_open(new), self._names(), todo.grown)
             report = job.fill_folder(self.spark, batch, written, self.options, lost)
             commit.write_atomically(os.path.join(place, NAMES_FOLDER), json.dumps(report.names).encode())
             commit.sync_tree(place)
@@ -137,7 +137,7 @@ class _Run:
         _remove_old_states(self.state, self.told)
         return report
 
-    def _opened(self, new: Sequence[CaptureFile]) -> pa.RecordBatch | None:
+    def _find_open(self, new: Sequence[CaptureFile]) -> pa.RecordBatch | None:
         """The connections that the batch before has left open."""
         place = os.path.join(self.state, self.told.opened)
         rows = os.path.join(place, STATE_ROWS_FOLDER)

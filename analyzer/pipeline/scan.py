@@ -41,7 +41,7 @@ def scan_splits(
         file = files[split.file]
         earlier = [EarlierRange(files[number].path, stretch) for number, stretch in split.earlier]
 
-        def opened(
+        def open_range(
             file: CaptureFile = file, split: FileSplit = split, earlier: list[EarlierRange] = earlier
         ) -> RangeReader:
             if file.too_large:
@@ -51,7 +51,7 @@ def scan_splits(
                 )
             return RangeReader(file.path, split.stretch, earlier)
 
-        yield from _scan_file(split.file, file, opened, shuffled=options.shuffled)
+        yield from _scan_file(split.file, file, open_range, shuffled=options.shuffled)
 
 
 def scan_contents(
@@ -65,13 +65,13 @@ def scan_contents(
         for path, content in zip(*(batch.column(place) for place in (0, 1)), strict=True):
             number = numbers[path.as_py()]
 
-            def opened(content: pa.Scalar = content, file: CaptureFile = files[number]) -> RangeReader:
+            def open_range(content: pa.Scalar = content, file: CaptureFile = files[number]) -> RangeReader:
                 with tempfile.NamedTemporaryFile(prefix="wireanalyze-") as spool:
                     spool.write(content.as_buffer())
                     spool.flush()
                     return RangeReader(spool.name, CaptureRange(), called=file.path)
 
-            yield from _scan_file(number, files[number], opened, shuffled=True)
+            yield from _scan_file(number, files[number], open_range, shuffled=True)
 
 
 def _scan_file(

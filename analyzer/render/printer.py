@@ -148,7 +148,7 @@ class RowPrinter:
         if not (self._paths or self._clock or self.for_people):
             return reader
         if self._asked is None or self._base is not reader:
-            from analyzer.render.asked import ExtendedRowReader  # rows as they are do without fields
+            from analyzer.render.extended_rows import ExtendedRowReader  # rows as they are do without fields
 
             self._base = reader
             self._asked = ExtendedRowReader(reader, self._paths, self._shape, self._clock, with_names=self.for_people)

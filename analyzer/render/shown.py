@@ -13,7 +13,7 @@ from analyzer.decode.limits import Limits
 from analyzer.decode.packets import list_packets
 from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import ROW_KEYS, RowReader
-from analyzer.insight.related import known_of
+from analyzer.insight.related import relate_row
 from analyzer.render.known_text import format_known
 from analyzer.render.lines import Line
 from analyzer.render.message_text import EMPTY, format_message, format_row_place
@@ -28,7 +28,7 @@ def format_row(session: Session, row: int, limits: Limits) -> Iterator[Line]:
     tree, packets = fragments.decode_tree_with_message(session, row), list_packets(session, row)
     ends = session.hosts.annotate_endpoint(cells["source"]), session.hosts.annotate_endpoint(cells["destination"])
     yield from format_row_place(cells, packets, session.comments.read_message(packets), ends)
-    yield from format_known(known_of(session, row, tree))
+    yield from format_known(relate_row(session, row, tree))
     yield EMPTY
     yield from format_message(describe_row(read_header(session, row), cells), tree, limits)
 

@@ -139,7 +139,7 @@ class _FrameReader:
         """A value of extFields between two places, of which the header class makes its own; of a secret its length."""
         field = self._fields.get(wire)
         if wire in SECRETS:
-            self._secrets[wire] = veiled = VeiledSecret.of(self._frame.length(text, begin, end))
+            self._secrets[wire] = veiled = VeiledSecret.with_length(self._frame.length(text, begin, end))
             if field is not None:
                 self._header[field.name] = veiled
             return ""

@@ -36,14 +36,14 @@ def _short(row: Row, members_of: MembersOf) -> FieldAlias:
     ends = [tuple(each.split(".")) for each in row.get("fields", ())]
 
     @lru_cache(maxsize=1024)
-    def found(role: Role, code: int | None) -> tuple[Path, ...]:
+    def find_paths(role: Role, code: int | None) -> tuple[Path, ...]:
         operation, members = members_of(role, code)
         more = (tuple(each.split(".")) for each in row.get("paths", {}).get(operation, ()))
         named = (path for path in leaf_paths(members) if any(path[-len(end) :] == end for end in ends))
         return (*named, *(path for path in more if leads(path, members)))
 
     def paths(context: Context) -> Sequence[Path]:
-        return found(context.role, context.code)
+        return find_paths(context.role, context.code)
 
     return FieldAlias(
         row["name"],

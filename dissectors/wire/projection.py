@@ -49,7 +49,7 @@ def pick(plan: Plan, paths: frozenset[Path], start: Callable[[bytes], int]) -> P
 
 
 def _pick(decode: Decode, start: Callable[[bytes], int], longest: int | None) -> Pick:
-    def read(message: bytes) -> dict[str, Any] | None:
+    def read_projection(message: bytes) -> dict[str, Any] | None:
         end = len(message)
         if longest is not None and end > longest:
             return None
@@ -59,7 +59,7 @@ def _pick(decode: Decode, start: Callable[[bytes], int], longest: int | None) ->
             return None
         return values if stop <= end else None
 
-    return read
+    return read_projection
 
 
 @lru_cache(maxsize=256)

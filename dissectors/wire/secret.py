@@ -31,7 +31,7 @@ class VeiledSecret(Secret):
     _length: int = 0
 
     @classmethod
-    def of(cls, length: int) -> VeiledSecret:
+    def with_length(cls, length: int) -> VeiledSecret:
         """One of so many bytes."""
         return cls("", length)
 

@@ -53,7 +53,9 @@ Template: TypeAlias = Callable[[bytes, Context, tuple[bytes, Context] | None], M
 def template(layout_of: LayoutOf, error_name: Callable[[int], str | None] | None = None) -> Template:
     """What reads one message for all that are like it (Dissector.template), by its layout alone."""
 
-    def read(message: bytes, context: Context, request: tuple[bytes, Context] | None = None) -> MessageTemplate | None:
+    def read_template(
+        message: bytes, context: Context, request: tuple[bytes, Context] | None = None
+    ) -> MessageTemplate | None:
         shape = TemplateBuilder(message if request is None else message + request[0])
         try:
             values, error = _message(shape, 0, message, layout_of(message, context))
@@ -62,7 +64,7 @@ def template(layout_of: LayoutOf, error_name: Callable[[int], str | None] | None
             return None
         return MessageTemplate(shape, Body(values, error_of(error, error_name), (), asked))
 
-    return read
+    return read_template
 
 
 def _message(

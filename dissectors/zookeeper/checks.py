@@ -57,7 +57,7 @@ class ClientCheck(Check):
         known = self.connections.get(event.stream)
         if known is None:
             known = self.connections[event.stream] = _Connection(event.moment)
-        silent = known.heard.elapsed_until(
+        silent = known.heard.measure_until(
             event
         )  # what the client said meanwhile may be among the bytes that are missing
         if silent is not None and known.timeout and 3 * silent > 2 * known.timeout:

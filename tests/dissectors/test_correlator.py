@@ -105,7 +105,7 @@ def test_a_request_hands_over_what_its_answer_needs() -> None:
 
 def test_what_lies_between_two_moments() -> None:
     moment = Moment(5, 1)
-    assert moment.elapsed_until(event(2, Role.REQUEST, None, losses=1)) == 15
-    assert moment.elapsed_until(ConnectionEnd(3, 7, True, 2)) is None
+    assert moment.measure_until(event(2, Role.REQUEST, None, losses=1)) == 15
+    assert moment.measure_until(ConnectionEnd(3, 7, True, 2)) is None
     end = ConnectionEnd(3, 7, False, 1, lambda stream: (f"c{stream}", f"s{stream}"))
-    assert (moment.elapsed_until(end), end.client, end.ender) == (2, "c3", "s3")
+    assert (moment.measure_until(end), end.client, end.ender) == (2, "c3", "s3")

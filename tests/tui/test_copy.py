@@ -200,7 +200,8 @@ async def test_in_the_tree_it_is_of_the_field_and_the_filter_holds_for_the_row(f
     await found.press("ctrl+g", *"47", "enter", "enter", "=", "G", "up", "up")
     await choose(found, "filter")
     text = copied.read_text()
-    assert FETCH - 1 in compile_filter(text).select_rows(RowReader(found.main.session), range(len(found.main.session.rows)))
+    session = found.main.session
+    assert FETCH - 1 in compile_filter(text).select_rows(RowReader(session), range(len(session.rows)))
     assert text.startswith("kafka.Fetch.request")
 
 

@@ -400,7 +400,8 @@ def test_protocols_are_told_apart_where_there_are_several() -> None:
         await found.press("v")
         await coloured(found)
         assert {line[2] for line in found.text("list").splitlines()} >= {"k"}
-        row = compile_filter("protocol == zookeeper").select_rows(RowReader(found.main.session), range(1140)).tolist()[0]
+        reader = RowReader(found.main.session)
+        row = compile_filter("protocol == zookeeper").select_rows(reader, range(1140)).tolist()[0]
         await go_to(found, row)
         await coloured(found)
         assert line_of(found, row)[2] == "z"
@@ -424,7 +425,8 @@ def test_own_rules_come_first_and_wrong_ones_are_told_once() -> None:
     async def test(found: Drive) -> None:
         assert "the colour rule bad filter is left out: " in found.status()
         assert "(1 more are wrong, too)" in found.status()
-        row = compile_filter("operation == Heartbeat").select_rows(RowReader(found.main.session), range(648)).tolist()[0]
+        reader = RowReader(found.main.session)
+        row = compile_filter("operation == Heartbeat").select_rows(reader, range(648)).tolist()[0]
         await go_to(found, row + 1)
         await found.press("v")
         await coloured(found)

@@ -248,7 +248,7 @@ def _find_field(name: str | None) -> FieldPath | None:
         return None
 
 
-class _Quoted(FilterScanner):
+class _QuotedText(FilterScanner):
     def read_text(self) -> str:
         return self._take_literal().text
 
@@ -258,7 +258,7 @@ def _unquote(word: str) -> str:
     if not word.startswith(QUOTES):
         return word
     closed = word if not is_open_quote(word) else f"{word.rstrip(chr(92))}{word[0]}"
-    return _Quoted(closed).read_text()
+    return _QuotedText(closed).read_text()
 
 
 class TextState(Enum):

@@ -57,7 +57,7 @@ def make_conversation_views(session: Analysis, rows: Ints, work: ViewWork, strea
 def _view_connections(study: Study, streams: int | None) -> TableView:
     """Makes the view of connections: those with most messages first, then those without any."""
     session = study.reader.session
-    grouped = study.grouped(("stream",))
+    grouped = study.group_rows(("stream",))
     numbers = [number for (number,) in grouped.labels]
     figures = dict(zip(numbers, zip(study.figures(grouped), study.percentile(grouped, P95), strict=True), strict=True))
     talks = {talk.connection: talk for talk in conversations(study.reader, study.rows)}
@@ -167,7 +167,7 @@ def _view_endpoints(study: Study) -> TableView:
 def _view_hosts(study: Study) -> TableView:
     """Makes the view of client addresses, with all traffic between them and any server."""
     session = study.reader.session
-    streams = study.grouped(("stream",))
+    streams = study.group_rows(("stream",))
     hosts = [parse_address(name_endpoint(session, number, FROM_CLIENT)) for (number,) in streams.labels]
     known = {host: number for number, host in enumerate(dict.fromkeys(hosts))}
     numbers = np.array([known[host] for host in hosts], np.int64)

@@ -24,7 +24,7 @@ from analyzer.decode.name_resolver import NameResolver
 from analyzer.decode.packets import list_packets
 from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import ROW_KEYS, RowReader
-from analyzer.insight.related import RelatedValues, known_by
+from analyzer.insight.related import RelatedValues, relate_by_names
 from analyzer.render.durations import format_duration
 from analyzer.render.hexdump import format_hexdump_line
 from analyzer.render.known_text import format_known
@@ -88,7 +88,7 @@ def read_detail(
     keys = [key for key in ROW_KEYS if key != "findings"]
     (cells,) = RowReader(session).read_objects(keys, np.array([row]), TopicNamer(session, lore=lore).fill_in_names)
     tree = fragments.decode_tree_with_message(session, row)
-    known = known_by(lore, row, tree, standing)
+    known = relate_by_names(lore, row, tree, standing)
     error = cells["error"]
     message = PrintedMessage(
         cells["protocol"], read_header(session, row), error and (error["code"], error["name"]), cells["info"]

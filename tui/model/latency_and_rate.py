@@ -102,7 +102,7 @@ def _format_bound(nanoseconds: int) -> str:
 
 def make_latency_view(name: str, study: Study) -> LatencyView:
     """Makes the view of all operations that were answered, those with most answers first."""
-    grouped = study.grouped(("protocol", "operation"))
+    grouped = study.group_rows(("protocol", "operation"))
     found, counts = study.figures(grouped), study.latencies(grouped, ROUND)
     percentiles = [study.percentile(grouped, thousandths) for _, thousandths in PERCENTILES]
     condition = make_label_filters(grouped.labels)
@@ -216,7 +216,7 @@ def make_rate_view(name: str, study: Study) -> RateView:
     for most in SCALES:
         scale = study.in_intervals(most)
         if not found or scale.intervals.length < (found[-1].interval or 0):
-            found.append(scale.by("time"))
+            found.append(scale.measure_by("time"))
     return RateView(name, [RateScale(each) for each in found])
 
 

@@ -21,8 +21,8 @@ from analyzer.errors import UserError
 from analyzer.query.column_names import ColumnKeys, find_number_keys, resolve_keys
 from analyzer.query.presets import TABLE_KEYS, load_presets
 from analyzer.render.aligned import NUMBERS
-from analyzer.render.asked import ExtendedRowReader
 from analyzer.render.durations import format_duration
+from analyzer.render.extended_rows import ExtendedRowReader
 from analyzer.render.shapes import JoinedCell
 from analyzer.render.table import ARROWS
 from analyzer.session import Session

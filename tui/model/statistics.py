@@ -137,7 +137,7 @@ def _add_index_views(views: StatisticsViews, study: Study, work: ViewWork) -> It
 
 
 def _add_grouped(views: StatisticsViews, study: Study, name: str, field: str) -> None:
-    groups = study.by(field).groups
+    groups = study.measure_by(field).groups
 
     def lead(key: tuple[Any, ...]) -> Lead:
         return FilterLead(write_comparison(field, key[0]))
@@ -147,7 +147,7 @@ def _add_grouped(views: StatisticsViews, study: Study, name: str, field: str) ->
 
 
 def _add_errors(views: StatisticsViews, study: Study) -> None:
-    groups = [group for group in study.by("protocol", "operation", "error").groups if group.key[2] is not None]
+    groups = [group for group in study.measure_by("protocol", "operation", "error").groups if group.key[2] is not None]
     condition = make_label_filters((protocol, operation) for protocol, operation, _ in {group.key for group in groups})
 
     def lead(key: tuple[Any, ...]) -> Lead:
@@ -160,7 +160,7 @@ def _add_errors(views: StatisticsViews, study: Study) -> None:
 
 def _add_subjects(views: StatisticsViews, study: Study, name: str, word: str) -> None:
     """Adds the view of what messages are about; messages without one are counted."""
-    groups = study.by("protocol", word).groups
+    groups = study.measure_by("protocol", word).groups
     some, silent = [], 0
     for group in groups:
         if group.key[1] is None:
@@ -203,8 +203,8 @@ class OverviewFacts:
     def from_study(cls, study: Study) -> OverviewFacts:
         """Collects the metrics of a study."""
         rows: Ints = find_unanswered(study.reader.session, study.rows)
-        over_time = [group.figures.messages for group in study.by("time").groups]
-        groups = study.by("protocol", "operation").groups
+        over_time = [group.figures.messages for group in study.measure_by("time").groups]
+        groups = study.measure_by("protocol", "operation").groups
         parts = (study.total, study.first, study.last, study.intervals.length, over_time, groups)
         return cls(*parts, longest(study.reader.session, rows, OLDEST_REQUESTS))
 

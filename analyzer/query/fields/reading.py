@@ -25,8 +25,8 @@ from analyzer.query.fields.bodies import BodyFieldReader
 from analyzer.query.fields.dense import ChoiceColumn, Dense, NumberColumn
 from analyzer.query.fields.gathered import NO_VALUES, FieldValues, join_values, make_list, pick_values
 from analyzer.query.fields.getting import ScopedNumber
-from analyzer.query.fields.held import merge_session_values
 from analyzer.query.fields.path import AliasedField, AliasField, BodyField, FieldPath, RowKey, SharedField, expand_field
+from analyzer.query.fields.session_values import merge_session_values
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.query.response_errors import find_errors
 from dissectors.api import Role

@@ -21,8 +21,8 @@ from analyzer.messages import defects
 from analyzer.query.fields.bodies import BodyFieldReader
 from analyzer.query.fields.catalog import find_field
 from analyzer.query.fields.gathered import FieldValues, join_values, make_list
-from analyzer.query.fields.held import Key
 from analyzer.query.fields.path import FieldPath
+from analyzer.query.fields.session_values import Key
 from analyzer.session import Analysis
 from dissectors.api import Dissector
 from dissectors.message import Path

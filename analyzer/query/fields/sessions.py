@@ -22,8 +22,8 @@ from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.request_fields import read_fields
 from analyzer.messages import defects
-from analyzer.query.fields.held import NOTHING, RequestHistory, SessionReach, SessionState, SessionTopics
 from analyzer.query.fields.session_columns import SessionRequestReader, SessionUse
+from analyzer.query.fields.session_values import NOTHING, RequestHistory, SessionReach, SessionState, SessionTopics
 from analyzer.session import Analysis
 from dissectors.api import Dissector, Role
 from dissectors.session_state import SessionKind

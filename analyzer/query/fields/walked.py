@@ -132,7 +132,7 @@ def _read_texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> t
     """The texts of messages that are good; one with a text that is no UTF-8 is good no more."""
     mine = good[rows]
     rows, at, size = rows[mine], at[mine], size[mine]
-    known = _Decoded()
+    known = _DecodedFields()
     texts = list(map(known.__getitem__, source.read_many(at, size)))
     if None not in known.values():
         return rows, texts
@@ -141,7 +141,7 @@ def _read_texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> t
     return rows[still], [text for text, kept in zip(texts, still.tolist(), strict=True) if kept]
 
 
-class _Decoded(dict[bytes, Any]):
+class _DecodedFields(dict[bytes, Any]):
     """Texts by their bytes, None for what is no UTF-8; each decoded once."""
 
     def __missing__(self, data: bytes) -> str | None:

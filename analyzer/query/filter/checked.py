@@ -202,7 +202,9 @@ class _Checker:
             return replace(found, number=self._read_moment(field, literal))
         number = self._read_number(field, literal)
         if number is None:
-            self._fail(literal.span, f"{field.name} is {_add_article(field.kind)}: {_expected(field, literal)}")
+            self._fail(
+                literal.span, f"{field.name} is {_add_article(field.kind)}: {_describe_expected(field, literal)}"
+            )
         if self._comparison.operator == "bitwise_and" and number.denominator != 1:
             self._fail(literal.span, "only whole numbers have bits")
         return replace(found, number=number)
@@ -299,7 +301,7 @@ def _add_article(kind: FieldKind) -> str:
     return kind.value if kind in (FieldKind.TEXT, FieldKind.BYTES, FieldKind.FLAG) else f"a {kind.value}"
 
 
-def _expected(field: FieldPath, literal: Literal) -> str:
+def _describe_expected(field: FieldPath, literal: Literal) -> str:
     """What a number should have been written as."""
     unit = units.find_unknown_unit(literal.text)
     if unit is not None:

@@ -102,7 +102,7 @@ class PingAnswers(PulsarCheck):
     def receive_pong(self, asked: Moment, event: MessageEvent) -> None:
         """Reports a PONG that came late."""
         self.since.pop(event.stream)
-        took = asked.elapsed_until(event)
+        took = asked.measure_until(event)
         if took is not None and took > LATE:
             self.find("late", took=took)
 
@@ -121,7 +121,7 @@ class PingAnswers(PulsarCheck):
     def wait(self, end: ConnectionEnd) -> int:
         """Finds for how many ns a PING has had no answer; 0 without one, or if missing bytes may hold the answer."""
         since = self.since.pop(end.stream)
-        return (since and since.elapsed_until(end)) or 0
+        return (since and since.measure_until(end)) or 0
 
     on = subscribe_to("PING", receive_ping, roles=(Role.REQUEST,)) | subscribe_to(
         "PONG", for_request(receive_pong), roles=(Role.RESPONSE,)

@@ -99,7 +99,7 @@ class EmptyPulls(RocketmqCheck):
     def come_back(self, asked: _PullRequest, event: MessageEvent) -> None:
         """Counts a pull that found nothing."""
         went_on = number(read_header(event.values), "nextBeginOffset", asked.offset) != asked.offset
-        took = asked.moment.elapsed_until(event)
+        took = asked.moment.measure_until(event)
         if went_on or took is None or took > AT_ONCE:
             return
         repeats = self.empty.find_at(asked.queue, event.time)

@@ -86,7 +86,7 @@ class GroupMembers(RocketmqCheck):
         body = struct(event.values, "body")
         client = text(body, "clientID") or event.client
         before = self.beats.get((event.server, client))
-        silent = before.elapsed_until(event) if before is not None else None
+        silent = before.measure_until(event) if before is not None else None
         if silent is not None and silent > EXPIRED:
             self.find("silent", client=client, took=silent)
         self.beats[event.server, client] = self.beating[event.stream] = event.moment
@@ -96,7 +96,7 @@ class GroupMembers(RocketmqCheck):
     def leave_open(self, end: ConnectionEnd) -> None:
         """A connection on which heartbeats came, and come no more."""
         before = self.beating.get(end.stream)
-        silent = before.elapsed_until(end) if before is not None else None
+        silent = before.measure_until(end) if before is not None else None
         if silent is not None and silent > EXPIRED:
             self.find("silent", client="the client", took=silent)
 

@@ -110,7 +110,7 @@ class QueueRow(OngoingRow):
         return max(self.end - reached, 0)
 
 
-class _Asked(NamedTuple):
+class _QueueRequest(NamedTuple):
     """A request: its row, when it was, and whether it may be held."""
 
     row: QueueRow
@@ -141,16 +141,16 @@ class QueueReport(Report[QueueRow]):
         elif name != _QUERY:
             _count_pull(row, event.client, values, event)
         may_wait = number(values, "sysFlag") & MAY_WAIT > 0 or number(values, "pollTime") > 0
-        self.await_answer(event, _Asked(row, event.time, may_wait))
+        self.await_answer(event, _QueueRequest(row, event.time, may_wait))
 
-    def receive_offset(self, asked: _Asked, event: MessageEvent) -> None:
+    def receive_offset(self, asked: _QueueRequest, event: MessageEvent) -> None:
         """The answer to a query."""
         asked.row.hear(event)
         offset = read_header(event.values).get("offset")
         if event.error is None and isinstance(offset, int):
             asked.row.committed = offset
 
-    def receive_messages(self, asked: _Asked, event: MessageEvent) -> None:
+    def receive_messages(self, asked: _QueueRequest, event: MessageEvent) -> None:
         """The answer to a pull or pop."""
         row, values = asked.row, read_header(event.values)
         row.hear(event)

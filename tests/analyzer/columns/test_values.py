@@ -114,7 +114,8 @@ def test_a_text_beyond_cells() -> None:
 def test_values_are_those_of_printed_rows(name: str) -> None:
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
         printed = [json.loads(line) for line in together(session, NdjsonForm(FIELDS, Limits())).splitlines()]
-        columns = dict(zip(KEYS, RowReader(session).read_columns(list(KEYS), np.arange(len(session.rows))), strict=True))
+        cells = RowReader(session).read_columns(list(KEYS), np.arange(len(session.rows)))
+        columns = dict(zip(KEYS, cells, strict=True))
         for key, values in columns.items():
             assert values == [row[key] for row in printed], key
             assert {type(value) for value in values} <= {int, str, bool, type(None)}, key

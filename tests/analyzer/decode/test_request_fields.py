@@ -87,7 +87,8 @@ def test_a_request_that_has_left_says_nothing(tmp_path: Path) -> None:
     with opened(tmp_path, [get(number, f"/{number}") for number in range(1, 5)]) as session:
         session.eviction.evict(5)
         left = np.arange(5, len(session.rows))
-        assert [row["info"] for row in RowReader(session).read_objects(("info",), left)][:3] == ["?", "asks", "4: /3: 0"]
+        lines = [row["info"] for row in RowReader(session).read_objects(("info",), left)]
+        assert lines[:3] == ["?", "asks", "4: /3: 0"]
 
 
 def test_answers_are_laid_together_with_their_requests(tmp_path: Path, taken: Taken) -> None:

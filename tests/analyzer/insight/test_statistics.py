@@ -162,7 +162,7 @@ def test_by_time(interval: int) -> None:
 
 
 def test_intervals_that_are_too_many_are_only_those_with_messages() -> None:
-    keys, begins = Intervals(1).of(np.array([5, 5 + LIMIT, 7]))
+    keys, begins = Intervals(1).number_times(np.array([5, 5 + LIMIT, 7]))
     assert (keys.tolist(), begins) == ([0, 2, 1], [5, 7, 5 + LIMIT])
 
 
@@ -235,7 +235,7 @@ def test_latencies_by_hand_with_one_that_is_negative(tmp_path: Path) -> None:
     with Session([capture(tmp_path / "a.pcap", segments)]).load() as session:
         study = Study(RowReader(session))
         total = study.total
-        distribution = study.latencies(study.grouped(["role"]))
+        distribution = study.latencies(study.group_rows(["role"]))
     assert (total.timed, total.min_ns, total.p50_ns, total.p90_ns, total.max_ns) == (
         5,
         -50_000,

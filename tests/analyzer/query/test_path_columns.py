@@ -15,8 +15,8 @@ from analyzer.decode.rows import RowReader
 from analyzer.query.column_names import resolve_keys
 from analyzer.query.fields import FieldPath, FieldReader
 from analyzer.query.path_columns import CellFormat
-from analyzer.render.asked import ExtendedRowReader
 from analyzer.render.delimited import DelimitedForm
+from analyzer.render.extended_rows import ExtendedRowReader
 from analyzer.render.forms import RowForm, RowWriter
 from analyzer.render.ndjson import NdjsonForm
 from analyzer.render.shapes import JoinedCell, ListedCell

@@ -14,8 +14,8 @@ from analyzer.decode.rows import RowReader
 from analyzer.query.column_names import find_number_keys, resolve_keys
 from analyzer.query.presets import load_presets
 from analyzer.render.aligned import MOST, NUMBERS, AlignedForm
-from analyzer.render.asked import ExtendedRowReader
 from analyzer.render.clock import TimeClock
+from analyzer.render.extended_rows import ExtendedRowReader
 from analyzer.render.forms import BodySlot, RowWriter
 from analyzer.render.shapes import JoinedCell
 from analyzer.session import Session

@@ -50,7 +50,8 @@ def compare(capture: Path, vendor: Java) -> tuple[Difference, int]:
     found, values = Difference(), 0
     with Session([capture]).load() as session:
         columns = RowReader(session).read_columns(KEYS, np.arange(len(session.rows)))
-        rows = [json.loads(COMPLETE.format_line(dict(zip(KEYS, row, strict=True)))) for row in zip(*columns, strict=True)]
+        cells = (dict(zip(KEYS, row, strict=True)) for row in zip(*columns, strict=True))
+        rows = [json.loads(COMPLETE.format_line(each)) for each in cells]
         asked = []
         for index, row in enumerate(rows):
             asked.append(f"{row['role']} {row['code']} {row['version']} {read_message(session, index)[4:].hex()}\n")

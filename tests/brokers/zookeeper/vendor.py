@@ -36,7 +36,8 @@ def decoded(capture: Path) -> tuple[list[Row], list[bytes]]:
     with Session([capture]).load() as session:
         count = len(session.rows)
         columns = RowReader(session).read_columns(KEYS, np.arange(count))
-        rows = [json.loads(COMPLETE.format_line(dict(zip(KEYS, row, strict=True)))) for row in zip(*columns, strict=True)]
+        cells = (dict(zip(KEYS, row, strict=True)) for row in zip(*columns, strict=True))
+        rows = [json.loads(COMPLETE.format_line(each)) for each in cells]
         return rows, [bytes(read_message(session, index)) for index in range(count)]
 
 

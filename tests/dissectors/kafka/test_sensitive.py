@@ -109,7 +109,8 @@ def seen(tree: Tree) -> bytes:
         for start, stop in find_secret_spans(tree).get(source.id, ()):
             data[start:stop] = b"\0" * (stop - start)
         dumps.append(bytes(data))
-    told = JsonWriter(Limits(bytes_limit=None)).format_line({"fields": [make_node_object(node) for node in tree.fields]})
+    nodes = [make_node_object(node) for node in tree.fields]
+    told = JsonWriter(Limits(bytes_limit=None)).format_line({"fields": nodes})
     return b"\n".join((*dumps, told))
 
 
@@ -124,7 +125,8 @@ def test_nothing_is_seen(case: Case) -> None:
     assert not leaks(tree, case.secret)
     told = JsonWriter(Limits(bytes_limit=None)).format_line(body.values)
     assert not any(piece in told or piece.hex().encode() in told for piece in pieces(case.secret))
-    asked = JsonWriter(Limits(None, None, show_secrets=True)).format_line([make_node_object(node) for node in tree.fields])
+    nodes = [make_node_object(node) for node in tree.fields]
+    asked = JsonWriter(Limits(None, None, show_secrets=True)).format_line(nodes)
     there = case.secret[:SHORTEST] in asked or case.secret[:SHORTEST].hex().encode() in asked
     assert there or any(node.spec.type in ("undecoded", "partial") for node in every(tree.fields))
 

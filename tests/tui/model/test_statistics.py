@@ -146,7 +146,7 @@ def test_conversations_are_those_of_stats() -> None:
 def test_one_more_percentile_is_by_nearest_rank() -> None:
     session = opened(KAFKA)
     study = Study(RowReader(session), with_errors=False)
-    grouped = study.grouped(("operation",))
+    grouped = study.group_rows(("operation",))
     latency = study.facts.latency
     for number, p95 in enumerate(study.percentile(grouped, 950)):
         mine = np.sort(latency[study.facts.timed[grouped.keys[study.facts.timed] == number]])

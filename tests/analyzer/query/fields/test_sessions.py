@@ -13,7 +13,7 @@ import pytest
 from analyzer.decode.rows import RowReader
 from analyzer.insight.related import standing_of
 from analyzer.insight.statistics import Study
-from analyzer.query.fields import FieldReader, find_field, held, sessions
+from analyzer.query.fields import FieldReader, find_field, session_values, sessions
 from analyzer.query.fields.sessions import follow_sessions
 from analyzer.session import Analysis, Session
 from dissectors.api import Role
@@ -55,7 +55,7 @@ def test_every_fetch_of_a_consumer_has_topics() -> None:
             assert all(values(session, name, rows)), name
         assert len(asked) == 109
         study = Study(RowReader(session), np.array(rows))
-        by_topic = study.by("kafka.topic").groups
+        by_topic = study.measure_by("kafka.topic").groups
         assert sum(group.figures.timed for group in by_topic if group.key != (None,)) == study.total.timed == 109
 
 
@@ -219,9 +219,8 @@ def test_changes_by_chance_are_what_show_says(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(sessions, "WINDOW", 50)
     with opened(tmp_path, [*by_chance(Random(1), 60)]) as session:
         rows = [row for row in rows_of(session, FETCH) if session.rows.cell("role", row) == Role.REQUEST][1:]
-        topics, numbers = (
-            follow_sessions(session).find_reach(part, np.array(rows), len(session.rows)) for part in ("topics", "partitions")
-        )
+        follower, end = follow_sessions(session), len(session.rows)
+        topics, numbers = (follower.find_reach(part, np.array(rows), end) for part in ("topics", "partitions"))
         for place, row in enumerate(rows):
             standing = standing_of(session, row)
             assert standing is not None
@@ -230,7 +229,7 @@ def test_changes_by_chance_are_what_show_says(tmp_path: Path, monkeypatch: pytes
 
 
 def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held, "MOST", 2)
+    monkeypatch.setattr(session_values, "MOST", 2)
     monkeypatch.setattr(sessions, "MOST_SESSIONS", 2)
     pairs = [(fetch(0, 0, "a0 b1 c2"), fetched(7)), NEXT, *((fetch(each, 1), fetched(each)) for each in range(20, 24))]
     with opened(tmp_path, pairs) as session:

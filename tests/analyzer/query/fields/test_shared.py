@@ -44,14 +44,16 @@ def test_the_values_are_those_of_each_protocol(name: str) -> None:
 def test_filters_groups_and_orders_take_them() -> None:
     with Session([MIXED]).load() as session:
         reader, rows = RowReader(session), np.arange(len(session.rows))
-        chosen = compile_filter("topic == rmq_sys_SYNC_BROKER_MEMBER_broker-a or path == /kz", {}).select_rows(reader, rows)
+        either = compile_filter("topic == rmq_sys_SYNC_BROKER_MEMBER_broker-a or path == /kz", {})
+        chosen = either.select_rows(reader, rows)
         assert set(reader.read_column("protocol", chosen).values()) == {"rocketmq", "zookeeper"}
         groups = {group.key[0]: group.figures.messages for group in statistics(reader, ["topic"]).groups}
         assert groups["rmq_sys_SYNC_BROKER_MEMBER_broker-a"] == len(
             compile_filter("topic == rmq_sys_SYNC_BROKER_MEMBER_broker-a", {}).select_rows(reader, rows)
         )
         last = sort_rows(reader, rows, parse_sort_keys("-topic"))[0]
-        assert FieldReader(reader, [find_field("topic")]).read_by_row(find_field("topic"), np.array([last]))[0][0] == max(
+        topic_field = find_field("topic")
+        assert FieldReader(reader, [topic_field]).read_by_row(topic_field, np.array([last]))[0][0] == max(
             topic for topic in groups if topic is not None
         )
 
