@@ -112,7 +112,7 @@ def fold(node: Field) -> Any:
     if isinstance(node.spec, PartedSpec):
         return node.value
     if isinstance(node.spec, Many) and node.children:
-        items = [fold(child) for child in node.children if not isinstance(child.spec, LayoutSpec)]
+        items = [fold(child) for child in node.children if not isinstance(child.spec, (LayoutSpec, Wrapping))]
         more = next((child for child in node.children[-2:] if isinstance(child.spec, More)), None)
         return items if more is None else CutList(items, len(items) + more.value, hides=more.spec.secret)
     return members(node.children) if node.children else node.value

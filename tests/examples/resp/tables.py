@@ -28,7 +28,7 @@ PUSHES = ("MESSAGE", "PMESSAGE", "SMESSAGE", "INVALIDATE")
 _ERRORS = """ERR WRONGTYPE NOAUTH WRONGPASS NOPERM MOVED ASK TRYAGAIN CROSSSLOT CLUSTERDOWN LOADING BUSY READONLY OOM
     MISCONF NOSCRIPT EXECABORT BUSYKEY BUSYGROUP NOGROUP NOPROTO NOREPLICAS MASTERDOWN NOTBUSY SYNTAX"""
 ERRORS = _ERRORS.split()
-SECRETS = frozenset({"requirepass", "masterauth", "auth-pass", "sentinel-pass"})
+SECRETS = ("REQUIREPASS", "MASTERAUTH", "AUTH-PASS", "SENTINEL-PASS")
 TYPES = {
     "+": "string", "-": "error", ":": "integer", "$": "bulk", "*": "array", "_": "null", "#": "boolean",
     ",": "double", "(": "bignum", "!": "error", "=": "verbatim", "~": "set", "%": "map", ">": "push", "|": "attributes",
@@ -46,16 +46,15 @@ def key_places(words: Sequence[str]) -> range:
     return range(first, min(count, last + 1 + count * (last < 0)), step) if last else range(0)
 
 
-def secret_places(words: Sequence[str]) -> Iterator[int]:
-    """Which of them may be passwords."""
-    command, count = words[0], len(words)
-    for at, (before, last, word) in enumerate(zip(["", "", *words[1:]], ["", *words[1:]], words[1:], strict=False), 1):
-        named = {"AUTH", "SETNAME"} & {last, word}
+def secret_places(command: str, words: Sequence[str]) -> Iterator[int]:
+    """Which of the words of a request, or of an answer, to which no command belongs, may be passwords."""
+    for at in range(1, len(words)):
+        last, before = words[at - 1], words[at - 2] if at > 1 else ""
         if (
-            (command == "AUTH" and (count != 3 or at == 2))
-            or (command == "HELLO" and at > 1 and (before == "AUTH" or not named))
-            or (command == "MIGRATE" and (last == "AUTH" or before == "AUTH2"))
-            or (command == "ACL" and word[:1] in ("<", ">", "#", "!"))
-            or (command in ("CONFIG", "SENTINEL") and last.lower() in SECRETS)
+            last in SECRETS
+            or (command == "AUTH" and (len(words) != 3 or at == 2))
+            or (command in ("HELLO", "MIGRATE") and (before in ("AUTH", "AUTH2")))
+            or (command == "MIGRATE" and last == "AUTH")
+            or (command == "ACL" and words[at][:1] in ("<", ">", "#", "!"))
         ):
             yield at
