@@ -1,6 +1,4 @@
-"""RESP as a dissector: who answers whom, what looks like it, what can be asked. Not followed: replication, and
-CLIENT REPLY, behind which answers are missing.
-"""
+"""RESP as a dissector: who answers whom, what looks like it, what can be asked. CLIENT REPLY is not followed."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,14 +14,14 @@ from dissectors.wire.hiding import hide_node, hide_rest, hide_unread
 from dissectors.wire.lines import LineFramer
 from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.secret import Secret
-from tests.examples.resp.reading import COUNT, VALUE, error_name, measure_request, measure_value, read_message
+from dissectors.wire.specs import LayoutSpec
+from tests.examples.resp.reading import VALUE, error_name, measure_request, measure_value, read_message
 from tests.examples.resp.tables import ERRORS, KEYS, PUSHES, SUBSCRIBES, TYPES, key_places, secret_places
 
-MOST = 513 << 20
 NAME = re.compile(rb"(?:[*>]\d+\r\n(?:\$\d+\r\n|\+))?([A-Za-z][\w.-]{0,39})(?=\s)")
 SENSITIVE = re.compile(rb"auth|pass|setuser", re.IGNORECASE)
-REQUEST = (Member("command", "string"), Member("keys", "string", True), Member("arguments", "string", True))
-ANSWER = (Member("value", "any", open=True),)
+MEMBERS = [Member("command", "string"), Member("value", "any", open=True)]
+MEMBERS += [Member(name, "string", repeated=True) for name in ("keys", "arguments")]
 PAGES = {
     "types": lambda: list_page(("begins with", "type"), list(TYPES.items()), "types"),
     "commands": lambda: list_page(("name", "keys"), [(name, f"{KEYS[name]}") for name in KEYS], "commands"),
@@ -46,15 +44,13 @@ class RespConversation(PairInOrder):
         if from_client or not (listens or own.role is Role.PUSH):
             return PairInOrder.step(self, handle, prefix, from_client)
         request = self.claim((True, name, 0))
-        if request is None:
-            return Outcome(replace(own, role=Role.PUSH, operation=name))
-        return Outcome(replace(own, role=Role.RESPONSE, operation=name), request.handle)
+        role = Role.RESPONSE if request else Role.PUSH
+        return Outcome(replace(own, role=role, operation=name), request and request.handle)
 
 
 class RespCatalog(Catalog):
     def layouts(self) -> Sequence[Layout]:
-        requests = [Layout(name, Role.REQUEST, lambda: REQUEST) for name in KEYS]
-        return requests + [Layout(name, Role.RESPONSE, lambda: ANSWER) for name in (*KEYS, *PUSHES)]
+        return [Layout(name, None, lambda: MEMBERS) for name in (*KEYS, *PUSHES)]
 
     def field_aliases(self) -> Sequence[FieldAlias]:
         command = FieldAlias("command", "string", lambda context: (("command",),), about="what is done")
@@ -72,7 +68,7 @@ class Resp(Dissector):
     catalog, guide = RespCatalog(), Shelf("resp", lambda: PAGES, dict)
 
     def make_framer(self, from_client: bool, opening: bool) -> LineFramer:
-        return LineFramer(measure_request if from_client else measure_value, measure_value, MOST)
+        return LineFramer(measure_request if from_client else measure_value, measure_value, 513 << 20)
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """An array that begins with a command is nearly proof; a line of text is enough on our port alone."""
@@ -92,11 +88,11 @@ class Resp(Dissector):
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
         """The command of a request, the kind of a push. Answers do not say what was asked; nothing answers no words."""
         name = read_name(prefix)
-        if not prefix:
-            return HEADLESS
-        if not from_client:
-            return MessageHeader(Role.PUSH, name) if prefix[:1] == b">" else MessageHeader(Role.RESPONSE)
-        return MessageHeader(Role.REQUEST if name else Role.ONEWAY, name)
+        if from_client and prefix:
+            return MessageHeader(Role.REQUEST if name else Role.ONEWAY, name)
+        if prefix[:1] == b">":
+            return MessageHeader(Role.PUSH, name)
+        return MessageHeader(Role.RESPONSE) if prefix else HEADLESS
 
     def conversation(self) -> Conversation:
         return RespConversation(self.header)
@@ -106,7 +102,7 @@ class Resp(Dissector):
         body = fold_tree(self.tree(message, context), error_name)
         values, error, words = body.values, body.error, body.values.get("value")
         if context.role in (Role.REQUEST, Role.ONEWAY) and isinstance(words, list) and words:
-            names = compare_words(words)
+            names = upper_words(words)
             keys = [words[at] for at in key_places(names)]
             values = {"command": names[0], "keys": keys, "arguments": words[1:]}
         return body._replace(values=values, error=error and (ERRORS.index(error[1]) + 1, error[1]))
@@ -114,8 +110,8 @@ class Resp(Dissector):
     def tree(self, message: bytes, context: Context) -> Tree:
         """A request or a value. Passwords are hidden, and what could not be read of a request that may have one."""
         tree = read_unframed(message, read_message)
-        nodes = [node for each in tree.fields[:1] for node in each.children if node.spec is not COUNT]
-        words, is_request = compare_words(node.value for node in nodes), context.role in (Role.REQUEST, Role.ONEWAY)
+        nodes = [node for each in tree.fields[:1] for node in each.children if not isinstance(node.spec, LayoutSpec)]
+        words, is_request = upper_words(node.value for node in nodes), context.role in (Role.REQUEST, Role.ONEWAY)
         for at in secret_places(words[0] if words and is_request else "", words):
             nodes[at].children.clear()
             hide_node(nodes[at], message[: nodes[at].offset + nodes[at].length].removesuffix(b"\r\n"))
@@ -140,15 +136,13 @@ def read_name(prefix: bytes) -> str | None:
     return None if found is None else found[1].decode().upper()
 
 
-def compare_words(words: Iterable[object]) -> list[str]:
+def upper_words(words: Iterable[object]) -> list[str]:
     """Words to be compared, as long as they may matter."""
-    texts = (word.decode("latin-1") if isinstance(word, bytes) else f"{word}" for word in words)
-    return [text[:64].upper() for text in texts]
+    return [f"{word.decode('latin-1') if isinstance(word, bytes) else word}"[:64].upper() for word in words]
 
 
 def shorten(value: object) -> str:
     """A value in a few words."""
     if isinstance(value, bytes | list | dict):
         return f"{len(value)} {'bytes' if isinstance(value, bytes) else 'items'}"
-    text = "(nil)" if value is None else "***" if isinstance(value, Secret) else f"{value}"
-    return text if len(text) <= 80 else f"{text[:79]}…"
+    return "(nil)" if value is None else "***" if isinstance(value, Secret) else f"{value}"[:80]

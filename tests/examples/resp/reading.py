@@ -5,6 +5,7 @@ import re
 from dissectors.errors import TooLarge
 from dissectors.field import Field, FieldSpec
 from dissectors.wire.lines import find_line
+from dissectors.wire.parts import text_of
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LayoutSpec, Many, Wrapping, element
 from tests.examples.resp.tables import ERRORS, TYPES
@@ -49,7 +50,7 @@ def read_message(reader: Reader) -> None:
     line, stop, _ = find_line(reader, "value", measure_request)
     reader.enter(Many("value", "inline"))
     for index, word in enumerate(WORD.finditer(line)):
-        reader.leaf(element(index, "word"), decode_text(word[1]), word.end(), word.start(1) - word.start())
+        reader.leaf(element(index, "word"), text_of(word[1]), word.end(), word.start(1) - word.start())
     reader.leave()
     reader.leaf(END, None, stop)
 
@@ -57,40 +58,35 @@ def read_message(reader: Reader) -> None:
 def read_value(reader: Reader, name: str, depth: int = 0) -> Field:
     """A value of any type, its attributes in front. Attributes and keys of maps are in trees alone."""
     line, stop, items = find_line(reader, name, measure_value)
-    sign, behind = chr(line[0]), reader.at + len(line)
+    sign = chr(line[0])
     if depth > MOST_DEEP:
         raise TooLarge(reader.path(name), reader.at, f"is nested more than {MOST_DEEP} deep")
     if sign not in "*~>%|" or line == b"*-1\r\n":
-        value, head = decode_value(line, reader.data[behind:stop])
+        value, head = decode_value(line, reader.data[reader.at + len(line) : stop])
         return reader.leaf(FieldSpec(name, TYPES[sign], error_name if sign in "-!" else None), value, stop, head)
     kind = {"|": Wrapping, "%": FieldSpec}.get(sign, Many)
     reader.enter(kind("attributes" if sign == "|" else name, TYPES[sign]))
     node = reader.open[-1]
-    reader.leaf(COUNT, items, behind)
+    reader.leaf(COUNT, items, stop)
     for index in range(items // 2 if sign in "%|" else items):
-        member = f"[{index}]"
-        if sign in "%|":
-            key = read_value(reader, "key", depth + 1)
-            key.spec = Wrapping("key", key.spec.type)
-            member = key.value if isinstance(key.value, str) and len(key.value) < 100 else member
-        read_value(reader, member, depth + 1)
+        member = read_key(reader, depth + 1) if sign in "%|" else None
+        read_value(reader, member if isinstance(member, str) else f"[{index}]", depth + 1)
     reader.leave()
     return node if sign != "|" else read_value(reader, name, depth + 1)
+
+
+def read_key(reader: Reader, depth: int) -> object:
+    """A key of a map, which names the value behind it."""
+    node = read_value(reader, "key", depth)
+    node.spec = Wrapping("key", node.spec.type)
+    return node.value
 
 
 def decode_value(line: bytes, string: bytes) -> tuple[object, int]:
     """The value of a line and the string behind it, and how many bytes stand in front of the value."""
     if string:
         kind = 4 if line[:1] == b"=" and string[3:4] == b":" else 0
-        return decode_text(string[kind:-2]), len(line) + kind
-    sign, text = chr(line[0]), decode_text(line[1:-2])
+        return text_of(string[kind:-2]), len(line) + kind
+    sign, text = chr(line[0]), text_of(line[1:-2])
     convert = {":": int, ",": float, "#": "t".__eq__}.get(sign)
     return None if sign in "_$*" else convert(text) if convert else text, 1
-
-
-def decode_text(data: bytes) -> str | bytes:
-    """A text, or bytes that are none."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data

@@ -3,25 +3,27 @@
 from collections.abc import Iterator, Sequence
 
 _SHAPES = {
-    (0, -99, 1): """ACL ASKING AUTH BGSAVE CLIENT CLUSTER COMMAND CONFIG DBSIZE DEBUG DISCARD ECHO EXEC FLUSHALL FLUSHDB
+    (0, 0, 0): """ACL ASKING AUTH BGSAVE CLIENT CLUSTER COMMAND CONFIG DBSIZE DEBUG DISCARD ECHO EXEC FLUSHALL FLUSHDB
         FUNCTION HELLO INFO KEYS LASTSAVE LATENCY MEMORY MODULE MONITOR MULTI PING PSUBSCRIBE PSYNC PUBLISH PUBSUB
-        PUNSUBSCRIBE QUIT RANDOMKEY READONLY READWRITE REPLCONF REPLICAOF RESET ROLE SAVE SCAN SCRIPT SELECT SENTINEL
-        SHUTDOWN SLOWLOG SPUBLISH SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SWAPDB SYNC TIME UNSUBSCRIBE UNWATCH WAIT""",
-    (1, 1, 1): """APPEND BITCOUNT BITFIELD BITPOS DECR DECRBY DUMP EXPIRE EXPIREAT GEOADD GEODIST GEOPOS GEOSEARCH GET
-        GETBIT GETDEL GETEX GETRANGE GETSET HDEL HEXISTS HGET HGETALL HINCRBY HINCRBYFLOAT HKEYS HLEN HMGET HMSET HSCAN
-        HSET HSETNX HSTRLEN HVALS INCR INCRBY INCRBYFLOAT LINDEX LINSERT LLEN LPOP LPOS LPUSH LPUSHX LRANGE LREM LSET
-        LTRIM PERSIST PEXPIRE PEXPIREAT PFADD PSETEX PTTL RESTORE RPOP RPUSH RPUSHX SADD SCARD SET SETBIT SETEX SETNX
-        SETRANGE SISMEMBER SMEMBERS SMISMEMBER SORT SPOP SRANDMEMBER SREM SSCAN STRLEN TTL TYPE XACK XADD XAUTOCLAIM
-        XCLAIM XDEL XLEN XPENDING XRANGE XREVRANGE XTRIM ZADD ZCARD ZCOUNT ZINCRBY ZMSCORE ZPOPMAX ZPOPMIN ZRANGE
-        ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE ZREVRANGE ZREVRANK ZSCAN ZSCORE""",
+        PUNSUBSCRIBE QUIT RANDOMKEY READONLY READWRITE REPLCONF REPLICAOF RESET ROLE SAVE SCAN SCRIPT SELECT
+        SENTINEL SHUTDOWN SLOWLOG SPUBLISH SSUBSCRIBE SUBSCRIBE SUNSUBSCRIBE SWAPDB SYNC TIME UNSUBSCRIBE UNWATCH
+        WAIT""",
+    (1, 1, 1): """APPEND DECR DECRBY EXPIRE EXPIREAT GEOADD GEOSEARCH GET GETBIT GETDEL GETEX GETRANGE GETSET HDEL
+        HEXISTS HGET HGETALL HINCRBY HKEYS HLEN HMGET HMSET HSCAN HSET HSETNX HVALS INCR INCRBY LINDEX LLEN LPOP
+        LPUSH LRANGE LREM LSET LTRIM PERSIST PEXPIRE PFADD PSETEX PTTL RPOP RPUSH SADD SCARD SET SETBIT SETEX SETNX
+        SISMEMBER SMEMBERS SPOP SREM SSCAN STRLEN TTL TYPE XACK XADD XAUTOCLAIM XCLAIM XDEL XLEN XPENDING XRANGE
+        XTRIM ZADD ZCARD ZCOUNT ZINCRBY ZPOPMIN ZRANGE ZRANGEBYSCORE ZRANK ZREM ZREVRANGE ZSCAN ZSCORE""",
     (1, 2, 1): "BLMOVE COPY LCS LMOVE RENAME RENAMENX RPOPLPUSH SMOVE ZRANGESTORE", (1, -1, 2): "MSET MSETNX",
     (1, -1, 1): "DEL EXISTS MGET PFCOUNT PFMERGE SDIFF SDIFFSTORE SINTER SINTERSTORE SUNION SUNIONSTORE TOUCH UNLINK "
     "WATCH", (1, -2, 1): "BLPOP BRPOP BZPOPMAX BZPOPMIN", (2, -1, 1): "BITOP", (2, 2, 1): "OBJECT XGROUP XINFO",
-    (3, 3, 1): "MIGRATE", (3, 0, 1): "EVAL EVALSHA FCALL BLMPOP BZMPOP", (0, 0, 1): "XREAD XREADGROUP",
+    (3, 3, 1): "MIGRATE", (3, 0, 1): "EVAL EVALSHA FCALL BLMPOP BZMPOP", (-1, -1, 1): "XREAD XREADGROUP",
     (2, 0, 1): "LMPOP SINTERCARD ZDIFF ZINTER ZMPOP ZUNION",
 }  # fmt: skip
 KEYS = {name: shape for shape, names in _SHAPES.items() for name in names.split()}
-"""By command: its first key; the last, negative: from the end, 0: as many as the word before says; the step."""
+"""By command: its first key; the last, negative: from the end, 0: as many as the word before says; the step.
+
+Of a command that is not here, the first word is taken for the key.
+"""
 
 SUBSCRIBES = ("SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE")
 PUSHES = ("MESSAGE", "PMESSAGE", "SMESSAGE", "INVALIDATE")
@@ -37,13 +39,13 @@ TYPES = {
 
 def key_places(words: Sequence[str]) -> range:
     """Which words of a request, all in upper case, are keys."""
-    (first, last, step), count = KEYS.get(words[0], (0, -99, 1)), len(words)
-    if not first and not last and "STREAMS" in words:
+    (first, last, step), count = KEYS.get(words[0], (1, 1, 1)), len(words)
+    if first < 0 and "STREAMS" in words:
         first = words.index("STREAMS") + 1
-        last = first - 1 + (count - first) // 2
-    elif not last and count >= first > 0 and words[first - 1][:9].isdecimal():
+        last = (first + count) // 2 - 1
+    elif 0 < first <= count and not last and words[first - 1][:9].isdecimal():
         last = first - 1 + int(words[first - 1][:9])
-    return range(first, min(count, last + 1 + count * (last < 0)), step) if last else range(0)
+    return range(first, min(count, last + 1 + count * (last < 0)), step) if first > 0 else range(0)
 
 
 def secret_places(command: str, words: Sequence[str]) -> Iterator[int]:
@@ -53,8 +55,7 @@ def secret_places(command: str, words: Sequence[str]) -> Iterator[int]:
         if (
             last in SECRETS
             or (command == "AUTH" and (len(words) != 3 or at == 2))
-            or (command in ("HELLO", "MIGRATE") and (before in ("AUTH", "AUTH2")))
-            or (command == "MIGRATE" and last == "AUTH")
-            or (command == "ACL" and words[at][:1] in ("<", ">", "#", "!"))
+            or (command in ("HELLO", "MIGRATE") and {"AUTH", "AUTH2"} & {before, last})
+            or (command == "ACL" and words[at][:1] in tuple("<>#!"))
         ):
             yield at
