@@ -2,22 +2,21 @@
 
 import re
 
-from dissectors.errors import TooLarge
-from dissectors.field import Field, FieldSpec
+from dissectors.field import FieldSpec
 from dissectors.wire.lines import find_line
+from dissectors.wire.nested_values import Head, read_value
 from dissectors.wire.parts import text_of
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LayoutSpec, Many, Wrapping, element
 from tests.examples.resp.tables import ERRORS, TYPES
 
-MOST_DEEP = 32
 VALUE = re.compile(
     rb"(?:[+-][^\r\n]*|:[+-]?\d{1,18}|\([+-]?\d+|_|#[tf]|,(?:[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|-?inf|nan)"
     rb"|[$*]-1|[$!=*~>%|]\d{1,10})\r\n"
 )
 INLINE = re.compile(rb"(?:[A-Za-z\"'][^\x00-\x08\x0a-\x1f\x7f]*)?\r?\n")
 WORD = re.compile(rb"\s*(\"[^\"]*\"|'[^']*'|\S+)")
-COUNT, END = LayoutSpec("count", "count"), LayoutSpec("end", "end")
+END = LayoutSpec("end", "end")
 
 
 def error_name(text: object) -> str:
@@ -45,7 +44,7 @@ def measure_request(line: bytes) -> tuple[int, int]:
 def read_message(reader: Reader) -> None:
     """An inline command, or a value."""
     if re.match(rb"[A-Za-z\"'\r\n]", reader.data) is None:
-        read_value(reader, "value")
+        read_value(reader, "value", read_head)
         return
     line, stop, _ = find_line(reader, "value", measure_request)
     reader.enter(Many("value", "inline"))
@@ -55,31 +54,16 @@ def read_message(reader: Reader) -> None:
     reader.leaf(END, None, stop)
 
 
-def read_value(reader: Reader, name: str, depth: int = 0) -> Field:
-    """A value of any type, its attributes in front. Attributes and keys of maps are in trees alone."""
+def read_head(reader: Reader, name: str) -> Head:
+    """How a value of any type begins."""
     line, stop, items = find_line(reader, name, measure_value)
     sign = chr(line[0])
-    if depth > MOST_DEEP:
-        raise TooLarge(reader.path(name), reader.at, f"is nested more than {MOST_DEEP} deep")
-    if sign not in "*~>%|" or line == b"*-1\r\n":
-        value, head = decode_value(line, reader.data[reader.at + len(line) : stop])
-        return reader.leaf(FieldSpec(name, TYPES[sign], error_name if sign in "-!" else None), value, stop, head)
-    kind = {"|": Wrapping, "%": FieldSpec}.get(sign, Many)
-    reader.enter(kind("attributes" if sign == "|" else name, TYPES[sign]))
-    node = reader.open[-1]
-    reader.leaf(COUNT, items, stop)
-    for index in range(items // 2 if sign in "%|" else items):
-        member = read_key(reader, depth + 1) if sign in "%|" else None
-        read_value(reader, member if isinstance(member, str) else f"[{index}]", depth + 1)
-    reader.leave()
-    return node if sign != "|" else read_value(reader, name, depth + 1)
-
-
-def read_key(reader: Reader, depth: int) -> object:
-    """A key of a map, which names the value behind it."""
-    node = read_value(reader, "key", depth)
-    node.spec = Wrapping("key", node.spec.type)
-    return node.value
+    if sign in "*~>%|" and line != b"*-1\r\n":
+        kind = {"|": Wrapping, "%": FieldSpec}.get(sign, Many)
+        spec = kind("attributes" if sign == "|" else name, TYPES[sign])
+        return Head(spec, stop, items=items // 2 if sign in "%|" else items)
+    value, head = decode_value(line, reader.data[reader.at + len(line) : stop])
+    return Head(FieldSpec(name, TYPES[sign], error_name if sign in "-!" else None), stop, value, head)
 
 
 def decode_value(line: bytes, string: bytes) -> tuple[object, int]:
