@@ -16,7 +16,7 @@ from dissectors.wire.message import fold_tree, read_unframed
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import LayoutSpec
 from tests.examples.resp.reading import VALUE, error_name, measure_request, measure_value, read_message
-from tests.examples.resp.tables import ERRORS, KEYS, PUSHES, SUBSCRIBES, TYPES, key_places, secret_places
+from tests.examples.resp.tables import KEYS, PUSHES, SUBSCRIBES, TYPES, key_places, secret_places
 
 NAME = re.compile(rb"(?:[*>]\d+\r\n(?:\$\d+\r\n|\+))?([A-Za-z][\w.-]{0,39})(?=\s)")
 SENSITIVE = re.compile(rb"auth|pass|setuser", re.IGNORECASE)
@@ -55,9 +55,6 @@ class RespCatalog(Catalog):
     def field_aliases(self) -> Sequence[FieldAlias]:
         command = FieldAlias("command", "string", lambda context: (("command",),), about="what is done")
         return command, FieldAlias("key", "string", lambda context: (("keys",),), about="key of a command")
-
-    def errors(self) -> Sequence[str]:
-        return ERRORS
 
 
 class Resp(Dissector):
@@ -98,14 +95,14 @@ class Resp(Dissector):
         return RespConversation(self.header)
 
     def values(self, message: bytes, context: Context) -> Body:
-        """The tree, folded; of a request its parts by name. Errors have no numbers: ours are places in a table."""
+        """The tree, folded; of a request its parts by name. Errors have no numbers."""
         body = fold_tree(self.tree(message, context), error_name)
         values, error, words = body.values, body.error, body.values.get("value")
         if context.role in (Role.REQUEST, Role.ONEWAY) and isinstance(words, list) and words:
             names = upper_words(words)
             keys = [words[at] for at in key_places(names)]
             values = {"command": names[0], "keys": keys, "arguments": words[1:]}
-        return body._replace(values=values, error=error and (ERRORS.index(error[1]) + 1, error[1]))
+        return body._replace(values=values, error=error and (1, error[1]))
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """A request or a value. Passwords are hidden, and what could not be read of a request that may have one."""

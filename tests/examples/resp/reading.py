@@ -8,7 +8,7 @@ from dissectors.wire.nested_values import Head, read_value
 from dissectors.wire.parts import text_of
 from dissectors.wire.reader import Reader
 from dissectors.wire.specs import LayoutSpec, Many, Wrapping, element
-from tests.examples.resp.tables import ERRORS, TYPES
+from tests.examples.resp.tables import TYPES
 
 VALUE = re.compile(
     rb"(?:[+-][^\r\n]*|:[+-]?\d{1,18}|\([+-]?\d+|_|#[tf]|,(?:[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|-?inf|nan)"
@@ -20,8 +20,9 @@ END = LayoutSpec("end", "end")
 
 
 def error_name(text: object) -> str:
-    """The first word of an error, if it is one that servers send."""
-    return word if (word := str(text).partition(" ")[0]) in ERRORS else "ERR"
+    """The first word of an error, if it is in upper case."""
+    found = re.match("[A-Z]+(?= )", str(text))
+    return found[0] if found else "ERR"
 
 
 def measure_value(line: bytes) -> tuple[int, int]:
