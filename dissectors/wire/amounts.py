@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dissectors.symbolic import length, make_text
+from dissectors.wire.secret import Secret
 
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
 _SIZES = ("KiB", "MiB", "GiB")
@@ -43,3 +44,13 @@ def size_text(size: int) -> str:
 def length_text(value: Any) -> str:
     """The size of bytes, a secret or a text, which may be a hole."""
     return make_text(size_text, length(value))
+
+
+def value_text(value: object, most: int = 80, null: str = "null") -> str:
+    """A value in a few words: how many bytes or items it has, `***` for a secret, a text up to so many characters."""
+    if isinstance(value, bytes):
+        return size_text(len(value))
+    if isinstance(value, list | dict):
+        return f"{len(value)} items"
+    text = null if value is None else "***" if isinstance(value, Secret) else f"{value}"
+    return text if len(text) <= most else f"{text[: most - 1]}…"

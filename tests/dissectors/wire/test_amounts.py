@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dissectors.wire.amounts import count_text, duration_text, length_text, size_text
+from dissectors.wire.amounts import count_text, duration_text, length_text, size_text, value_text
 from dissectors.wire.secret import Secret
 
 
@@ -30,3 +30,14 @@ def test_lengths(value: bytes | Secret, expected: str) -> None:
 
 def test_sizes() -> None:
     assert [size_text(1 << power) for power in (9, 10, 25, 35)] == ["512 bytes", "1 KiB", "32 MiB", "32 GiB"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (b"ab", "2 bytes"), ([1, 2], "2 items"), ({}, "0 items"), (Secret("hunter2"), "***"), (None, "null"),
+        (1.5, "1.5"), ("a" * 10, "a" * 10), ("a" * 11, "a" * 9 + "…"),
+    ],
+)  # fmt: skip
+def test_values(value: object, expected: str) -> None:
+    assert value_text(value, most=10) == expected

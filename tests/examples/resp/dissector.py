@@ -1,21 +1,21 @@
 """RESP as a dissector: who answers whom, what looks like it, what can be asked. CLIENT REPLY is not followed."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from dissectors.api import HEADLESS, WEAK, Body, Context, Conversation, Dissector, MessageHeader, Outcome, Role
 from dissectors.catalog import Catalog, FieldAlias, Layout, Member
 from dissectors.field import Tree
 from dissectors.pairing import PairInOrder, Waiting
-from dissectors.slotted import replace
+from dissectors.wire.amounts import value_text
 from dissectors.wire.guide.shelf import Shelf, list_page
 from dissectors.wire.hiding import hide_node, hide_rest, hide_unread
 from dissectors.wire.lines import LineFramer
 from dissectors.wire.message import fold_tree, read_unframed
-from dissectors.wire.secret import Secret
 from dissectors.wire.specs import LayoutSpec
-from tests.examples.resp.reading import VALUE, error_name, measure_request, measure_value, read_message
+from tests.examples.resp.reading import REQUEST, VALUE, error_name, measure_line, read_message
 from tests.examples.resp.tables import KEYS, PUSHES, SUBSCRIBES, TYPES, key_places, secret_places
 
 NAME = re.compile(rb"(?:[*>]\d+\r\n(?:\$\d+\r\n|\+))?([A-Za-z][\w.-]{0,39})(?=\s)")
@@ -35,17 +35,18 @@ class RespConversation(PairInOrder):
     subscribed: bool = False
 
     def step(self, handle: int, prefix: bytes, from_client: bool) -> Outcome:
-        own, name = self.header(prefix, from_client), read_name(prefix)
+        name = read_name(prefix)
         if from_client and name in SUBSCRIBES:
             self.subscribed = True
-            self.remember((True, name, 0), Waiting(handle, own))
-            return Outcome(own)
+            self.remember((True, name, 0), Waiting(handle, MessageHeader(Role.REQUEST, name)))
+            return Outcome(MessageHeader(Role.REQUEST, name))
         listens = self.subscribed and prefix[:1] == b"*" and name in SUBSCRIBES + PUSHES
-        if from_client or not (listens or own.role is Role.PUSH):
+        if from_client or not (listens or prefix[:1] == b">"):
             return PairInOrder.step(self, handle, prefix, from_client)
         request = self.claim((True, name, 0))
-        role = Role.RESPONSE if request else Role.PUSH
-        return Outcome(replace(own, role=role, operation=name), request and request.handle)
+        if request is None:
+            return Outcome(MessageHeader(Role.PUSH, name))
+        return Outcome(MessageHeader(Role.RESPONSE, name), request.handle)
 
 
 class RespCatalog(Catalog):
@@ -65,7 +66,7 @@ class Resp(Dissector):
     catalog, guide = RespCatalog(), Shelf("resp", lambda: PAGES, dict)
 
     def make_framer(self, from_client: bool, opening: bool) -> LineFramer:
-        return LineFramer(measure_request if from_client else measure_value, measure_value, 513 << 20)
+        return LineFramer(partial(measure_line, form=REQUEST if from_client else VALUE), measure_line, 513 << 20)
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """An array that begins with a command is nearly proof; a line of text is enough on our port alone."""
@@ -79,7 +80,6 @@ class Resp(Dissector):
         return WEAK // 2 if prefix[:1] in b"+-_" else WEAK + 10
 
     def plausible(self, prefix: bytes, from_client: bool) -> bool:
-        """Also a line of text."""
         return self.probe(prefix, from_client) > 0
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
@@ -99,16 +99,16 @@ class Resp(Dissector):
         body = fold_tree(self.tree(message, context), error_name)
         values, error, words = body.values, body.error, body.values.get("value")
         if context.role in (Role.REQUEST, Role.ONEWAY) and isinstance(words, list) and words:
-            names = upper_words(words)
-            keys = [words[at] for at in key_places(names)]
-            values = {"command": names[0], "keys": keys, "arguments": words[1:]}
+            names = [f"{word}"[:64].upper() for word in words]
+            values = {"command": names[0], "keys": [words[at] for at in key_places(names)], "arguments": words[1:]}
         return body._replace(values=values, error=error and (1, error[1]))
 
     def tree(self, message: bytes, context: Context) -> Tree:
         """A request or a value. Passwords are hidden, and what could not be read of a request that may have one."""
         tree = read_unframed(message, read_message)
         nodes = [node for each in tree.fields[:1] for node in each.children if not isinstance(node.spec, LayoutSpec)]
-        words, is_request = upper_words(node.value for node in nodes), context.role in (Role.REQUEST, Role.ONEWAY)
+        words = [f"{node.value}"[:64].upper() for node in nodes]
+        is_request = context.role in (Role.REQUEST, Role.ONEWAY)
         for at in secret_places(words[0] if words and is_request else "", words):
             nodes[at].children.clear()
             hide_node(nodes[at], message[: nodes[at].offset + nodes[at].length].removesuffix(b"\r\n"))
@@ -124,22 +124,10 @@ class Resp(Dissector):
             said = [body.values["command"], *body.values["arguments"]]
         elif context.role is not Role.PUSH or not isinstance(said, list):
             said = [said]
-        return " ".join(map(shorten, said[:9]))
+        return " ".join(value_text(value, null="(nil)") for value in said[:9])
 
 
 def read_name(prefix: bytes) -> str | None:
     """What an array, a push or a line begins with: a command, or the kind of a push."""
     found = NAME.match(prefix)
     return None if found is None else found[1].decode().upper()
-
-
-def upper_words(words: Iterable[object]) -> list[str]:
-    """Words to be compared, as long as they may matter."""
-    return [f"{word.decode('latin-1') if isinstance(word, bytes) else word}"[:64].upper() for word in words]
-
-
-def shorten(value: object) -> str:
-    """A value in a few words."""
-    if isinstance(value, bytes | list | dict):
-        return f"{len(value)} {'bytes' if isinstance(value, bytes) else 'items'}"
-    return "(nil)" if value is None else "***" if isinstance(value, Secret) else f"{value}"[:80]

@@ -1,6 +1,7 @@
 """RESP as it is written: what follows a line, and a message as a tree."""
 
 import re
+from functools import partial
 
 from dissectors.field import FieldSpec
 from dissectors.wire.lines import find_line
@@ -14,9 +15,8 @@ VALUE = re.compile(
     rb"(?:[+-][^\r\n]*|:[+-]?\d{1,18}|\([+-]?\d+|_|#[tf]|,(?:[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|-?inf|nan)"
     rb"|[$*]-1|[$!=*~>%|]\d{1,10})\r\n"
 )
-INLINE = re.compile(rb"(?:[A-Za-z\"'][^\x00-\x08\x0a-\x1f\x7f]*)?\r?\n")
+REQUEST = re.compile(VALUE.pattern + rb"|(?:[A-Za-z\"'][^\x00-\x08\x0a-\x1f\x7f]*)?\r?\n")
 WORD = re.compile(rb"\s*(\"[^\"]*\"|'[^']*'|\S+)")
-END = LayoutSpec("end", "end")
 
 
 def error_name(text: object) -> str:
@@ -25,9 +25,9 @@ def error_name(text: object) -> str:
     return found[0] if found else "ERR"
 
 
-def measure_value(line: bytes) -> tuple[int, int]:
-    """How many bytes of a string, and how many values follow a line."""
-    if VALUE.fullmatch(line) is None:
+def measure_line(line: bytes, form: re.Pattern[bytes] = VALUE) -> tuple[int, int]:
+    """How many bytes of a string, and how many values follow a line; -1 bytes where it has not this form."""
+    if form.fullmatch(line) is None:
         return -1, 0
     sign, number = line[:1], line[1:-2]
     if sign not in b"$!=*~>%|" or number == b"-1":
@@ -37,27 +37,22 @@ def measure_value(line: bytes) -> tuple[int, int]:
     return 0, 2 * int(number) + (sign == b"|") if sign in b"%|" else int(number)
 
 
-def measure_request(line: bytes) -> tuple[int, int]:
-    """The same of the first line of a request, which may be an inline command."""
-    return (0, 0) if INLINE.fullmatch(line) else measure_value(line)
-
-
 def read_message(reader: Reader) -> None:
     """An inline command, or a value."""
     if re.match(rb"[A-Za-z\"'\r\n]", reader.data) is None:
         read_value(reader, "value", read_head)
         return
-    line, stop, _ = find_line(reader, "value", measure_request)
+    line, stop, _ = find_line(reader, "value", partial(measure_line, form=REQUEST))
     reader.enter(Many("value", "inline"))
     for index, word in enumerate(WORD.finditer(line)):
         reader.leaf(element(index, "word"), text_of(word[1]), word.end(), word.start(1) - word.start())
     reader.leave()
-    reader.leaf(END, None, stop)
+    reader.leaf(LayoutSpec("end", "end"), None, stop)
 
 
 def read_head(reader: Reader, name: str) -> Head:
     """How a value of any type begins."""
-    line, stop, items = find_line(reader, name, measure_value)
+    line, stop, items = find_line(reader, name, measure_line)
     sign = chr(line[0])
     if sign in "*~>%|" and line != b"*-1\r\n":
         kind = {"|": Wrapping, "%": FieldSpec}.get(sign, Many)
