@@ -135,6 +135,27 @@ class Catalog(ABC):
         return None
 
 
+class ListedCatalog(Catalog):
+    """The names of a protocol whose operations all have the same members; `aliases` lead to some of these."""
+
+    def __init__(self, operations: Sequence[str], members: Sequence[Member], aliases: Mapping[str, str]) -> None:
+        self._operations, self._members, self._aliases = operations, members, aliases
+
+    def layouts(self) -> Sequence[Layout]:
+        """See Catalog."""
+        return [Layout(name, None, lambda: self._members) for name in self._operations]
+
+    def field_aliases(self) -> Sequence[FieldAlias]:
+        """See Catalog."""
+        members = {member.name: member for member in self._members}
+        named = [(alias, members[name]) for alias, name in self._aliases.items()]
+        return [FieldAlias(alias, each.type, partial(_lead_to, each), about=each.about) for alias, each in named]
+
+
+def _lead_to(member: Member, context: Context) -> Sequence[Path]:
+    return ((member.name,),)
+
+
 def merge_members(*lists: Iterable[Member]) -> list[Member]:
     """The members of several structs that may stand in one place, each name once, in the order of their coming.
 

@@ -17,7 +17,7 @@ from analyzer.decode.content import find_dissector, read_context, read_header
 from analyzer.session import Session
 from dissectors import registry
 from dissectors.api import Context, Role
-from dissectors.catalog import Catalog, Layout, Member
+from dissectors.catalog import Catalog, Layout, ListedCatalog, Member
 from dissectors.wire.embedded import EmbeddedValue
 from dissectors.wire.field_aliases import leads
 from dissectors.wire.flat import RowTable
@@ -172,3 +172,14 @@ def test_shorts_are_nothing_for_what_is_unknown(protocol: str) -> None:
     for short in catalog_of(protocol).field_aliases():
         for code in (-7, 32_000):
             assert short.paths(Context(Role.REQUEST, code, 3)) == (), short.name
+
+
+def test_a_listed_catalog_gives_all_operations_the_same_members() -> None:
+    members = [Member("command", "string", about="what is done"), Member("keys", "string", repeated=True)]
+    catalog = ListedCatalog(("GET", "SET"), members, {"key": "keys", "command": "command"})
+    assert [(each.operation, each.role, each.members()) for each in catalog.layouts()] == [
+        ("GET", None, members), ("SET", None, members),
+    ]  # fmt: skip
+    aliases = {each.name: each for each in catalog.field_aliases()}
+    assert aliases["key"].paths(Context(Role.REQUEST)) == (("keys",),)
+    assert aliases["command"].about == "what is done"

@@ -1,12 +1,11 @@
 """RESP as a dissector: who answers whom, what looks like it, what can be asked. CLIENT REPLY is not followed."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from dissectors.api import HEADLESS, WEAK, Body, Context, Conversation, Dissector, MessageHeader, Outcome, Role
-from dissectors.catalog import Catalog, FieldAlias, Layout, Member
+from dissectors.catalog import ListedCatalog, Member
 from dissectors.field import Tree
 from dissectors.pairing import PairInOrder, Waiting
 from dissectors.wire.amounts import value_text
@@ -20,8 +19,10 @@ from tests.examples.resp.tables import KEYS, PUSHES, SUBSCRIBES, TYPES, key_plac
 
 NAME = re.compile(rb"(?:[*>]\d+\r\n(?:\$\d+\r\n|\+))?([A-Za-z][\w.-]{0,39})(?=\s)")
 SENSITIVE = re.compile(rb"auth|pass|setuser", re.IGNORECASE)
-MEMBERS = [Member("command", "string"), Member("value", "any", open=True)]
-MEMBERS += [Member(name, "string", repeated=True) for name in ("keys", "arguments")]
+MEMBERS = [
+    Member("command", "string", about="what is done"), Member("keys", "string", True, about="keys of a command"),
+    Member("arguments", "string", repeated=True), Member("value", "any", open=True),
+]  # fmt: skip
 PAGES = {
     "types": lambda: list_page(("begins with", "type"), list(TYPES.items()), "types"),
     "commands": lambda: list_page(("name", "keys"), [(name, f"{KEYS[name]}") for name in KEYS], "commands"),
@@ -49,21 +50,13 @@ class RespConversation(PairInOrder):
         return Outcome(MessageHeader(Role.RESPONSE, name), request.handle)
 
 
-class RespCatalog(Catalog):
-    def layouts(self) -> Sequence[Layout]:
-        return [Layout(name, None, lambda: MEMBERS) for name in (*KEYS, *PUSHES)]
-
-    def field_aliases(self) -> Sequence[FieldAlias]:
-        command = FieldAlias("command", "string", lambda context: (("command",),), about="what is done")
-        return command, FieldAlias("key", "string", lambda context: (("keys",),), about="key of a command")
-
-
 class Resp(Dissector):
     """RESP2 and RESP3: requests, pipelines, answers, pushes, attributes, inline commands."""
 
     name, ports, color = "resp", (6379,), "bright_red"
     columns = ("operation", "resp.key", "latency", "error", "info")
-    catalog, guide = RespCatalog(), Shelf("resp", lambda: PAGES, dict)
+    catalog = ListedCatalog((*KEYS, *PUSHES), MEMBERS, {"command": "command", "key": "keys"})
+    guide = Shelf("resp", lambda: PAGES, dict)
 
     def make_framer(self, from_client: bool, opening: bool) -> LineFramer:
         return LineFramer(partial(measure_line, form=REQUEST if from_client else VALUE), measure_line, 513 << 20)
