@@ -142,11 +142,11 @@ class ListedCatalog(Catalog):
         self._operations, self._members, self._aliases = operations, members, aliases
 
     def layouts(self) -> Sequence[Layout]:
-        """See Catalog."""
+        """Returns one layout for each operation; all have the same members."""
         return [Layout(name, None, lambda: self._members) for name in self._operations]
 
     def field_aliases(self) -> Sequence[FieldAlias]:
-        """See Catalog."""
+        """Returns the aliases, each of which leads to a member of that name."""
         members = {member.name: member for member in self._members}
         named = [(alias, members[name]) for alias, name in self._aliases.items()]
         return [FieldAlias(alias, each.type, partial(_lead_to, each), about=each.about) for alias, each in named]

@@ -10,7 +10,7 @@ from dissectors.api import Framer, Window
 from dissectors.errors import MalformedField
 from dissectors.wire.reader import Reader
 
-Measure: TypeAlias = Callable[[bytes], tuple[int, int]]
+LineMeasure: TypeAlias = Callable[[bytes], tuple[int, int]]
 """From a line with its end to the bytes of the string behind it, which ends with \\r\\n, and the lines behind that.
 
 Bytes: 0 where no string follows, -1 where the protocol has no such line.
@@ -27,14 +27,14 @@ class LineFramer(Framer):
     at: how far the message was read. left: lines to come.
     """
 
-    first: Measure
-    more: Measure
+    first: LineMeasure
+    more: LineMeasure
     maximum: int
     at: int = 0
     left: int = 1
 
     def length(self, message: Window, ended: bool) -> int:
-        """See Framer. Negative: minus the bytes that must be there to tell more."""
+        """Returns the length of the message in bytes; negative: minus the bytes that must be there to tell more; 0: none."""
         while self.left:
             line = message.read_bytes(self.at, _SHORT)
             if b"\n" not in line:
@@ -55,7 +55,7 @@ class LineFramer(Framer):
         return found
 
 
-def find_line(reader: Reader, name: str, measure: Measure) -> tuple[bytes, int, int]:
+def find_line(reader: Reader, name: str, measure: LineMeasure) -> tuple[bytes, int, int]:
     """The line at the cursor, the offset behind it and its string, and how many lines follow. Raises DecodeError."""
     at = reader.at
     line = reader.data[at : reader.data.find(b"\n", at, reader.end) + 1]
