@@ -64,7 +64,7 @@ def _command(name: str, command: click.Command) -> str:
             text += " ".join(paragraph.split()).replace("<", "&lt;") + "\n\n"
     records = [option.get_help_record(context) for option in command.get_params(context)]
     for names, said in filter(None, records):
-        if said and names != "--help":
+        if said and "--help" not in names.split(", "):
             text += f"- `{names}`: {' '.join(said.split())}\n"
     return f"{text}\n"
 

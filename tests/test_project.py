@@ -58,7 +58,8 @@ def unpacked(built: Path) -> Path:
 
 def test_the_wheel_carries_the_three_packages_whole(wheel: zipfile.ZipFile) -> None:
     names = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert {name.split("/")[0] for name in names} == set(PACKAGES)
+    shared = f"wireanalyze-{PROJECT['version']}.data"
+    assert {name.split("/")[0] for name in names} == {*PACKAGES, shared}
     wanted = {
         str(path.relative_to(ROOT))
         for package in PACKAGES

@@ -173,7 +173,7 @@ class ReportReading:
             messages = iter(read_messages(session, rows[read]))
             for row, plan, place in zip(rows.tolist(), mine, self._events.places(rows), strict=True):
                 assert plan is not None
-                values, error = plan.read(next(messages)) if plan.reads else _UNREAD
+                values, error = plan.read_message(next(messages)) if plan.reads else _UNREAD
                 yield plan, event(row, place, plan.dissector.name, plan.context, values, error)
 
     def _plan(self, kind: tuple[int, ...]) -> _Plan | None:

@@ -40,7 +40,7 @@ _MODULES = frozenset(
     f"analyzer.{name}"
     for name in (
         *(f"messages.{each}" for each in ("connection", "framing", "recognise", "decode_as", "index")),
-        *("tcp.reassembly", "tcp.streams", "query.fields.held", "pipeline.checkpoint"),
+        *("tcp.reassembly", "tcp.streams", "query.fields.session_values", "pipeline.checkpoint"),
     )
 )
 _COLLECTIONS = frozenset(("Counter", "OrderedDict", "deque"))

@@ -108,12 +108,12 @@ class Clocked:
         self.now, self.taken, self.looks = 100.0, 0, 0
         self._waiting = waiting
 
-    def waiting(self) -> int:
+    def count_waiting(self) -> int:
         self.looks += 1
         return sum(size for since, size in self._waiting if self.now >= 100 + since) - self.taken
 
     def grow(self) -> None:
-        self.taken += self.waiting()
+        self.taken += self.count_waiting()
 
     def settle(self) -> None:
         pass
@@ -140,4 +140,4 @@ def test_when_what_has_come_is_given(name: str, monkeypatch: pytest.MonkeyPatch)
     for moment in expected:
         assert one.fill()
         assert 100 + moment <= clocked.now < 100 + moment + (IDLE_LOOK if moment > IDLE else LOOK) + 1e-6
-    assert clocked.waiting() == 0
+    assert clocked.count_waiting() == 0

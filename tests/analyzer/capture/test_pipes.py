@@ -155,7 +155,7 @@ def test_the_oldest_rows_leave(
         leave(eviction, before)
         left.append(eviction._engine.rows.first)
 
-    monkeypatch.setattr(Eviction, "leave", told)
+    monkeypatch.setattr(Eviction, "evict", told)
     path, once = tmp_path / "fifo", b"".join(blocks())
     os.mkfifo(path)
 

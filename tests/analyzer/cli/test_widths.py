@@ -122,7 +122,7 @@ def test_both_ways_of_writing_rows_give_the_same(width: int, monkeypatch: pytest
     with Session([str(ROOT / MIXED)]).load() as session:
         for way in range(2):
             if way:
-                monkeypatch.setattr("analyzer.render.table.TableForm.frame", lambda *_: None)
+                monkeypatch.setattr("analyzer.render.table.TableForm.make_frame", lambda *_: None)
             out = Kept()
             printer = RowPrinter((), "table", False, Limits(), out=out, width=width)
             printer.print_head()

@@ -25,7 +25,7 @@ class Sevenths:
     def __init__(self) -> None:
         self.asked: list[int] = []
 
-    def rows(self, reader: RowReader, rows: Ints) -> Ints:
+    def select_rows(self, reader: RowReader, rows: Ints) -> Ints:
         self.asked += rows.tolist()
         return rows[rows % 7 == 0]
 

@@ -32,7 +32,7 @@ FORMS = [
 PROGRAM = """
 import os, signal, sys
 from analyzer.errors import UserError
-from analyzer.render.jobs import print_together
+from analyzer.render.jobs import print_in_parallel
 
 def work(window, out):
     if window.start == {start}:
@@ -41,7 +41,7 @@ def work(window, out):
     return len(window)
 
 try:
-    print(print_together([range(at, at + 3) for at in range(0, 30, 3)], {jobs}, work, 7))
+    print(print_in_parallel([range(at, at + 3) for at in range(0, 30, 3)], {jobs}, work, 7))
 except UserError as error:
     sys.exit(f"told: {{error}}")
 """
