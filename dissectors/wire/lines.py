@@ -34,7 +34,7 @@ class LineFramer(Framer):
     left: int = 1
 
     def length(self, message: Window, ended: bool) -> int:
-        """Returns the bytes of the message; negative: minus the bytes that must be there to tell more; 0: it is none."""
+        """Returns the bytes of it; negative: minus the bytes that must be there to tell more; 0: it is none."""
         while self.left:
             line = message.read_bytes(self.at, _SHORT)
             if b"\n" not in line:
