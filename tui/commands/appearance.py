@@ -124,7 +124,7 @@ def _take(main: MainScreen, rules: list[CompiledRule], wrong: list[str]) -> None
     listed.invalidate()
     if wrong:
         more = f" ({len(wrong) - 1} more are wrong, too)" if len(wrong) > 1 else ""
-        main.show_message(wrong[0] + more, "bar-warning")
+        main.bars.show_warning(wrong[0] + more)
 
 
 def choose_palette(main: MainScreen) -> None:
