@@ -1,4 +1,4 @@
-"""Texts of many alike messages at once: the fast fast path of decoding each for itself.
+"""Texts of many alike messages at once: the fast path beside decoding each for itself.
 
 Theory. Of the rows of one operation, version and direction one is read with holes (dissectors.symbolic), and what is to
 be printed is made of it once, with marks. The template is laid over the others (analyzer.decode.templates); those that

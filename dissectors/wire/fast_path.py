@@ -5,8 +5,8 @@ queue. What differs is what makes a queue, and what an answer takes over from it
 and says this little, and analyzer.messages.pairing pairs for all protocols. Whatever else a conversation does, the fast
 path leaves to it: a connection with a row that is `stepped` goes through the Conversation message by message.
 
-Only modules named bulk import NumPy in this package, and only the analyzer loads them; the plain fast path is the
-dissector's header() and its Conversation, and tests hold the two equal.
+Only modules named fast_path import NumPy in this package, and only the analyzer loads them; the reference
+implementation is the dissector's header() and its Conversation, and tests hold the two equal.
 """
 
 from __future__ import annotations

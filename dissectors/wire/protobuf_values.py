@@ -1,4 +1,4 @@
-"""Protocol Buffers to plain values: the fast fast path of protobuf_fields.py.
+"""Protocol Buffers to plain values: the fast path beside protobuf_fields.py.
 
 Theory. A field that no row knows, or that comes in another wire type than its row's, keeps its number and bytes. Of a
 field that may come once the last one counts. On what is out of the ordinary (a required field missing, text that is not

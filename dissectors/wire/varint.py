@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class Unfit(Exception):
-    """The bytes do not fit the plan. Raised in the fast decoder alone, which leaves the reason to its fast path."""
+    """The bytes do not fit the plan. Raised in the fast decoder alone, which leaves the reason to the field decoder."""
 
 
 def uvarint(data: bytes, at: int) -> tuple[int, int]:

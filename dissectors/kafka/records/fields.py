@@ -1,4 +1,4 @@
-"""Record data to nodes: the fast path of values.py that keeps where every value lies, and says what is broken.
+"""Record data to nodes that keep where every value lies: the reference implementation of values.py.
 
 Theory. Offsets and timestamps stand in the tree as they are meant, absolute, on the bytes of their deltas. An entry has
 a length of its own, so what breaks inside of one is contained in it and the next is read again. What was compressed is
