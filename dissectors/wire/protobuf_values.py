@@ -2,7 +2,7 @@
 
 Theory. A field that no row knows, or that comes in another wire type than its row's, keeps its number and bytes. Of a
 field that may come once the last one counts. On what is out of the ordinary (a required field missing, text that is not
-UTF-8, bytes that end too early) one of emit.FAILURES is raised, at any place and without a reason: the fast path tells
+UTF-8, bytes that end too early) one of emit.FAILURES is raised, at any place and without a reason: that decoder tells
 it.
 """
 
