@@ -66,7 +66,7 @@ def check(asked: ExportRequest) -> None:
     if asked.form == "parquet":
         extras.require_extra("parquet", "export --as parquet")
         if asked.out == STANDARD:
-            raise UserError("tables are folders, which standard output is not: name one with -o")
+            raise UserError("Tables are folders. Give a folder with -o, not standard output.")
         from analyzer.pipeline import local_export
 
         local_export.check_tables(asked.out, asked.tables or TABLES, force=asked.force)

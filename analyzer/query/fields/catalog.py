@@ -54,8 +54,8 @@ class UnknownField(UserError):
 
     def __init__(self, name: str, near: Sequence[str], hint: str = "") -> None:
         self.name, self.near = name, near
-        meant = f"; did you mean {' or '.join(near)}?" if near else hint
-        super().__init__(f"there is no field {name}{meant}")
+        meant = f"Did you mean {' or '.join(near)}?" if near else hint
+        super().__init__(f"There is no field {name}. {meant}".rstrip())
 
 
 def resolve_fields(names: Iterable[str]) -> list[FieldPath]:
