@@ -111,7 +111,9 @@ def check_folder(path: str, *, force: bool) -> None:
     if path == STANDARD:
         raise UserError("This format is a folder of files. Give a folder with -o, not standard output.")
     if force and os.path.lexists(path) and not _is_ours(path):
-        raise UserError(f"{path} is not replaced, because no export wrote it (it has no {INDEX}). Remove it, or give another folder.")
+        raise UserError(
+            f"{path} is not replaced, because no export wrote it (it has no {INDEX}). Remove it, or give another name."
+        )
     _check(path, force=force)
 
 
@@ -190,7 +192,9 @@ def _give_name(hidden: str, target: str, path: str, *, force: bool) -> None:
         else:
             _link(hidden, target)
     except FileExistsError:
-        raise UserError(f"Another program has created {path} meanwhile. Give another name, or --force to replace it.") from None
+        raise UserError(
+            f"Another program has created {path} meanwhile. Give another name, or --force to replace it."
+        ) from None
     except OSError as error:
         raise make_write_error(path, error) from error
     _sync_folder(_parent_folder(target))

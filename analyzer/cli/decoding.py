@@ -75,7 +75,7 @@ def read_input(arguments: tuple[str, ...]) -> bytes:
     except HexError as error:
         if os.path.isfile(text):
             raise UserError(
-                f"{text} is a file. If it has hex or bytes, use wireanalyze decode @{text}; if it is a capture, list {text}."
+                f"{text} is a file. Use wireanalyze decode @{text} for hex or bytes, or wireanalyze list for a capture."
             ) from None
         raise UserError(f"{name} is not hex: {error}.") from None
 

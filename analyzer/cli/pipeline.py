@@ -175,11 +175,11 @@ def _tell(report: RunReport) -> None:
         if note.state == PASSED_OVER:
             _say(f"note: {note.reason} The file was skipped.")
         elif note.state == QUARANTINED:
-            _say(f"warning: {note.path} is not in the tables. {note.reason}")
+            _say(f"warning: {note.path} is not in the tables: {note.reason}")
         elif note.state != READ and not note.findings:
             _say(f"warning: {note.path}: {note.reason}")
     if report.waiting:
-        waiting = ', '.join(report.waiting[:3])
+        waiting = ", ".join(report.waiting[:3])
         _say(f"note: {len(report.waiting):,} files may still grow and are left for the next run: {waiting}.")
     rows = ", ".join(f"{count:,} {table}" for table, count in report.rows.items() if table != "files")
     read = sum(note.packets > 0 for note in report.files)

@@ -113,10 +113,8 @@ def _page(dissector: Dissector, name: str, version: int | None, as_json: bool) -
         page = guide.page(name, version)
     except KeyError as error:
         text = str(error.args[0])
-        hint = (
-            "" if version is not None or ";" in text else f" {PROGRAM} protocols {dissector.name} lists the operations."
-        )
-        raise UserError(f"{text}.{hint}") from None
+        hint = "" if version is not None else f" {PROGRAM} protocols {dissector.name} lists the operations."
+        raise UserError(text if text.endswith("?") else f"{text}.{hint}") from None
     if as_json:
         click.echo(_json(page.data))
     else:

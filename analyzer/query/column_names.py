@@ -75,7 +75,9 @@ def resolve_key(name: str, option: str) -> str | FieldPath:
     if isinstance(path.origin, RowKey) and path.origin.name in ROW_KEYS:
         return path.origin.name
     if path.kind is FieldKind.PRESENCE and isinstance(path.origin, BodyField) and path.origin.operation is None:
-        raise UserError(f"{option} {name}: This is a protocol. Give one of its fields; wireanalyze fields {name} lists them.")
+        raise UserError(
+            f"{option} {name}: This is a protocol. Give one of its fields; wireanalyze fields {name} lists them."
+        )
     return path
 
 

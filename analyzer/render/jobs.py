@@ -146,8 +146,8 @@ def _find_error(statuses: Sequence[int]) -> BaseException:
     first = next((status for status in statuses if status not in (0, _STATUS[_LostError])), 1)
     if first < 0:
         return UserError(
-            f"one of {len(statuses) + 1} processes that print was ended by signal {-first}, which may be for lack of"
-            " memory: what was printed is right as far as it goes; try --jobs 1"
+            f"Signal {-first} ended one of {len(statuses) + 1} processes, perhaps because memory ran out."
+            " The rows before are right. Try --jobs 1."
         )
     known = {status: error for error, status in _STATUS.items() if error is not _LostError}
     return known[first]() if first in known else SystemExit(first)

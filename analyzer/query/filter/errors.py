@@ -18,7 +18,7 @@ class Span(NamedTuple):
 
 
 class FilterError(UserError):
-    """`why` says what is wrong at `span` of `text`, for whoever underlines it; as a text all of it in one or two sentences."""
+    """A mistake in a filter. `why` says what is wrong at `span` of `text`; str() has the place, too."""
 
     def __init__(self, text: str, span: Span, why: str) -> None:
         self.text, self.span, self.why = text, span, why

@@ -247,7 +247,11 @@ class FilterParser(FilterScanner):
         if self._take_symbol("-"):
             last = self._take_integer()
             if (start < 0) != (last < 0) or last < start:
-                raise FilterError(self._text, Span(begin, self._find_end()), "the last position of a slice [first-last] is before the first")
+                raise FilterError(
+                    self._text,
+                    Span(begin, self._find_end()),
+                    "the last position of a slice [first-last] is before the first",
+                )
             return SliceRange(start, last - start + 1)
         return SliceRange(start, 1)
 
