@@ -17,7 +17,7 @@ _FILTER = "-Y FILTER is the display filter, and one pass is enough for it."
 _WRITE = (
     "wireanalyze export FILE -o OUT.pcapng writes packets to a file; wireanalyze sniff -w OUT.pcapng captures to one."
 )
-_CAPTURE = "This command reads files. wireanalyze sniff captures."
+_CAPTURE = "wireanalyze sniff captures on an interface."
 _SEPARATOR = "--format csv and --format tsv separate fields and print a header."
 _LIVE = "Leave it out: rows from a pipe are printed as they come."
 _CONFIGURED = "wireanalyze config path prints where settings are."

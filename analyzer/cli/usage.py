@@ -90,7 +90,7 @@ def _option_hint(error: click.NoSuchOption) -> str:
         if near := get_close_matches(option, _options(ctx.command), 2, ALIKE):
             return f". Did you mean {' or '.join(near)}?"
         if owners := list(_owners(option, ctx.find_root())):
-            return f". {', '.join(owners)} {'has' if len(owners) == 1 else 'have'} it."
+            return f". It is an option of {', '.join(owners)}."
     return f".{_help(error)}"
 
 

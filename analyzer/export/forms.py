@@ -211,4 +211,4 @@ def warning(form: ExportFormat) -> str | None:
     """What must be said before something is written that cannot be masked; None where nothing must."""
     if form.bare is None:
         return None
-    return f"{form.bare} can't be masked: passwords and tokens are among them if they were sent"
+    return f"Passwords and tokens are not masked in {form.bare}. Check the output before you share it."

@@ -257,8 +257,8 @@ def _refuse_member(
     if not meant and inside:
         # The name may be right and its place be wrong.
         meant = [each for layout in layouts for each in _find_elsewhere(protocol, layout, path[-1])][:_NEAR]
-    shown = ", ".join(list(inside)[:_SHOWN]) + (", ..." if len(inside) > _SHOWN else "")
-    return UnknownField(name, meant, f"{'.'.join(before)} has {shown or 'no fields'}.")
+    shown = ", ".join(list(inside)[:_SHOWN]) + (", ..." if len(inside) > _SHOWN else "." if inside else "")
+    return UnknownField(name, meant, f"{'.'.join(before)} has {shown or 'no fields.'}")
 
 
 def _find_elsewhere(protocol: str, layout: Layout, wanted: str) -> Iterator[str]:

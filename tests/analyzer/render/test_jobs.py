@@ -62,7 +62,7 @@ def test_in_order_whatever_their_number(count: int) -> None:
 @pytest.mark.parametrize("start", [3, 6, 15])
 def test_one_that_is_killed_is_one_clear_error(start: int) -> None:
     found = printed(3, start, "os.kill(os.getpid(), signal.SIGKILL)")
-    assert found.stderr.startswith("told: one of 3 processes that print was ended by signal 9")
+    assert found.stderr.startswith("told: Signal 9 ended one of 3 processes")
     assert found.stdout.split() == [*map(str, range(start))]
 
 
