@@ -146,11 +146,11 @@ def test_no_capture(tmp_path: Path, name: str) -> None:
 
 
 def test_missing_directory_unreadable(tmp_path: Path) -> None:
-    with pytest.raises(CaptureError, match=r"cannot open .*missing: No such file"):
+    with pytest.raises(CaptureError, match=r"Cannot open .*missing: No such file"):
         PacketReader([tmp_path / "missing"])
     with pytest.raises(CaptureError, match="is a directory"):
         PacketReader([tmp_path])
-    with pytest.raises(CaptureError, match="cannot open"):
+    with pytest.raises(CaptureError, match="Cannot open"):
         PacketReader(["a\0b"])
     secret = tmp_path / "secret"
     secret.write_bytes(CAPTURE)

@@ -100,7 +100,7 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 @pytest.mark.parametrize("size", [10, 1 << 22])
 def test_a_full_disk_is_one_sentence(size: int) -> None:
     with (
-        pytest.raises(UserError, match="cannot write /dev/full: No space left on device"),
+        pytest.raises(UserError, match="Cannot write /dev/full: No space left on device"),
         create_file("/dev/full") as out,
     ):
         out.write(bytes(size))
@@ -135,7 +135,7 @@ def test_only_our_own_folders_are_replaced(tmp_path: Path) -> None:
     for path in (out, out / "other"):
         with pytest.raises(UserError, match="no export wrote it"):
             check_folder(str(path), force=True)
-    with pytest.raises(UserError, match="standard output is not"):
+    with pytest.raises(UserError, match="not standard output"):
         check_folder("-", force=True)
 
 

@@ -352,7 +352,7 @@ def test_a_session_of_several_files_of_which_the_first_has_gone(tmp_path: Path) 
         files.add_file(written(tmp_path / str(number), part, head))
     whole = written(tmp_path / "whole", blocks, head)
     with Session(files) as session, Session([whole]).load() as other:
-        with pytest.raises(UserError, match="stop the capture first"):
+        with pytest.raises(UserError, match="Stop it first"):
             session.reopen_with_rule(29092, "raw")
         files.finish()
         session.load()

@@ -126,9 +126,9 @@ def test_a_word_about_no_stream_is_told(call: Call) -> None:
     options = [word for each in words for word in ("-d", each)]
     status, _, error = call("info", CAPTURE, *options)
     assert status == 0
-    count = "the input has 37, counted from 0\n"
+    count = "The input has 37 streams, counted from 0.\n"
     assert error == "".join(
-        f"wireanalyze: -d: there is no stream {name}: {count}" for name in ("99", "127.0.0.1:29092>127.0.0.1:1")
+        f"wireanalyze: -d: There is no stream {name}. {count}" for name in ("99", "127.0.0.1:29092>127.0.0.1:1")
     )
 
 

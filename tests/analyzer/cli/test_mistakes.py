@@ -251,7 +251,7 @@ def test_every_short_option_of_tshark_has_its_hint(option: str, call: Call) -> N
 
 def test_hints_name_commands_that_there_are() -> None:
     named = {hint.split("wireanalyze ")[1].split()[0] for hint in HINTS.values() if "wireanalyze " in hint}
-    assert {each.rstrip(",;:") for each in named} <= {*COMMANDS, "--version"}
+    assert {each.rstrip(".,;:") for each in named} <= {*COMMANDS, "--version"}
 
 
 def check(done: tuple[int, str, str], text: str) -> None:

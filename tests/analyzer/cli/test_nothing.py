@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from analyzer.cli.nothing import KEYS
-from dissectors.foreign import advice
 from tests.analyzer.cli.conftest import Call
 
 KAFKA = str(Path(__file__).parents[3] / "captures" / "kafka.pcap")
@@ -72,10 +71,10 @@ def test_what_a_capture_has_that_nobody_reads(command: str, call: Call, tmp_path
     assert told[-3:] == [
         "wireanalyze: No message of a known protocol is in the 10 packets of the input.",
         (
-            "wireanalyze: the capture has 1 connection to port 7777 (120B); 1 connection to port 8080 (HTTP, 27B);"
-            " packets that are not TCP: 5 UDP port 53, 2 ICMP, 1 not IP"
+            "wireanalyze: The capture has 1 connection to port 7777 (120B); 1 connection to port 8080 (HTTP, 27B);"
+            " packets that are not TCP: 5 UDP port 53, 2 ICMP, 1 not IP."
         ),
-        "wireanalyze: if one of these ports speaks a known protocol, say so: -d 7777=kafka",
+        "wireanalyze: If one of these ports uses a known protocol, give it with -d, such as -d 7777=kafka.",
     ]
 
 
@@ -86,8 +85,8 @@ def test_tls(call: Call, tmp_path: Path) -> None:
     assert told == [
         "wireanalyze: No message of a known protocol is in the 400 packets of the input.",
         (
-            "wireanalyze: 400 of 400 streams to port 9093 are TLS: the fields of their messages cannot be read without"
-            " keys; capture where TLS ends, or on a listener without it"
+            "wireanalyze: 400 of 400 streams to port 9093 are TLS. It is not decrypted. Capture where TLS ends, or on a"
+            " listener without TLS."
         ),
     ]
 
@@ -99,8 +98,11 @@ def test_strangers_beside_messages(call: Call, tmp_path: Path) -> None:
     frames = [tcp(9092, ask, 40_000), tcp(9092, get, 40_001), tcp(9092, b"", 40_002), tcp(9093, hello), tcp(443, hello)]
     frames += [tcp(80, get), tcp(8080, get)]
     assert call("stats", capture(tmp_path / "a.pcap", frames))[2].splitlines() == [
-        "wireanalyze: 1 of 1 stream to port 9093 is TLS: " + KEYS,
-        "wireanalyze: 1 of 3 streams to port 9092 is HTTP: " + advice("http"),
+        "wireanalyze: 1 of 1 stream to port 9093 is TLS. " + KEYS,
+        (
+            "wireanalyze: 1 of 3 streams to port 9092 is HTTP. A browser, a scrape or a health check may have the wrong"
+            " port."
+        ),
     ]
 
 

@@ -25,13 +25,13 @@ needs_spark = pytest.mark.skipif(
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["nope.pcap"], "cannot open nope.pcap: No such file or directory"),
+        (["nope.pcap"], "Cannot open nope.pcap: No such file or directory"),
         ([__file__], "is not a capture"),
         ([str(CAPTURE), "--conf", "spark"], "'spark' is not NAME=VALUE"),
-        ([str(CAPTURE), "--partitions", "0"], "--partitions: give a whole number, 1 or more, not '0'"),
-        ([str(CAPTURE), "-d", "9092=nope"], "no protocol is called 'nope'"),
-        ([str(CAPTURE), "--master", "nonsense"], "'nonsense' is no Spark master: give local[N]"),
-        ([str(CAPTURE), "--remote", "host:15002"], "is no Spark Connect server: give sc://HOST:PORT"),
+        ([str(CAPTURE), "--partitions", "0"], "--partitions: Give a whole number, 1 or more, not '0'."),
+        ([str(CAPTURE), "-d", "9092=nope"], "There is no protocol 'nope'."),
+        ([str(CAPTURE), "--master", "nonsense"], "'nonsense' is not a Spark master. Give local[N]"),
+        ([str(CAPTURE), "--remote", "host:15002"], "is not a Spark Connect server. Give sc://HOST:PORT."),
         ([str(CAPTURE), "--master", "local", "--remote", "sc://host"], "--master and --remote exclude each other"),
         ([], "pipeline needs SOURCE..."),
     ],

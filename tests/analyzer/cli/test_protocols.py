@@ -42,7 +42,7 @@ def test_operations_without_versions(capsys: pytest.CaptureFixture[str]) -> None
 def test_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["protocols", "kafak"]) == 2
     names = ", ".join(registry.BUILT_IN)
-    assert f"no protocol 'kafak'.; there are {names}, or findings" in capsys.readouterr().err
+    assert f"no protocol 'kafak'. Give one of {names}, or findings." in capsys.readouterr().err
 
 
 def test_a_layout(capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,7 +115,7 @@ WRONG: list[tuple[str, str]] = [
         "line 6: There are two colour rules with the name 'a'. Rename one.",
     ),
     ("[list\n", "line 1, column 6: this is not TOML: expected ']' at the end of a table declaration"),
-    ("x = ", "at its end: this is not TOML: invalid value"),
+    ("x = ", "last line: this is not TOML: invalid value"),
     ("[list]\nnames = true\nnames = true\n", "line 3, column 13: this is not TOML: cannot overwrite a value"),
 ]
 
@@ -132,9 +132,9 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path, text: str, said: str) -> 
 def test_a_file_that_can_not_be_a_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=r"line 2: byte 8 is not UTF-8"):
         load(file(tmp_path, b"# hello\n\xff"))
-    with pytest.raises(UserError, match="can't be read: Is a directory"):
+    with pytest.raises(UserError, match=": Is a directory"):
         load(str(tmp_path))
-    with pytest.raises(UserError, match="can't be read: embedded null byte"):
+    with pytest.raises(UserError, match=": embedded null byte"):
         load("a\0b")
     with pytest.raises(UserError, match=r"There is no configuration file .*none\.toml: No such file"):
         load(str(tmp_path / "none.toml"), named=True)
@@ -152,7 +152,7 @@ def test_what_nobody_named_and_nobody_may_see_is_none(tmp_path: Path, monkeypatc
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("builtins.open", refused)
-    with pytest.raises(UserError, match="can't be read: Permission denied; name another with --config"):
+    with pytest.raises(UserError, match=r": Permission denied\. Give another one with --config"):
         load(path)
     hidden = str(tmp_path / "not" / "there")
     assert load(hidden) == Config()

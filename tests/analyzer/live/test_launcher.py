@@ -107,7 +107,7 @@ def test_root_that_may_not_capture_and_root_with_dumpcap(
     with pytest.raises(CaptureError, match="Even root may not capture here"):
         start_capture_process(CaptureRequest(user="root"))
     be(monkeypatch, 0, may=True)
-    with pytest.raises(CaptureError, match="--via dumpcap is for users who may not capture themselves"):
+    with pytest.raises(CaptureError, match="--via dumpcap is not for root"):
         start_capture_process(CaptureRequest(user="root"), "dumpcap")
 
 

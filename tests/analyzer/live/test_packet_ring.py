@@ -205,8 +205,8 @@ def test_an_interface_that_goes(ring: Ring, change: str, text: str, back: str | 
 def test_what_cannot_be_opened_is_a_sentence(ring: Ring) -> None:
     shell("ip link set v1 down")
     for name, text in (
-        ("v1", "v1 is down. Bring it up with ip link set v1 up"),
-        ("none", "Cannot capture on none: No such device"),
+        ("v1", "v1 is down. Bring it up with ip link set v1 up."),
+        ("none", "Cannot capture on none: No such device."),
     ):
         with pytest.raises(CaptureError) as raised:
             ring(name)

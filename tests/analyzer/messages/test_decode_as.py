@@ -196,5 +196,5 @@ def test_a_capture_is_read_again_with_one_word_more(tmp_path: Path) -> None:
         with again.reopen_with_rule(StreamNumber(0), "none").load() as left:
             assert {row["protocol"] for row in rows_of(left)} == {"unknown"}
         path.unlink()
-        with pytest.raises(UserError, match="can't be read again"):
+        with pytest.raises(UserError, match="can be read only once"):
             session.reopen_with_rule(9092, "none")

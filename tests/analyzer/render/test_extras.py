@@ -108,7 +108,7 @@ def test_a_failed_import_of_an_extra_is_no_defect(
 
     monkeypatch.setattr("analyzer.cli.inputs.check_names", fail)
     assert run(["list", str(CAPTURE)]) == 2
-    assert "This command needs aiohttp," in capsys.readouterr().err
+    assert "This command needs " in capsys.readouterr().err
 
 
 def test_a_failed_import_of_our_own_is_a_defect(
