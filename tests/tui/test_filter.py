@@ -133,7 +133,7 @@ async def test_a_stream_that_is_selected_stays_so(found: Drive) -> None:
 WRONG = [
     ("latency > ", "", "expected a value, found the end"),
     ("latency > 5ms and kafka.topik == x", "kafka.topik", "Did you mean kafka.topic"),
-    ("length in {1, five}", "five", "expected a number"),
+    ("length in {1, five}", "five", "Write a number"),
     ("$slw", "$slw", "Did you mean slow?"),
 ]
 

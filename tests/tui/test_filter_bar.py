@@ -77,7 +77,7 @@ TYPED = [
     ("latency >", "…", "expected a value", ""),
     ("latency > 5ms", "✓", "", ""),
     ("latensy > 5ms", "✗", "Did you mean latency", "latensy"),
-    ("error and latency > 5q", "✗", "q is no unit", "5q"),
+    ("error and latency > 5q", "✗", "q is not a unit", "5q"),
     ("$slow", "✓", "", ""),
 ]
 

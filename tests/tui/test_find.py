@@ -149,7 +149,7 @@ async def test_the_first_message_of_a_stream_lies_behind_its_line(found: Drive) 
 
 
 WRONG = [
-    ("", "there is nothing to find"),
+    ("", "The search text is empty"),
     ("0xabc", "are no bytes"),
     ("'open", "are no bytes"),
     ("=latency >", "expected a value"),
