@@ -15,6 +15,7 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.export_forms import check_options, rows_of
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, load_session
+from analyzer.cli.jobs import jobs_option
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import Count, decode_as_option, limits_options
 from analyzer.cli.printing import time_format_option
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 @click.option("--max-files", type=Count(), default=MOST_FILES, show_default=True, help="In a folder of messages.")
 @decode_as_option
 @limits_options
+@jobs_option()
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
@@ -73,6 +75,7 @@ def command(
     only: str | None,
     max_files: int | None,
     limits: Limits,
+    jobs: int | None,
 ) -> None:
     """Export messages of captures: all of them, or those that -Y chooses.
 
@@ -103,7 +106,7 @@ def command(
     )
     check_options(what, reader, stream)
     gc.freeze()  # see list
-    with load_session(files, decode_as, reader) as session:
+    with load_session(files, decode_as, reader, jobs) as session:
         rows = rows_of(session, wanted, stream, only, partners=partners)
         if wanted is not None:
             tell_nothing_passes(len(rows), len(session.rows))
