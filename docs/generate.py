@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
+from textwrap import dedent
 
 import click
 import orjson
 
 from analyzer.cli.program import COMMANDS
+from analyzer.cli.sections import list_sections
 from tests import program
 from tui.keys import KEYS
 
@@ -39,9 +41,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def commands() -> str:
     """Each command with its help and its options."""
-    text = f"{NOTE}# Commands\n\n`wireanalyze FILE` is `wireanalyze open FILE`, and in a pipe `wireanalyze list FILE`. "
-    text += "Options before the command: `--config PATH` names the configuration file, `--debug` shows tracebacks of "
-    text += "defects, `--version` prints the version. `wireanalyze COMMAND --help` prints what stands here.\n\n"
+    text = f"{NOTE}# Commands\n\n`wireanalyze FILE` opens a capture in the terminal UI, like `wireanalyze open FILE`. "
+    text += "In a pipe it lists the messages, like `wireanalyze list FILE`.\n\nThree options stand before the command: "
+    text += "`--config PATH` reads the configuration from a file, `--debug` prints a traceback if the program fails "
+    text += "because of a defect, and `--version` prints the version. `wireanalyze COMMAND --help` prints the text of "
+    text += "this page.\n\n"
     text += table(("command", "what it does"), ((f"[{name}](#{name})", said) for name, said in COMMANDS.items()))
     for name in COMMANDS:
         command: click.Command = import_module(f"analyzer.cli.{name}").command
@@ -59,14 +63,15 @@ def _command(name: str, command: click.Command) -> str:
     text = f"```text\n{usage}\n```\n\n"
     for paragraph in cleandoc(command.help or "").split("\n\n"):
         if paragraph.startswith("\b"):
-            text += "```text\n" + "\n".join(line.rstrip() for line in paragraph.split("\n")[1:]) + "\n```\n\n"
+            text += f"```text\n{dedent(paragraph.partition(chr(10))[2]).rstrip()}\n```\n\n"
         else:
             text += " ".join(paragraph.split()).replace("<", "&lt;") + "\n\n"
-    records = [option.get_help_record(context) for option in command.get_params(context)]
-    for names, said in filter(None, records):
-        if said and "--help" not in names.split(", "):
-            text += f"- `{names}`: {' '.join(said.split())}\n"
-    return f"{text}\n"
+    sections = list_sections(command, context)
+    for title, records in sections:
+        shown = [(names, help_) for names, help_ in records if "--help" not in names.split(", ")]
+        text += f"**{title}**\n\n" if len(sections) > 1 and shown else ""
+        text += "".join(f"- `{names}`: {' '.join(help_.split())}\n" for names, help_ in shown) + "\n"
+    return text
 
 
 def fields() -> str:

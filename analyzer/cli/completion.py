@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import click
 
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.values import OneOf
 
 
-@click.command("completion")
+@click.command("completion", cls=SectionedCommand)
 @click.argument("shell", type=OneOf(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print the completion script of SHELL.
+    """Print a script that completes commands in your shell.
+
+    Examples:
 
     \b
-    bash:  eval "$(wireanalyze completion bash)"        in ~/.bashrc
-    zsh:   eval "$(wireanalyze completion zsh)"         in ~/.zshrc
-    fish:  wireanalyze completion fish | source         in ~/.config/fish/config.fish
+      eval "$(wireanalyze completion bash)"
+      eval "$(wireanalyze completion zsh)"
+      wireanalyze completion fish | source
+
+    Add the line of your shell to the file that it reads when it starts: ~/.bashrc, ~/.zshrc, or
+    ~/.config/fish/config.fish.
     """
     from analyzer.cli.manual import build_completion  # it imports the commands by name, so not at the top
 

@@ -13,12 +13,21 @@ from analyzer.query.presets import load_presets
 
 @click.group("config")
 def command() -> None:
-    """Tell where the configuration file is, and what is configured."""
+    """Print the configuration or the path of its file.
+
+    Examples:
+
+    \b
+      wireanalyze config show
+      wireanalyze config path
+
+    The file is optional. `wireanalyze --config FILE COMMAND` reads another file.
+    """
 
 
 @command.command("path")
 def path() -> None:
-    """Print the path of the configuration file; whether there is one is said on stderr."""
+    """Print the path of the configuration file, whether the file exists or not."""
     found, _ = config_path()
     click.echo(found)
     if not os.path.exists(found):
@@ -27,7 +36,7 @@ def path() -> None:
 
 @command.command("show")
 def show() -> None:
-    """Print the configuration in force as TOML, and where each part of it comes from."""
+    """Print the effective configuration as TOML, and where each part of it comes from."""
     from analyzer.config.writing import format_config
 
     click.echo(format_config(settings(), load_presets()), nl=False)

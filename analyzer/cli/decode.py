@@ -11,6 +11,7 @@ from analyzer.cli.decoding import decode_messages, dissector_of, read_input, tex
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
 from analyzer.cli.options import color_option, limits_options
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.values import Whole
 from analyzer.decode.limits import Limits
 from analyzer.errors import UserError
@@ -24,13 +25,18 @@ from dissectors.api import Dissector, Role
 NOTHING_FITS = 3
 
 
-@click.command("decode")
+@click.command("decode", cls=SectionedCommand)
 @click.argument("hex_", metavar="HEX... | @FILE | -", nargs=-1, required=True)
-@click.option("-p", "--protocol", metavar="NAME", help="The protocol, instead of finding it by the bytes.")
-@click.option("--request", "is_request", is_flag=True, help="Take the messages for requests.")
-@click.option("--response", "is_response", is_flag=True, help="They are responses: to --api, or to those before them.")
-@click.option("--api", metavar="NAME|NUMBER", help="The operation that a lone response answers.")
-@click.option("--version", "version", type=Whole(0), metavar="N", help="The version of its request.")
+@click.option("-p", "--protocol", metavar="NAME", help="Decode as this protocol, instead of recognising it.")
+@click.option("--request", "is_request", is_flag=True, help="The messages are requests.")
+@click.option(
+    "--response",
+    "is_response",
+    is_flag=True,
+    help="The messages are responses: to --api, or each to the request before it.",
+)
+@click.option("--api", metavar="NAME|NUMBER", help="The operation of the request that a single response answers.")
+@click.option("--version", "version", type=Whole(0), metavar="N", help="The version of that request.")
 @format_options("text", "ndjson", "json")
 @limits_options
 @color_option
@@ -45,11 +51,19 @@ def command(
     color: bool,
     limits: Limits,
 ) -> int:
-    """Decode one message, or several back to back, from hex in any usual form.
+    """Decode messages that are given as hex.
 
-    HEX may be bare or a dump of xxd, hexdump -C, tcpdump -X or Wireshark; IP and TCP headers are taken off. @FILE and -
-    (stdin) hold hex or the bytes themselves. A response tells nothing of its request: give --response with --api and
-    --version, or --response alone for a request followed by its response.
+    Examples:
+
+    \b
+      wireanalyze decode 0000000e0012000000000001000461626364
+      wireanalyze decode --response --api ApiVersions --version 0 0000000a00000001000000000000
+
+    HEX is one message or several back to back: plain hex, or the output of xxd, hexdump -C, tcpdump -X or Wireshark.
+    IP and TCP headers are removed. @FILE and - (standard input) contain hex or the bytes themselves.
+
+    A response does not say which request it answers. Give --response with --api and --version, or give the request and
+    its response, with --response alone.
     """
     if is_request and is_response:
         raise UserError("--request and --response exclude each other: give one of them, or none")

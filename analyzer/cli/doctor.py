@@ -20,6 +20,7 @@ from analyzer.cli.jobs import jobs_option, share_work
 from analyzer.cli.notes import streams_to
 from analyzer.cli.nothing import tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option, decompression_option
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import is_verbose
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.cli.values import OneOf
@@ -60,10 +61,18 @@ KEYS = ("number", "id", "severity", "code", "text")
 _LEVELS = [each.name.lower() for each in Severity]
 
 
-@click.command("doctor")
+@click.command("doctor", cls=SectionedCommand)
 @files_options
-@click.option("--severity", type=OneOf(_LEVELS), default="note", show_default=True, help="The least to tell.")
-@click.option("--fail-on", type=OneOf(_LEVELS), help="Exit with 1 if there is a finding as grave as this.")
+@click.option(
+    "--severity",
+    type=OneOf(_LEVELS),
+    default="note",
+    show_default=True,
+    help="Print findings of this severity and above.",
+)
+@click.option(
+    "--fail-on", type=OneOf(_LEVELS), help="Exit with status 1 if there is a finding of this severity or above."
+)
 @format_options(*ROWS)
 @wide_option()
 @filter_option
@@ -80,11 +89,19 @@ def command(
     wanted: Filter | None,
     jobs: int | None,
 ) -> None:
-    """Examine captures: everything there is to say about messages, connections and files, the gravest first.
+    """Find out what is wrong in captures.
 
-    Besides what `list` and `show` say of single messages these are the errors that answers report, counted, and
-    findings across messages, such as sequence numbers of producers that come twice or are missing. -Y chooses whose
-    findings are told; those of connections and files are told without it.
+    Examples:
+
+    \b
+      wireanalyze doctor captures/rocketmq.pcap.zst
+      wireanalyze doctor captures/zookeeper-ensemble.pcap.zst --severity warning
+      wireanalyze doctor captures/kafka.pcap --fail-on error --json
+
+    The command prints all findings about messages, connections and files, the most severe first. It also counts the
+    errors in responses, and finds what only several messages show, such as missing sequence numbers of a producer.
+
+    With -Y it prints only findings about the selected messages.
     """
     gc.freeze()  # what was imported stays
     least = Severity[severity.upper()]

@@ -19,6 +19,7 @@ from analyzer.cli.jobs import jobs_option
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import Count, decode_as_option, limits_options
 from analyzer.cli.printing import time_format_option
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
 from analyzer.cli.streams import SIDES
 from analyzer.cli.values import OneOf
@@ -33,25 +34,41 @@ if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
 
-@click.command("export")
+@click.command("export", cls=SectionedCommand)
 @files_options
-@click.option("-o", "--output", "out", required=True, metavar="OUT", help="The new file or folder; - is stdout.")
 @click.option(
-    "--as", "--format", "form", type=OneOf(list(FORMS)), help="The form, where the end of OUT does not say it."
+    "-o", "--output", "out", required=True, metavar="OUT", help="The file or folder to write; - is standard output."
+)
+@click.option(
+    "--as", "--format", "form", type=OneOf(list(FORMS)), help="Output format, if the name of OUT does not show it."
 )
 @filter_option
-@click.option("--force", is_flag=True, help="Replace OUT if it is there.")
-@click.option("-e", "chosen", multiple=True, metavar="KEY", help="ndjson, csv, tsv: a key or field, as in list.")
-@click.option("--columns", "sets", multiple=True, metavar="NAME", help="The same: a set of columns.")
-@click.option("--fields/--no-fields", default=None, help="Decoded bodies: not in lines, but in tables, unless you say.")
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@click.option(
+    "-e", "chosen", multiple=True, metavar="KEY", help="For ndjson, csv and tsv: write this key or field, as in list."
+)
+@click.option(
+    "--columns", "sets", multiple=True, metavar="NAME", help="For ndjson, csv and tsv: write this set of columns."
+)
+@click.option("--fields/--no-fields", default=None, help="Write decoded bodies.  [default: in tables only]")
 @time_format_option
-@click.option("--table", "tables", type=OneOf(TABLES), multiple=True, help="parquet: a table; all by default.")
-@click.option("--handshakes", is_flag=True, help="pcapng: also how the messages' connections began and ended.")
-@click.option("--partners", is_flag=True, help="Also the other halves of the messages' exchanges.")
-@click.option("--split", is_flag=True, help="raw: a file for each message, in a folder.")
-@click.option("--stream", metavar="STREAM", help="Only this connection: its number, or CLIENT>SERVER.")
-@click.option("--only", type=OneOf(list(SIDES)), help="What one side said.")
-@click.option("--max-files", type=Count(), default=MOST_FILES, show_default=True, help="In a folder of messages.")
+@click.option(
+    "--table",
+    "tables",
+    type=OneOf(TABLES),
+    multiple=True,
+    help="For parquet: write this table. Repeat it for more.  [default: all]",
+)
+@click.option(
+    "--handshakes", is_flag=True, help="For pcapng: also write the packets that open and close the connections."
+)
+@click.option("--partners", is_flag=True, help="Also write the request or response that belongs to each message.")
+@click.option("--split", is_flag=True, help="For raw: write a file for each message, in a folder.")
+@click.option("--stream", metavar="STREAM", help="Select one connection by its number, or as CLIENT>SERVER.")
+@click.option("--only", type=OneOf(list(SIDES)), help="Select the messages of one side.")
+@click.option(
+    "--max-files", type=Count(), default=MOST_FILES, show_default=True, help="Write at most N files into a folder."
+)
 @decode_as_option
 @limits_options
 @jobs_option()
@@ -77,17 +94,26 @@ def command(
     limits: Limits,
     jobs: int | None,
 ) -> None:
-    """Export messages of captures: all of them, or those that -Y chooses.
+    """Export messages as lines, tables, packets, bytes or files.
+
+    Examples:
 
     \b
-    ndjson, csv, tsv  lines, as list prints them
-    parquet           tables in a folder: OUT/messages, OUT/exchanges, ...; needs wireanalyze[parquet] (55 MB)
-    pcapng            the packets that brought the messages
-    raw               their bytes, one after the other, or a file each (--split)
-    objects           what they carry, a file each: keys and values of records, bodies, data of nodes
-    stream            the bytes of one connection (--stream), as follow has them
+      wireanalyze export captures/kafka.pcap -Y 'latency > 400ms' -e time,client,latency -o slow.csv
+      wireanalyze export captures/kafka.pcap -Y 'operation == Fetch' --partners -o fetches.pcapng
+      wireanalyze export captures/mixed.pcapng --as objects -o payloads
 
-    OUT appears whole or not at all, and what is there stays without --force.
+    These are the formats:
+
+    \b
+    ndjson, json, csv, tsv  rows, as list prints them
+    parquet                 a folder of tables; needs wireanalyze[parquet] (55 MB)
+    pcapng                  the packets that contain the messages
+    raw                     the bytes of the messages, in one file or a file each (--split)
+    objects                 a folder with a file for each payload, such as keys and values of records
+    stream                  the bytes of one connection (--stream)
+
+    The command writes OUT completely or not at all. It replaces an existing OUT only with --force.
     """
     what = ExportRequest(
         out=out,

@@ -9,6 +9,7 @@ from itertools import chain
 import click
 
 from analyzer.cli.formats import ROWS, format_options
+from analyzer.cli.sections import SectionedCommand
 from analyzer.columns.text import safe_text
 from analyzer.errors import UserError
 from analyzer.query.fields.catalog import find_near, list_fields
@@ -20,14 +21,23 @@ KEYS = ("name", "type", "repeated", "about")
 _NAME, _KIND = 48, 14
 
 
-@click.command("fields")
+@click.command("fields", cls=SectionedCommand)
 @click.argument("word", required=False)
 @format_options(*ROWS)
 def command(word: str | None, form: str) -> None:
-    """List the fields of filters (-Y) and columns (-e): all, or those with WORD in their names.
+    """List the fields for filters and columns.
 
-    A WORD with a dot is looked for in whole paths, one without in the names of fields and operations. A path of a body
-    works with .request, with .response, and without either; arrays are implicit.
+    Examples:
+
+    \b
+      wireanalyze fields topic
+      wireanalyze fields fetch.request
+      wireanalyze fields --json
+
+    Filters (-Y), columns (-e), --sort and --by take the same fields. WORD selects the fields that have it in their
+    names. A WORD with a dot is compared with whole paths.
+
+    A path into a body may leave out .request and .response. Paths do not mention array elements.
     """
     found = list_fields(word)
     first = next(found, None)

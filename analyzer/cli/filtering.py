@@ -17,7 +17,13 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def filter_option(command: _Command) -> Callable[..., Any]:
     """Adds -Y; the command gets `wanted`, the Filter or None."""
 
-    @click.option("-Y", "--filter", "text", metavar="FILTER", help="Only messages that fulfil it: 'latency > 50ms'.")
+    @click.option(
+        "-Y",
+        "--filter",
+        "text",
+        metavar="FILTER",
+        help="Select messages with a display filter, such as 'latency > 50ms'.",
+    )
     @wraps(command)
     def with_filter(*args: Any, text: str | None, **rest: Any) -> Any:
         return command(*args, wanted=None if text is None else compile_filter_option(text), **rest)

@@ -16,6 +16,7 @@ from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import color_option, decode_as_option, limits_options
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.streams import SIDES, find_stream, is_stream, split_last
 from analyzer.cli.values import OneOf
 from analyzer.columns.arrays import Ints
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from analyzer.query.filter import Filter
 
 
-@click.command("follow")
+@click.command("follow", cls=SectionedCommand)
 @files_options
 @click.option(
     "--as",
@@ -52,9 +53,9 @@ if TYPE_CHECKING:
     type=OneOf(["dialogue", "fields", "hex", "raw"]),
     default="dialogue",
     show_default=True,
-    help="A line for each message; its fields, or its bytes, beneath; or nothing but the bytes.",
+    help="Print a line for each message (dialogue), also its fields (fields) or bytes (hex), or only the bytes (raw).",
 )
-@click.option("--only", type=OneOf(list(SIDES)), help="What one side said.")
+@click.option("--only", type=OneOf(list(SIDES)), help="Select the messages of one side.")
 @format_options("text", *FORMS)
 @filter_option
 @decode_as_option
@@ -71,9 +72,16 @@ def command(
     limits: Limits,
     wanted: Filter | None,
 ) -> None:
-    """Follow one connection of captures: wireanalyze follow FILE... STREAM.
+    """Print the messages of one TCP connection.
 
-    STREAM is its number, as list prints it, or its id, CLIENT>SERVER.
+    Examples:
+
+    \b
+      wireanalyze follow captures/kafka.pcap 3
+      wireanalyze follow captures/kafka.pcap 3 --as fields
+      wireanalyze follow captures/kafka.pcap '127.0.0.1:54128>127.0.0.1:29192' --only client
+
+    The last argument is the connection: its number in the column `stream` of list, or CLIENT>SERVER.
     """
     names, named = split_last("follow", "STREAM", files, is_stream)
     with load_session(names, decode_as, reader) as session:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -71,9 +71,9 @@ def format_options(*forms: str, short: str = "ndjson") -> Callable[[_Command], C
 
     def add(command: _Command) -> Callable[..., Any]:
         @click.option(
-            "--format", "form", type=OutputFormat(forms), default=forms[0], show_default=True, help=_help(forms)
+            "--format", "form", type=OutputFormat(forms), default=forms[0], show_default=True, help="Output format."
         )
-        @click.option("--json", "as_json", is_flag=True, help=f"Short for --format {short}.")
+        @click.option("--json", "as_json", is_flag=True, help=f"The same as --format {short}.")
         @wraps(command)
         def with_form(*args: Any, form: str, as_json: bool, **rest: Any) -> Any:
             if as_json:
@@ -86,7 +86,3 @@ def format_options(*forms: str, short: str = "ndjson") -> Callable[[_Command], C
         return with_form
 
     return add
-
-
-def _help(forms: Sequence[str]) -> str:
-    return "For people, or for programs." if "table" in forms or "text" in forms else "For programs."

@@ -10,18 +10,28 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.options import decode_as_option
+from analyzer.cli.sections import SectionedCommand
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.insight.properties import properties
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.properties_text import WIDTH, format_properties
 
 
-@click.command("info")
+@click.command("info", cls=SectionedCommand)
 @files_options
 @format_options("table", "json", short="json")
 @decode_as_option
 def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName, form: str) -> None:
-    """Tell the properties of captures: format, times, packets, interfaces, comments; protocols found."""
+    """Print the properties of captures and their protocols.
+
+    Examples:
+
+    \b
+      wireanalyze info captures/mixed.pcapng
+      wireanalyze info captures/mixed.pcapng --json
+
+    The properties are format, times, packets, interfaces and comments.
+    """
     with load_session(files, decode_as, reader) as session:
         found = properties(session, len(session.rows), len(session.engine.streams))
         if form == "json":

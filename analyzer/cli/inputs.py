@@ -35,13 +35,13 @@ PATIENCE = 1.0
 
 def names_option(command: _Command) -> _Command:
     """Adds -n, which holds for the whole program."""
-    text = "Show addresses, not the names of hosts."
+    text = "Print addresses instead of host names."
     return click.option("-n", is_flag=True, expose_value=False, callback=tell_no_names, help=text)(command)
 
 
 def verbose_option(command: _Command) -> _Command:
     """Adds -v, which holds for the whole program."""
-    text = "Tell each finding, also those that are alike."
+    text = "Print every finding, not one example of those that are alike."
     return click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=tell_verbose, help=text)(command)
 
 
@@ -49,10 +49,22 @@ def files_options(command: _Command) -> Callable[..., Any]:
     """Adds FILE..., -r FILE, -n, -v and --reader; the command gets `files` and `reader`."""
 
     @click.argument("files", nargs=-1, metavar="[FILE | -]...", type=click.Path(allow_dash=True))
-    @click.option("-r", "--read", "more", multiple=True, metavar="FILE", help="A capture, as tshark's users name it.")
+    @click.option(
+        "-r",
+        "--read",
+        "more",
+        multiple=True,
+        metavar="FILE",
+        help="Read this capture. The same as FILE, for users of tshark.",
+    )
     @names_option
     @verbose_option
-    @click.option("--reader", type=OneOf(["native", "scapy"]), default="native", help="Who reads the file.")
+    @click.option(
+        "--reader",
+        type=OneOf(["native", "scapy"]),
+        default="native",
+        help="What reads the files: the program itself, or scapy.",
+    )
     @wraps(command)
     def with_files(*args: Any, files: tuple[str, ...], more: tuple[str, ...], **rest: Any) -> Any:
         return command(*args, files=(*more, *files), **rest)

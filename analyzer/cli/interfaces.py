@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli.formats import ROWS, format_options
+from analyzer.cli.sections import SectionedCommand
 from analyzer.columns.text import safe_text
 
 if TYPE_CHECKING:
@@ -19,12 +20,19 @@ WIDE = 120
 """Columns of a terminal that has room for all of them."""
 
 
-@click.command("interfaces")
+@click.command("interfaces", cls=SectionedCommand)
 @format_options(*ROWS)
 def command(form: str) -> None:
-    """List the interfaces of this machine: name, state, link type, whether we may capture there, addresses.
+    """List the network interfaces of this machine.
 
-    -i of `sniff` takes a name or a number of this list. In a pipe columns are separated by tabs.
+    Examples:
+
+    \b
+      wireanalyze interfaces
+      wireanalyze interfaces --json
+
+    Option -i of sniff takes a name or a number of this list. The column `may capture` says how you can capture there.
+    In a pipe, tabs separate the columns.
     """
     from analyzer.live.interfaces import check_permission, list_interfaces, may_capture  # brings scapy
     from analyzer.live.launcher import can_use_dumpcap

@@ -21,7 +21,7 @@ def jobs_option() -> Callable[[_Command], _Command]:
         type=Whole(min=1, max=256),
         default=None,
         metavar="N",
-        help="Processes that share the work; by default as many as there are processors, one for a small capture.",
+        help="Share the work among N processes.  [default: the number of processors, 1 for a small capture]",
     )
 
 

@@ -16,6 +16,7 @@ from analyzer.cli.notes import tell_findings
 from analyzer.cli.nothing import tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.printing import rows_options
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.selecting import selection_options
 from analyzer.cli.terminal import wide_option
 from analyzer.decode.rows import RowReader
@@ -27,7 +28,7 @@ from analyzer.render.shared_printing import print_shared_rows
 from analyzer.session import Session, grow_within
 
 
-@click.command("list")
+@click.command("list", cls=SectionedCommand)
 @files_options
 @selection_options
 @rows_options
@@ -44,12 +45,19 @@ def command(
     memory: int | None,
     jobs: int | None,
 ) -> None:
-    """List the messages of captures, all files as one timeline.
+    """List the messages of captures, one line each.
 
-    What is read (-c) is filtered (-Y), then sorted, then cut (--head, of that --tail).
+    Examples:
 
-    From a pipe (-, or a named one) rows are printed as they close; what only a later packet can tell is null there,
-    and also where -c ends the reading. --memory is for pipes without an end.
+    \b
+      wireanalyze list captures/kafka.pcap
+      wireanalyze list captures/kafka.pcap -Y 'latency > 400ms' -e number,operation,latency
+      wireanalyze list captures/kafka.pcap --sort -latency --head 10 --format ndjson --fields
+
+    Several files are one timeline. The options apply in this order: -c, -Y, --sort, --head, --tail.
+
+    From a pipe, each row is printed when its message is complete. Values that only a later packet can supply are null
+    there, and also where -c stops the reading. --memory is for pipes only.
     """
     # Decoded values are trees without cycles, which reference counts free: what was imported is not looked at again.
     gc.freeze()

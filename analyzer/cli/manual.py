@@ -7,13 +7,15 @@ The repository carries the results in share/, and the wheel installs them (share
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from inspect import cleandoc
 from pathlib import Path
 
 import click
 from click.shell_completion import get_completion_class
 
 from analyzer.cli.program import COMMANDS, COMPLETE_VARIABLE, program
+from analyzer.cli.sections import list_sections
 from analyzer.render.bug_report import PROGRAM
 
 COMPLETIONS = {
@@ -51,12 +53,13 @@ def build_completion(shell: str) -> str:
 def build_manual() -> str:
     """Returns the manual page in man(7) macros: every command, argument and option with its help text."""
     context = click.Context(program, info_name=PROGRAM, **program.context_settings)
+    summary, *paragraphs = _read_help(program)
     lines = [
         f'.TH {PROGRAM.upper()} 1 "" "{PROGRAM}" "User Commands"',
-        *(".SH NAME", f"{PROGRAM} \\- {_escape(_read_help(program)[0].rstrip('.'))}"),
+        *(".SH NAME", f"{PROGRAM} \\- {_escape(summary.rstrip('.'))}"),
         *(".SH SYNOPSIS", f".B {PROGRAM}", "[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIARGS\\fR]..."),
         ".SH DESCRIPTION",
-        "Each command has its own help: \\fBwireanalyze\\fR \\fICOMMAND\\fR \\fB\\-\\-help\\fR.",
+        *_format_paragraphs(paragraphs),
         *(".SH OPTIONS", *_format_options(program, context)),
         ".SH COMMANDS",
     ]
@@ -73,25 +76,31 @@ def build_manual() -> str:
 def _format_command(command: click.Command, context: click.Context) -> Iterator[str]:
     usage = " ".join(command.collect_usage_pieces(context))
     yield f".SS {_escape(context.command_path)} {_escape(usage)}"
-    for paragraph in _read_help(command):
+    yield from _format_paragraphs(_read_help(command))
+    yield from _format_options(command, context)
+
+
+def _format_paragraphs(paragraphs: Sequence[str]) -> Iterator[str]:
+    for paragraph in paragraphs:
         yield ".PP"
         if paragraph.startswith("\b"):
             yield from (".nf", *map(_escape, paragraph.splitlines()[1:]), ".fi")
         else:
             yield _escape(" ".join(paragraph.split()))
-    yield from _format_options(command, context)
 
 
 def _format_options(command: click.Command, context: click.Context) -> Iterator[str]:
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is not None and record[1]:
-            yield from (".TP", f".B {_escape(record[0])}", _escape(" ".join(record[1].split())))
+    sections = list_sections(command, context)
+    for title, records in sections:
+        if len(sections) > 1:
+            yield from (".PP", f"\\fI{title}\\fR")
+        for names, text in records:
+            yield from (".TP", f".B {_escape(names)}", _escape(" ".join(text.split())))
 
 
 def _read_help(command: click.Command) -> list[str]:
     """The paragraphs of a command's help; one that begins with a backspace character keeps its lines."""
-    return [each.strip("\n") for each in re.split(r"\n\s*\n", (command.help or "").strip("\n"))]
+    return [each.strip("\n") for each in re.split(r"\n\s*\n", cleandoc(command.help or ""))]
 
 
 def _escape(text: str) -> str:

@@ -36,7 +36,7 @@ def memory_option(default: str | None = None, shown: str | None = None) -> Calla
         default=default,
         show_default=shown or default is not None,
         callback=of_tables,
-        help="Beyond it the oldest messages leave; their count stays. none: no limit.",
+        help="Use at most SIZE of memory, such as 1G. Beyond it the oldest messages are evicted. none: no limit.",
     )
 
 

@@ -16,6 +16,7 @@ from analyzer.cli.inputs import files_options, open_session
 from analyzer.cli.memory import memory_option
 from analyzer.cli.notes import tell_findings
 from analyzer.cli.options import decode_as_option, theme_option
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
@@ -41,7 +42,9 @@ def open_options(command: _Command) -> Callable[..., Any]:
     @files_options
     @filter_option
     @decode_as_option
-    @click.option("--follow", is_flag=True, help="Go on as the file is written, at the end of the list, as tail -f.")
+    @click.option(
+        "--follow", is_flag=True, help="Read on as the file grows, and stay at the end of the list, like tail -f."
+    )
     @memory_option()
     @click.option("--show-secrets", is_flag=True, help="Show passwords and tokens instead of masking them.")
     @theme_option
@@ -52,7 +55,7 @@ def open_options(command: _Command) -> Callable[..., Any]:
     return with_captures
 
 
-@click.command("open")
+@click.command("open", cls=SectionedCommand)
 @open_options
 def command(
     files: tuple[str, ...],
@@ -64,10 +67,16 @@ def command(
     theme: str,
     wanted: Filter | None,
 ) -> None:
-    """Look at captures: messages, fields and bytes side by side, all files as one timeline.
+    """Open captures in the terminal UI.
 
-    Rows appear while the files are read; from a pipe (-) as they come, and keys are then read from the terminal itself.
-    ? shows the keys.
+    Examples:
+
+    \b
+      wireanalyze open captures/mixed.pcapng
+      wireanalyze open captures/kafka.pcap -Y 'latency > 400ms'
+      ssh broker sudo tcpdump -U -w - port 9092 | wireanalyze open -
+
+    You see messages, fields and bytes side by side. Several files are one timeline. Press ? for the keys.
     """
     if DRIVER not in os.environ:
         check_terminal()

@@ -13,6 +13,7 @@ import click
 from analyzer.cli.values import OneOf
 from analyzer.decode.jsonable import Limits
 from analyzer.query.units import SIZES, parse_whole_amount
+from dissectors import registry
 from dissectors.wire import budget
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def decompression_option(command: _Command) -> _Command:
         metavar="SIZE",
         callback=_allow,
         expose_value=False,
-        help="How much one message may be decompressed to, such as 512MiB.  [default: 64MiB]",
+        help="Decompress a message to at most SIZE bytes, such as 512MiB.  [default: 64MiB]",
     )
     return option(command)
 
@@ -94,9 +95,13 @@ def decompression_option(command: _Command) -> _Command:
 def limits_options(command: _Command) -> Callable[..., Any]:
     """Adds --bytes-limit, --max-items, --show-secrets and --max-decompressed; the command gets `limits`."""
 
-    @click.option("--bytes-limit", type=Count(), default=64, show_default=True, help="Bytes shown of a bytes field.")
-    @click.option("--max-items", type=Count(), default=10_000, show_default=True, help="Items shown of a list.")
-    @click.option("--show-secrets", is_flag=True, help="Show passwords and tokens instead of masking them.")
+    @click.option(
+        "--bytes-limit", type=Count(), default=64, show_default=True, help="Print at most N bytes of a field."
+    )
+    @click.option(
+        "--max-items", type=Count(), default=10_000, show_default=True, help="Print at most N items of an array."
+    )
+    @click.option("--show-secrets", is_flag=True, help="Print passwords and tokens instead of masking them.")
     @decompression_option
     @wraps(command)
     def with_limits(*args: Any, bytes_limit: int | None, max_items: int | None, show_secrets: bool, **rest: Any) -> Any:
@@ -105,8 +110,10 @@ def limits_options(command: _Command) -> Callable[..., Any]:
     return with_limits
 
 
+_EXAMPLE = next(iter(registry.BUILT_IN))
 _DECODE_AS_HELP = (
-    "Who speaks what: 9092=kafka, 8000-8010=kafka, stream==3,pulsar, CLIENT>SERVER=pulsar; none: leave it undecoded."
+    f"Decode a port or a stream as PROTOCOL: 19092={_EXAMPLE}, 8000-8010={_EXAMPLE}, stream==3,{_EXAMPLE} or"
+    f" CLIENT>SERVER={_EXAMPLE}. PROTOCOL is a name that `wireanalyze protocols` lists, or none to leave it undecoded."
 )
 
 
@@ -123,7 +130,7 @@ def theme_option(command: _Command) -> _Command:
         type=OneOf(COLOURS),
         default="auto",
         show_default=True,
-        help="Colours; terminal: those that the terminal has.",
+        help="Colours of the UI. terminal: the terminal's own sixteen colours.",
     )
     return option(command)
 
@@ -136,7 +143,7 @@ def color_option(command: _Command) -> _Command:
         default="auto",
         show_default=True,
         callback=lambda _, __, value: _use_color(value),
-        help="Colour; auto: on a terminal, unless NO_COLOR is set.",
+        help="When to print colours. auto: on a terminal, unless NO_COLOR is set.",
     )
     return option(command)
 

@@ -12,6 +12,7 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.options import decode_as_option, limits_options
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
 from analyzer.cli.values import Seconds, Whole
 from analyzer.decode.jsonable import Limits
@@ -47,34 +48,45 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.command("pipeline")
+@click.command("pipeline", cls=SectionedCommand)
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option("-o", "--output", "folder", required=True, metavar="DIR", help="Where the tables go.")
-@click.option("--master", metavar="URL", help=f"The Spark cluster.  [default: {MASTER}]")
-@click.option("--remote", metavar="URL", help="A Spark Connect server instead: sc://HOST:PORT.")
-@click.option("--conf", type=Setting(), multiple=True, help="A setting of Spark's; repeat it for more.")
+@click.option("-o", "--output", "folder", required=True, metavar="DIR", help="The folder for the tables.")
+@click.option("--master", metavar="URL", help=f"The Spark cluster to run on.  [default: {MASTER}]")
+@click.option("--remote", metavar="URL", help="Use a Spark Connect server instead: sc://HOST:PORT.")
+@click.option("--conf", type=Setting(), multiple=True, help="Set a Spark property. Repeat it for more.")
 @click.option(
     "--script",
     is_flag=True,
     is_eager=True,
     expose_value=False,
     callback=_print_script,
-    help="Print the path of the script for spark-submit, which takes all options but those three.",
+    help="Print the path of the script for spark-submit and exit. It does not take --master, --remote and --conf.",
 )
-@click.option("--capture", "pattern", metavar="REGEX", help="Of a file's path, what names its capture.")
-@click.option("--shuffle-payload", is_flag=True, help="Send payload through Spark: workers share no file system.")
-@click.option("--partitions", type=Whole(1), metavar="N", help="Parts in which connections are worked off.")
-@click.option("--window", type=Whole(1), metavar="SECONDS", help="A window of the summaries.  [default: 60]")
-@click.option("--state", metavar="DIR", help="Go on from run to run: read what is new of a ring capture.")
-@click.option("--close", is_flag=True, help="With --state: nothing will follow, so what is unfinished becomes rows.")
+@click.option(
+    "--capture",
+    "pattern",
+    metavar="REGEX",
+    help="The part of a file's path that names its capture.  [default: the folder]",
+)
+@click.option(
+    "--shuffle-payload", is_flag=True, help="Send payload through Spark, for workers without a common file system."
+)
+@click.option("--partitions", type=Whole(1), metavar="N", help="Process the connections in N partitions.")
+@click.option(
+    "--window", type=Whole(1), metavar="SECONDS", help="Length of a time window of the summaries.  [default: 60]"
+)
+@click.option(
+    "--state", metavar="DIR", help="Read only what is new since the last run; DIR remembers it. For ring captures."
+)
+@click.option("--close", is_flag=True, help="With --state: the ring has ended. Write the unfinished exchanges, too.")
 @click.option(
     "--settle",
     type=Seconds(0),
     metavar="SECONDS",
-    help="With --state: when a capture's newest file counts as finished.  [default: 60]",
+    help="With --state: read the newest file once it has not changed for SECONDS.  [default: 60]",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the tables that are in DIR.")
-@click.option("--no-fields", is_flag=True, help="Leave out the decoded bodies: smaller tables, sooner.")
+@click.option("--overwrite", is_flag=True, help="Replace the tables in DIR.")
+@click.option("--no-fields", is_flag=True, help="Leave out the decoded bodies. Tables get smaller, and the run faster.")
 @decode_as_option
 @limits_options
 def command(
@@ -95,14 +107,21 @@ def command(
     decode_as: DecodeAsRules,
     limits: Limits,
 ) -> None:
-    """Turn captures into Parquet tables, below DIR.
+    """Turn many captures into Parquet tables with Spark.
 
-    A SOURCE is a file, a folder, a pattern, or a URI that Spark reads. The files of one folder are one capture:
-    connections go on from file to file. Needs the extra wireanalyze[pipeline] (570 MB).
+    Examples:
 
-    A ring capture, from cron: wireanalyze pipeline /var/ring -o /data/tables --state /data/state. Each run adds what is
-    finished; run it more often than the ring turns round, with the same options each time. DIR and the state lie
-    outside of SOURCE. --close once, at the very end: nothing can be added afterwards.
+    \b
+      wireanalyze pipeline captures/ -o tables
+      wireanalyze pipeline captures/*.pcap --no-fields -o tables
+      wireanalyze pipeline /var/ring -o /data/tables --state /data/state
+
+    SOURCE is a file, a folder, a pattern, or a URI that Spark reads. The files of one folder are one capture:
+    connections continue from file to file. The command needs the extra wireanalyze[pipeline] (570 MB).
+
+    For a ring capture, run the third example from cron, more often than the ring overwrites its oldest file, and with
+    the same options each time. Each run adds the files that are finished. DIR and the state must lie outside SOURCE.
+    Use --close once, at the very end; later runs cannot add anything.
     """
     if any(isinstance(where, StreamNumber) for where, _ in decode_as):
         raise UserError("streams have no numbers in a pipeline: name the stream by its id, CLIENT>SERVER=PROTOCOL")

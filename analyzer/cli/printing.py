@@ -32,7 +32,7 @@ def time_format_option(command: _Command) -> _Command:
         "--time-format",
         "time",
         type=OneOf(TIME_FORMATS),
-        help="iso; or seconds since the first packet (relative), the row printed before (delta), 1970 (epoch).",
+        help="Print dates (iso), or seconds since the first packet (relative), the row before (delta) or 1970 (epoch).",
     )
     return option(command)
 
@@ -45,17 +45,17 @@ def rows_options(command: _Command) -> Callable[..., Any]:
         "chosen",
         multiple=True,
         metavar="KEY",
-        help="A key or field to print, such as latency or kafka.topic; repeat it, or separate by commas.",
+        help="Print this key or field, such as latency or topic. Repeat it, or separate keys by commas.",
     )
     @click.option(
         "--columns",
         "sets",
         multiple=True,
         metavar="NAME",
-        help="A set of columns, such as kafka or latency, in front of those of -e; list: print which there are.",
+        help="Print this set of columns, such as latency, before those of -e. `--columns list` prints the sets.",
     )
     @format_options(*ROWS)
-    @click.option("-T", "like_tshark", type=TsharkForm(), help="The form, as tshark's users name it.")
+    @click.option("-T", "like_tshark", type=TsharkForm(), help="Output format, by tshark's name for it.")
     @click.option("--fields", "with_fields", is_flag=True, help="Add the decoded body to each row.")
     @time_format_option
     @limits_options

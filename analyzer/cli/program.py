@@ -20,26 +20,26 @@ from analyzer.errors import UserError
 from analyzer.render.bug_report import PROGRAM, find_version, format_defect
 
 COMMANDS: dict[str, str] = {
-    "open": "Captures in three panes: messages, fields, bytes.",
-    "web": "The same in a browser on this computer.",
-    "list": "A line for each message of a capture.",
-    "follow": "One conversation in order.",
-    "sniff": "An interface, live: its messages as they come.",
-    "show": "One message: its tree, its bytes, its partner.",
-    "decode": "Messages given as hex, without a capture.",
-    "stats": "What is going on: who speaks what, how fast, what failed.",
-    "export": "Chosen messages as lines, tables, packets, bytes or files.",
-    "report": "What happened: sessions, producers, transactions, elections.",
-    "doctor": "What is wrong: all findings, also those across messages.",
-    "info": "What a capture is and which protocols are in it.",
-    "pipeline": "Many captures to tables, on Spark.",
-    "interfaces": "Where packets can be sniffed.",
-    "protocols": "What can be dissected, and what can be said about it.",
-    "fields": "What a filter and -e can ask for, by name.",
-    "config": "Where the configuration file is, and what it says.",
-    "completion": "The shell's completion script.",
+    "open": "Open captures in the terminal UI.",
+    "web": "Open captures in the terminal UI, in a browser.",
+    "list": "List the messages of captures, one line each.",
+    "follow": "Print the messages of one TCP connection.",
+    "sniff": "Capture live traffic and show its messages.",
+    "show": "Show one message: its fields, its bytes, its partner.",
+    "decode": "Decode messages that are given as hex.",
+    "stats": "Count messages and errors, and measure latencies.",
+    "export": "Export messages as lines, tables, packets, bytes or files.",
+    "report": "Report what happened across messages, such as sessions.",
+    "doctor": "Find out what is wrong in captures.",
+    "info": "Print the properties of captures and their protocols.",
+    "pipeline": "Turn many captures into Parquet tables with Spark.",
+    "interfaces": "List the network interfaces of this machine.",
+    "protocols": "List protocols, their operations and their layouts.",
+    "fields": "List the fields for filters and columns.",
+    "config": "Print the configuration or the path of its file.",
+    "completion": "Print a script that completes commands in your shell.",
 }
-"""The commands and what help says of them; the command `name` is the object `command` of analyzer.cli.name."""
+"""Commands and the first sentence of their help; the command `name` is the object `command` of analyzer.cli.name."""
 
 OK, INTERRUPTED = 0, 130
 COMPLETE_VARIABLE = "_WIREANALYZE_COMPLETE"
@@ -74,6 +74,13 @@ class Commands(click.Group):
         """The table of commands, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The protocols by name, behind everything else."""
+        from dissectors import registry  # only help pays for it
+
+        formatter.write_paragraph()
+        formatter.write_text(f"Protocols: {', '.join(registry.BUILT_IN)}.")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Names that begin like `incomplete`, without importing the commands."""
@@ -112,11 +119,29 @@ def _config(ctx: click.Context, parameter: click.Parameter, path: str | None) ->
     callback=_print_version,
     help="Print the version and exit.",
 )
-@click.option("--config", type=click.Path(), expose_value=False, callback=_config, help="Read this configuration file.")
-@click.option("--debug", is_flag=True, expose_value=False, callback=_debug, help="Show tracebacks of defects.")
+@click.option(
+    "--config", type=click.Path(), expose_value=False, callback=_config, help="Read the configuration from this file."
+)
+@click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    callback=_debug,
+    help="Print a traceback if the program fails because of a defect.",
+)
 @click.pass_context
 def program(ctx: click.Context) -> None:
-    """Kafka, ZooKeeper, Pulsar and RocketMQ: every request, its response, its fields and its bytes."""
+    """Decode the traffic of message brokers, from captures or live: requests, responses, fields and bytes.
+
+    Examples:
+
+    \b
+      wireanalyze captures/mixed.pcapng
+      wireanalyze list captures/kafka.pcap -Y 'latency > 400ms'
+      wireanalyze doctor captures/rocketmq.pcap.zst
+
+    `wireanalyze FILE` opens a capture in the terminal UI. `wireanalyze COMMAND --help` explains a command.
+    """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

@@ -9,6 +9,7 @@ import click
 
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import format_options
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.values import Whole
 from analyzer.errors import UserError
 from analyzer.render.bug_report import PROGRAM
@@ -45,33 +46,28 @@ def _guide(protocol: str | None) -> Guide | None:
     return registry.by_name(protocol).guide
 
 
-@click.command("protocols")
+@click.command("protocols", cls=SectionedCommand)
 @click.argument("topic", required=False, metavar="[PROTOCOL|findings]", shell_complete=_complete)
 @click.argument("name", required=False, shell_complete=_complete_name)
 @click.argument("version", required=False, type=Whole(min=0), shell_complete=_complete_version)
 @format_options("text", "json", short="json")
 def command(topic: str | None, name: str | None, version: int | None, form: str) -> None:
-    """List the protocols with their ports, the operations of a PROTOCOL with their versions, or the codes of findings.
+    """List protocols, their operations and their layouts.
 
-    NAME is an operation, a structure or a page of PROTOCOL: its layout in all versions, or in VERSION. Those of Kafka
-    are an API or its key, a record or structure within bytes, and the pages types, records, errors and structures.
-    Those of ZooKeeper: an operation, a packet, a word, a record, and the pages types, errors, words, xids and events;
-    of zookeeper-quorum packets and transactions, of zookeeper-election states. Those of Pulsar: a command or its
-    number, a message, an enum, and the pages frame, markers, types, versions and errors. Those of RocketMQ: a request
-    code or its name, a header class, a response code by its name, and the pages frame, json-header, binary-header,
-    extFields, message, batch-item, registration, receipt-handle, sysFlag, pullSysFlag, responses, languages, versions,
-    properties, topics and ha.
+    Examples:
 
     \b
-    wireanalyze protocols kafka Fetch        all versions of Fetch, field by field
-    wireanalyze protocols kafka Fetch 13     this version as the protocol guide writes it
-    wireanalyze protocols kafka types        what the types are on the wire
-    wireanalyze protocols zookeeper create   an operation with its records and its transaction
-    wireanalyze protocols zookeeper-quorum PROPOSAL
-    wireanalyze protocols pulsar SEND        a command with its fields, its answers and its frame
-    wireanalyze protocols rocketmq 310       a request with its header, its body, and those of its answer
+      wireanalyze protocols
+      wireanalyze protocols kafka
+      wireanalyze protocols kafka Fetch 13
+      wireanalyze protocols findings
 
-    Lists have columns separated by tabs.
+    Without arguments, the command prints all protocols and their ports. With PROTOCOL, it prints the operations of the
+    protocol and their versions. With NAME, it prints a layout, in all versions or in VERSION. NAME is an operation (by
+    name or number), a structure, or a page such as types or errors. The shell completes names, and the documentation
+    of each protocol lists its pages. `findings` stands for the codes of findings.
+
+    Tabs separate the columns of lists.
     """
     as_json = form == "json"
     if topic is not None and name is not None:

@@ -14,6 +14,7 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, load_session, patiently
 from analyzer.cli.options import decode_as_option
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.errors import UserError
 from analyzer.insight.reports import (
@@ -33,19 +34,27 @@ from dissectors.registry import dissectors
 from dissectors.report import ReportType
 
 
-@click.command("report")
+@click.command("report", cls=SectionedCommand)
 @files_options
-@click.option("--list", "columns", is_flag=True, help="Say what the columns are, instead of reading captures.")
+@click.option("--list", "columns", is_flag=True, help="Print the reports, or the columns of the named ones, and exit.")
 @format_options(*ROWS)
 @wide_option()
 @decode_as_option
 def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName, columns: bool, form: str) -> None:
-    """Tell what happened in captures: wireanalyze report NAME FILE... prints a line for each thing that NAME tells of.
+    """Report what happened across messages, such as sessions.
 
-    Without anything it says which names there are; without a NAME, how much those have to tell whose protocol these
-    captures have. --list NAME says what the columns of one are. What several protocols call alike is that of the one
-    that is in the captures; PROTOCOL.NAME says which.
-    Messages are called by the numbers that list prints.
+    Examples:
+
+    \b
+      wireanalyze report
+      wireanalyze report captures/rocketmq.pcap.zst
+      wireanalyze report deliveries captures/rocketmq.pcap.zst
+
+    `wireanalyze report NAME FILE...` prints the report NAME, a line for each session, delivery and so on. Without
+    NAME it prints how many lines each report has; without FILE, it lists the reports. --list NAME explains the columns
+    of a report.
+
+    If several protocols have a report NAME, you get that of the protocol in the captures. PROTOCOL.NAME chooses one.
     """
     known = reports_by_name(dissectors())
     full = full_names(known)

@@ -28,10 +28,12 @@ def selection_options(command: _Command) -> Callable[..., Any]:
         "order",
         multiple=True,
         metavar="KEY",
-        help="Sort by a key or field; -KEY or KEY:desc: the largest first. Repeat it, or separate by commas.",
+        help="Sort by a key or field. -KEY or KEY:desc puts the largest first. Repeat it, or separate keys by commas.",
     )
-    @click.option("--head", type=Whole(0), metavar="N", help="Print the first N of the rows that are left.")
-    @click.option("--tail", type=Whole(0), metavar="N", help="Print the last N of these.")
+    @click.option("--head", type=Whole(0), metavar="N", help="Print only the first N of the selected rows.")
+    @click.option(
+        "--tail", type=Whole(0), metavar="N", help="Print only the last N of the selected rows, after --head."
+    )
     @wraps(command)
     def with_selection(
         *args: Any,

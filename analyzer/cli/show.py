@@ -13,6 +13,7 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli.formats import format_options
 from analyzer.cli.inputs import files_options, load_session
 from analyzer.cli.options import color_option, decode_as_option, limits_options
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.streams import split_last
 from analyzer.decode import fragments
 from analyzer.decode.content import read_header
@@ -29,7 +30,7 @@ from analyzer.render.tree_json import make_tree_object
 from analyzer.session import Session
 
 
-@click.command("show")
+@click.command("show", cls=SectionedCommand)
 @files_options
 @format_options("text", "json", short="json")
 @decode_as_option
@@ -43,7 +44,16 @@ def command(
     color: bool,
     limits: Limits,
 ) -> None:
-    """Show message NUMBER of captures, as `list` numbers them: wireanalyze show FILE... NUMBER."""
+    """Show one message: its fields, its bytes, its partner.
+
+    Examples:
+
+    \b
+      wireanalyze show captures/kafka.pcap 16
+      wireanalyze show captures/kafka.pcap 16 --json
+
+    The last argument is the number of the message, as list prints it.
+    """
     names, number = split_last("show", "NUMBER", files, str.isdecimal)
     with load_session(names, decode_as, reader) as session:
         row = int(number[:18]) - 1  # int() refuses thousands of digits

@@ -20,6 +20,7 @@ from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.memory import LEAST, PROGRAM
 from analyzer.cli.options import decode_as_option, theme_option
 from analyzer.cli.printing import rows_options
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings, with_names
 from analyzer.cli.sniff_options import Capturing, capture_options
 from analyzer.cli.terminal import wide_option
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 KEYS_AND_SCREEN = (0, 1, 2)
 
 
-@click.command("sniff")
+@click.command("sniff", cls=SectionedCommand)
 @capture_options
-@click.option("--headless", is_flag=True, help="Print rows on standard output instead of opening the TUI.")
+@click.option("--headless", is_flag=True, help="Print rows on standard output instead of opening the terminal UI.")
 @names_option
 @verbose_option
 @filter_option
@@ -53,10 +54,20 @@ def command(
     wanted: Filter | None,
     theme: str,
 ) -> None:
-    """Sniff interfaces and show their messages as they come; without -i, the first interface that is up.
+    """Capture live traffic and show its messages.
 
-    A process of its own captures and has the right to; the packets go to a file, FILE or one that nobody keeps, and
-    are read from there without any right. Ctrl-C ends the capture, and what was captured is still shown.
+    Examples:
+
+    \b
+      wireanalyze sniff --via sudo -i eth0 -f 'tcp port 9092'
+      wireanalyze sniff --via sudo -i any --headless -Y 'latency > 1s' --format ndjson
+      wireanalyze sniff --via sudo -w ring.pcapng --ring size:100M,files:20 --headless
+
+    Without -i, the first interface that is up is captured. With --headless, press Ctrl-C once to stop the capture and
+    print the remaining rows; press it again to exit at once.
+
+    A separate process captures; only that process has capture privileges. It writes the packets to FILE (-w) or to a
+    temporary file.
     """
     if not headless:
         _check_terminal()

@@ -41,28 +41,42 @@ class Capturing:
 def capture_options(command: _Command) -> Callable[..., Any]:
     """Adds all that is said of a capture; the command gets `capturing`. Raises UserError for what can't go together."""
 
-    @click.option("-i", "--interface", "names", multiple=True, metavar="IF", help="Repeat it; any: all that are up.")
     @click.option(
-        "-f", "--capture-filter", "expression", default="", metavar="BPF", help="What to capture: tcp port 9092"
+        "-i",
+        "--interface",
+        "interfaces",
+        multiple=True,
+        metavar="IF",
+        help="Capture on this interface, by name or number. Repeat it for more. any: all that are up.",
     )
-    @click.option("-w", "--write", metavar="FILE", help="Keep the packets in a pcapng file.")
+    @click.option(
+        "-f",
+        "--capture-filter",
+        "expression",
+        default="",
+        metavar="BPF",
+        help="Capture only what passes this filter in the language of tcpdump, such as 'tcp port 9092'.",
+    )
+    @click.option("-w", "--write", metavar="FILE", help="Write the packets to a pcapng file.")
     @click.option(
         "-b",
         "--ring",
         multiple=True,
         type=Limits(),
-        help="Begin another file of -w at size:100M, duration:1h or packets:N; files:5 keeps the last five.",
+        help="Begin a new file of -w after size:100M, duration:1h or packets:N. files:5 keeps the last five files.",
     )
-    @click.option("-c", "--count", type=Whole(1), default=None, metavar="N", help="Stop after N packets.")
+    @click.option("-c", "--count", "most", type=Whole(1), default=None, metavar="N", help="Stop after N packets.")
     @click.option(
         "-a",
         "--autostop",
         "until",
         multiple=True,
         type=Limits(),
-        help="Stop at duration:60s, size:1G, packets:N, files:N.",
+        help="Stop after duration:60s, size:1G, packets:N or files:N.",
     )
-    @click.option("-s", "--snaplen", type=Whole(0), default=0, metavar="N", help="Bytes of a packet; 0: all.")
+    @click.option(
+        "-s", "--snaplen", type=Whole(0), default=0, metavar="N", help="Capture at most N bytes of each packet. 0: all."
+    )
     @click.option(
         "-B",
         "--buffer",
@@ -70,26 +84,26 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         default=CaptureRequest().buffer >> 20,
         show_default=True,
         metavar="MIB",
-        help="What the kernel may hold for us, of each interface.",
+        help="Size of the kernel's buffer for each interface, in MiB.",
     )
-    @click.option("-p", "--no-promiscuous", is_flag=True, help="Do not put the interface into promiscuous mode.")
-    @click.option("-Z", "--user", default="", metavar="USER", help="Who to be once the interfaces are open.")
+    @click.option("-p", "--no-promiscuous", is_flag=True, help="Do not put the interfaces into promiscuous mode.")
+    @click.option("-Z", "--user", default="", metavar="USER", help="Become this user once the interfaces are open.")
     @click.option(
         "--via",
         type=OneOf(get_args(Via)),
         default="auto",
         show_default=True,
-        help="Who opens the interfaces: this program, itself behind sudo, or dumpcap.",
+        help="What opens the interfaces: this program (self), this program with sudo, or dumpcap.",
     )
     @memory_option("1G", "1G; 256M with --headless")
     @wraps(command)
     def with_capture(
         *args: Any,
-        names: tuple[str, ...],
+        interfaces: tuple[str, ...],
         expression: str,
         write: str | None,
         ring: tuple[CaptureBounds, ...],
-        count: int | None,
+        most: int | None,
         until: tuple[CaptureBounds, ...],
         snaplen: int,
         buffer: int,
@@ -100,9 +114,9 @@ def capture_options(command: _Command) -> Callable[..., Any]:
         **rest: Any,
     ) -> Any:
         bounds = _join_filters(until)
-        packets = min((each for each in (count or 0, bounds.packets) if each), default=0)
+        packets = min((each for each in (most or 0, bounds.packets) if each), default=0)
         asked = CaptureRequest(
-            interfaces=names,
+            interfaces=interfaces,
             filter=expression,
             snaplen=snaplen,
             until=replace(bounds, packets=packets),

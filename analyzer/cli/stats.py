@@ -17,6 +17,7 @@ from analyzer.cli.jobs import jobs_option
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.cli.reporting import SHOWN, PrintedReport, order_of
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.terminal import wide_option
 from analyzer.cli.values import Whole
 from analyzer.decode.rows import RowReader
@@ -48,22 +49,32 @@ class Duration(click.ParamType[int]):
         return int(found[0])
 
 
-@click.command("stats")
+@click.command("stats", cls=SectionedCommand)
 @files_options
 @click.option(
-    "--by", "names", multiple=True, metavar="KEY[,KEY]", help="Group by these: topic, client, any field, time."
+    "--by",
+    "names",
+    multiple=True,
+    metavar="KEY[,KEY]",
+    help="Group by these keys or fields, such as topic, client or time.",
 )
-@click.option("--interval", type=Duration(), help="Of --by time, such as 1s.  [default: about 60 of them]")
-@click.option("--conversations", "view", flag_value="conversations", help="Connections, and what each side sent.")
-@click.option("--endpoints", "view", flag_value="endpoints", help="Addresses and ports, and what each sent.")
-@click.option("--counts", "view", flag_value="counts", help="Only count messages, from the index alone.")
-@click.option("--top", type=Whole(min=1), metavar="N", help=f"Groups to print.  [default: {SHOWN}, or all]")
+@click.option(
+    "--interval", type=Duration(), help="Length of an interval of --by time, such as 1s.  [default: about 60 intervals]"
+)
+@click.option(
+    "--conversations", "view", flag_value="conversations", help="Count what each side of each connection sent."
+)
+@click.option("--endpoints", "view", flag_value="endpoints", help="Count what each address and port sent.")
+@click.option("--counts", "view", flag_value="counts", help="Only count messages, without decoding bodies.")
+@click.option(
+    "--top", type=Whole(min=1), metavar="N", help=f"Print at most N groups.  [default: {SHOWN} in a table, else all]"
+)
 @click.option(
     "--sort",
     metavar="FIGURE|KEY",
-    help="The figure whose largest come first, such as p99, or a key of --by; -KEY: in falling order.",
+    help="Sort groups by a figure such as p99, the largest first, or by a key of --by; -KEY puts the largest first.",
 )
-@click.option("--errors/--no-errors", default=True, show_default=True, help="Look into answers for errors.")
+@click.option("--errors/--no-errors", default=True, show_default=True, help="Decode responses to count errors.")
 @format_options(*ROWS, short="json")
 @wide_option()
 @filter_option
@@ -84,12 +95,21 @@ def command(
     wanted: Filter | None,
     jobs: int | None,
 ) -> None:
-    """Tell what is going on in captures: who speaks what, how much, how fast, and what failed.
+    """Count messages and errors, and measure latencies.
 
-    Without --by it is one screen. With it a line for each group: KEY is protocol, operation, version, client,
-    connection, source, destination, role, error, time, a name that protocols share (topic, path, group, queue,
-    partition) or any field of `wireanalyze fields`. Latencies are exact: percentiles by nearest rank, of the answers
-    in a group. Rates are over the time from the first to the last message that is counted.
+    Examples:
+
+    \b
+      wireanalyze stats captures/kafka.pcap
+      wireanalyze stats captures/kafka.pcap --by operation --sort p99
+      wireanalyze stats captures/kafka.pcap --by time --interval 1s -Y 'operation == Fetch'
+
+    Without --by, the command prints one screen for all messages. With --by, it prints a line for each group. KEY is
+    protocol, operation, version, client, connection, source, destination, role, error, time, topic, path, group, queue,
+    partition, or any field that `wireanalyze fields` lists.
+
+    Latencies are exact, and percentiles use the nearest rank. Rates refer to the time between the first and the last
+    counted message.
     """
     by = [name for each in names for name in each.split(",") if name]
     if names and not by:

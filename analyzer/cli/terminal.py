@@ -26,7 +26,7 @@ def wide_option(*names: str) -> Callable[[_Command], _Command]:
         if wanted:
             context.meta[_WIDE] = True
 
-    text = "Print all columns in full, also those that do not fit the terminal."
+    text = "Print all columns in full, even if lines get wider than the terminal."
     return click.option(*(names or ("-w", "--wide")), is_flag=True, expose_value=False, callback=tell, help=text)
 
 

@@ -20,6 +20,7 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli import open as opening
 from analyzer.cli.errors import sentence
 from analyzer.cli.inputs import open_session
+from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import config_path
 from analyzer.cli.values import Whole
 from analyzer.errors import UserError
@@ -30,7 +31,7 @@ BROWSABLE = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 """Of these variables one says that a browser has a place of its own, or which one the user wants."""
 
 
-class Repeating(click.Command):
+class Repeating(SectionedCommand):
     """Keeps the words that are open's, for another process."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -54,9 +55,17 @@ def _words(option: click.Option, value: object) -> list[str]:
 
 @click.command("web", cls=Repeating)
 @opening.open_options
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="127.0.0.1 or ::1.")
-@click.option("--port", type=Whole(0, 65535), default=0, metavar="N", help="The port.  [default: a free one]")
-@click.option("--open", "browse", is_flag=True, help="Open it in the browser.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="The address to listen on: 127.0.0.1 or ::1.",
+)
+@click.option(
+    "--port", type=Whole(0, 65535), default=0, metavar="N", help="The port to listen on.  [default: a free one]"
+)
+@click.option("--open", "browse", is_flag=True, help="Open the page in a browser.")
 @click.pass_context
 def command(
     context: click.Context,
@@ -70,10 +79,17 @@ def command(
     browse: bool,
     **_: object,
 ) -> None:
-    """Look at captures as with open, in a browser on this computer.
+    """Open captures in the terminal UI, in a browser.
 
-    The address that is printed lets in whoever knows it, nobody else; from another computer, through a tunnel:
-    ssh -L PORT:127.0.0.1:PORT. Each page opens the captures for itself. Ctrl-C ends it. Needs wireanalyze[web].
+    Examples:
+
+    \b
+      wireanalyze web captures/mixed.pcapng
+      wireanalyze web captures/kafka.pcap --open
+
+    The command prints an address with a token: everybody who knows it may look. It serves this computer only. From
+    another computer, use a tunnel: ssh -L PORT:127.0.0.1:PORT HOST. Press Ctrl-C to stop. The command needs the extra
+    wireanalyze[web].
     """
     from tui import web
 

@@ -23,8 +23,9 @@ from dissectors.kafka.schemas import header_version, load_named_schema
 from dissectors.kafka.sensitive import is_sensitive_message
 from dissectors.slotted import replace
 from dissectors.wire.budget import Budget
-from dissectors.wire.emit import first_nonzero, values_decoder
+from dissectors.wire.emit import values_decoder
 from dissectors.wire.fields import read_members
+from dissectors.wire.first_error import first_nonzero
 from dissectors.wire.hiding import HIDDEN, hide_broken
 from dissectors.wire.message import Recipe, fold_tree, read_framed, values_by
 from dissectors.wire.plan import Plan, resolve

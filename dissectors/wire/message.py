@@ -20,8 +20,9 @@ from dissectors.finding import Finding
 from dissectors.slotted import make_slotted
 from dissectors.wire.budget import Budget
 from dissectors.wire.embedded import Holder
-from dissectors.wire.emit import FAILURES, Decode, First
+from dissectors.wire.emit import FAILURES, Decode
 from dissectors.wire.expert_info import ExpertInfoTable
+from dissectors.wire.first_error import First
 from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.reader import Read, Reader, trailing
 from dissectors.wire.specs import REST, Wrapping, members

@@ -163,7 +163,7 @@ FILTERS = [
 ]
 
 OUTPUTS = [
-    ("export kafka.pcap", "export needs -o OUT: the new file or folder; - is stdout"),
+    ("export kafka.pcap", "export needs -o OUT: the file or folder to write; - is standard output"),
     ("export kafka.pcap -o out", "the end of out does not say the form of the export: add --as ndjson,"),
     ("export kafka.pcap -o out --as cvs", "--as/--format: 'cvs' is none of ndjson, json, csv,"),
     ("export kafka.pcap -o notes.txt --as csv", "notes.txt is there already: name another, or give --force"),
@@ -172,7 +172,7 @@ OUTPUTS = [
     ("export kafka.pcap -o x.csv --table messages", "--table is for parquet, and this is to be csv: leave it out"),
     ("export kafka.pcap -o x.bin --as stream --stream 99", "there is no stream 99: the input has 37 streams"),
     ("pipeline", "pipeline needs SOURCE..."),
-    ("pipeline kafka.pcap", "pipeline needs -o DIR: where the tables go"),
+    ("pipeline kafka.pcap", "pipeline needs -o DIR: the folder for the tables"),
     ("pipeline kafka.pcap -o out --settle x", "--settle: give seconds, 0 or more, such as 2.5, not 'x'"),
     ("sniff", "sniff needs a terminal for keys, screen and errors: say --headless to print rows instead"),
     ("sniff --headless -w folder", "cannot write folder: it is a folder; name a file in it"),
