@@ -23,16 +23,31 @@ if TYPE_CHECKING:
 
 GROUP = "wireanalyze.dissectors"
 
-BUILT_IN: Mapping[str, str] = {
-    "kafka": "dissectors.kafka:Kafka",
-    "zookeeper": "dissectors.zookeeper:ZooKeeper",
-    "zookeeper-quorum": "dissectors.zookeeper.quorum:ZooKeeperQuorum",
-    "zookeeper-election": "dissectors.zookeeper.election:ZooKeeperElection",
-    "pulsar": "dissectors.pulsar:Pulsar",
-    "rocketmq": "dissectors.rocketmq:RocketMQ",
-    "rocketmq-ha": "dissectors.rocketmq.ha:RocketMQHA",
+
+class BuiltIn(NamedTuple):
+    """A row of the registry.
+
+    target: `module:Class`. signatures: offsets and bytes of which one must stand in a message before a probe of the
+    dissector says more than CERTAIN; without any it never does. They spare an import, which takes longer than decoding
+    a message.
+    """
+
+    target: str
+    signatures: tuple[tuple[int, bytes], ...] = ()
+
+
+BUILT_IN: Mapping[str, BuiltIn] = {
+    "kafka": BuiltIn("dissectors.kafka:Kafka"),
+    "zookeeper": BuiltIn("dissectors.zookeeper:ZooKeeper", ((4, b"\0\0\0\0"), (16, b"/"))),
+    "zookeeper-quorum": BuiltIn("dissectors.zookeeper.quorum:ZooKeeperQuorum"),
+    "zookeeper-election": BuiltIn("dissectors.zookeeper.election:ZooKeeperElection", ((0, b"\xff\xff\xff\xff"),)),
+    "pulsar": BuiltIn("dissectors.pulsar:Pulsar", ((8, b"\x08"),)),
+    "rocketmq": BuiltIn("dissectors.rocketmq:RocketMQ"),
+    "rocketmq-ha": BuiltIn("dissectors.rocketmq.ha:RocketMQHA"),
 }
 
+CERTAIN = 95
+"""When a dissector's probe says so much, only those are still asked that may be surer (may_be_surer)."""
 
 UNDECODED = frozenset({"none", "raw"})
 """What the user calls a protocol that is to be left as it is."""
@@ -65,6 +80,12 @@ def by_name(name: str) -> Dissector:
 def names() -> tuple[str, ...]:
     """The names that by_name knows."""
     return (*BUILT_IN, *_plugins().dissectors)
+
+
+def may_be_surer(name: str, prefix: bytes) -> bool:
+    """Whether the dissector of this name may say more than CERTAIN of these first bytes; a plug-in always may."""
+    row = BUILT_IN.get(name)
+    return row is None or any(prefix.startswith(signature, at) for at, signature in row.signatures)
 
 
 def raw_readers() -> Iterator[RawReader]:
@@ -122,7 +143,7 @@ class Ports:
 
 @cache
 def _load_built_in(name: str) -> Dissector:
-    return _make_dissector(name, load(BUILT_IN[name]))
+    return _make_dissector(name, load(BUILT_IN[name].target))
 
 
 @cache

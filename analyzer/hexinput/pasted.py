@@ -13,7 +13,6 @@ from typing import NamedTuple
 from analyzer.messages import defects
 from dissectors import registry
 from dissectors.api import PREFIX, Context, Dissector, LengthPrefixed, MessageHeader, Role, State
-from dissectors.certainty import ENOUGH, may_be_surer
 from dissectors.finding import Severity
 from dissectors.slotted import replace
 
@@ -56,8 +55,8 @@ def recognise_any(data: bytes, response_told: bool = False) -> Recognition:
     """The same among all dissectors there are; those that can't be surer than the first are not imported."""
     first, *others = registry.names()
     found = _find_surest(data, (registry.by_name(first),), response_told)
-    if found.confidence >= ENOUGH:
-        others = [name for name in others if may_be_surer(name, data[:PREFIX])]
+    if found.confidence >= registry.CERTAIN:
+        others = [name for name in others if registry.may_be_surer(name, data[:PREFIX])]
     found = _find_surest(data, map(registry.by_name, (first, *others)), response_told) if others else found
     return _confirm_recognition(found, data)
 

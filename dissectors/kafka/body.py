@@ -23,8 +23,9 @@ from dissectors.kafka.schemas import header_version, load_named_schema
 from dissectors.kafka.sensitive import is_sensitive_message
 from dissectors.slotted import replace
 from dissectors.wire.budget import Budget
-from dissectors.wire.emit import first_nonzero, values_decoder
+from dissectors.wire.emit import values_decoder
 from dissectors.wire.fields import read_members
+from dissectors.wire.first_error import first_nonzero
 from dissectors.wire.hiding import HIDDEN, hide_broken
 from dissectors.wire.message import Recipe, fold_tree, read_framed, values_by
 from dissectors.wire.plan import Plan, resolve
@@ -76,7 +77,8 @@ def decode_values(message: bytes, context: Context) -> Body:
     reading = reading_of(message, context)
     if reading.plan is None or reading.key is None or reading.version is None:
         return fold_tree(_tree(message, context, reading), error_name)
-    recipe = _recipe(reading.plan, reading.key, reading.version, response, extra, guessed=key is None)
+    guessed = key is None
+    recipe = _recipe(reading.plan, reading.key, reading.version, response, None if guessed else extra, guessed=guessed)
     body = values_by(recipe, message, context, reading.doubts)
     return _hide_unread_bytes(body, message, context) if is_sensitive_message(reading.key, response) else body
 

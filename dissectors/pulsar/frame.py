@@ -1,20 +1,20 @@
 """One Pulsar frame to values, plain or symbolic (wire.sections): frames as brokers and clients write them.
 
-Facts (Pulsar binary protocol specification, "Framing"). Behind the command of a SEND or MESSAGE stand, each if it is
-there: 0x0e02 and the broker's own metadata behind their size; 0x0e01 and a CRC32C of all that follows; the size of the
-metadata, metadata, and the payload up to the frame's end. Only the number of messages in its metadata makes a payload a
-batch, even if it is 1. Compression is of the whole batch and encryption of what was compressed, so an encrypted payload
-stays as it is; so does a chunk, which is compressed before it is cut.
+Facts (Pulsar binary protocol specification, "Framing"). Sections may follow the command of a SEND or MESSAGE
+(payload_sections). The payload comes last and goes on to the end of the frame. A payload is a batch if its metadata
+counts the messages, even if it counts one. Brokers and clients compress the whole batch and encrypt the compressed
+bytes, so an encrypted payload stays as it is; so does a chunk, which is compressed before it is cut.
 
-Whatever is out of the ordinary raises one of emit.FAILURES, and frame_fields.py, which makes nodes of the same bytes,
-tells what it is.
+Both readers of a frame follow payload_sections() and classify_payload(). This one raises one of emit.FAILURES for
+anything out of the ordinary; frame_fields.py then makes nodes of the same bytes and says what is wrong.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from dissectors.fragment import Fragment
 from dissectors.pulsar.commands import MESSAGE, SEND, commands, library, markers
@@ -22,20 +22,17 @@ from dissectors.pulsar.header import COMMAND_AT, SIZES, find_command
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 from dissectors.wire.emit import FAILURES
+from dissectors.wire.protobuf import MessageType
 from dissectors.wire.protobuf_values import decode
-from dissectors.wire.sections import FIELD, Read, Sections
+from dissectors.wire.sections import FIELD, Read, SectionLayout, Sections, find_sections
 from dissectors.wire.varint import Unfit, uvarint
-
-CHECKSUM = 0x0E01
-BROKER_METADATA = 0x0E02
 
 CODECS = {"LZ4": "lz4-block", "ZLIB": "zlib", "ZSTD": "zstd", "SNAPPY": "snappy-block"}
 """The names by which wire.codecs knows Pulsar's compressions."""
 
 TYPE_AT = COMMAND_AT + 1
-_MAGIC = Struct(">H")
 _UINT32 = Struct(">I")
-_HALF, _WORD = _MAGIC.size, _UINT32.size
+_WORD = _UINT32.size
 
 
 def decode_frame(sections: Sections) -> dict[str, Any]:
@@ -62,44 +59,33 @@ def decode_command(sections: Sections) -> tuple[dict[str, Any], int]:
     return sections.inner(begin, length_at, end, command.message), end
 
 
-def find_parts(d: bytes, p: int) -> tuple[tuple[int, int] | None, int | None, tuple[int, int]]:
-    """Where the broker's metadata, the checksum and the metadata are in what stands behind a command, at p.
-
-    Of metadata the beginning behind its size, and the end, which may lie behind the frame's. Raises struct.error.
-    """
-    broker = checksum = None
-    (magic,) = _MAGIC.unpack_from(d, p)
-    if magic == BROKER_METADATA:
-        broker = _read_size(d, p + _HALF)
-        p = broker[1]
-        (magic,) = _MAGIC.unpack_from(d, p)
-    if magic == CHECKSUM:
-        checksum = p + _HALF
-        p = checksum + _WORD
-    return broker, checksum, _read_size(d, p)
-
-
-def _read_size(d: bytes, p: int) -> tuple[int, int]:
-    """Where what says its size at p begins, and where it ends."""
-    size: int = _UINT32.unpack_from(d, p)[0]
-    return p + _WORD, p + _WORD + size
+@cache
+def payload_sections() -> tuple[SectionLayout, ...]:
+    """What stands between the command of a SEND or MESSAGE and its payload, in this order."""
+    return (
+        SectionLayout("broker_entry_metadata", library().message("BrokerEntryMetadata"), 0x0E02),
+        SectionLayout("checksum", None, 0x0E01),
+        SectionLayout("metadata", library().message("MessageMetadata"), None),
+    )
 
 
 def _decode_payload_part(sections: Sections, at: int, found: dict[str, Any]) -> None:
     """What stands behind the command, up to the end."""
-    broker, checksum, place = find_parts(sections.data, at)
-    if broker is not None:
-        found["broker_entry_metadata"] = sections.section(*broker, library().message("BrokerEntryMetadata"))
-    if checksum is not None:
-        found["checksum"] = sections.checksum(checksum)
-    metadata = found["metadata"] = sections.section(*place, library().message("MessageMetadata"))
+    for layout, begin, end in find_sections(sections.data, at, payload_sections()):
+        found[layout.name] = (
+            sections.checksum(begin) if layout.message is None else sections.section(begin, end, layout.message)
+        )
+        at = end
+    metadata = found["metadata"]
     found.update(describe_wrapping(metadata))
-    found["payload"] = decode_payload(sections, place[1], metadata)
+    found["payload"] = decode_payload(sections, at, metadata)
 
 
 def find_metadata(d: bytes) -> tuple[int, int]:
     """Where the metadata of a SEND or MESSAGE begins and ends, if all that is there. Raises struct.error."""
-    return find_parts(d, _read_size(d, _WORD)[1])[2]
+    at = _WORD + _WORD + _UINT32.unpack_from(d, _WORD)[0]
+    *_, (_, begin, end) = find_sections(d, at, payload_sections())
+    return begin, end
 
 
 def is_opaque(metadata: dict[str, Any]) -> bool:
@@ -118,17 +104,36 @@ def describe_wrapping(metadata: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+class PayloadForm(NamedTuple):
+    """What a payload's metadata says of its form.
+
+    codec: the name of its compression, NONE for none; size: its bytes when it is uncompressed. messages: how many a
+    batch has, None for a single message. marker: what the payload of a marker holds.
+    """
+
+    codec: str | int
+    size: int
+    messages: int | None
+    marker: MessageType | None
+
+
+def classify_payload(metadata: Mapping[str, Any]) -> PayloadForm:
+    """The form of a payload that is neither encrypted nor a chunk; its metadata may be symbolic."""
+    count = metadata.get("num_messages_in_batch")
+    marker = markers().get(metadata.get("marker_type", 0)) if count is None else None
+    return PayloadForm(metadata.get("compression", "NONE"), metadata.get("uncompressed_size", 0), count, marker)
+
+
 def decode_payload(sections: Sections, at: int, metadata: dict[str, Any]) -> Any:
     """A payload from a place to the end, decompressed if it can be: bytes, a batch, or what a marker says."""
     if is_opaque(metadata):
         return sections.rest(at)
-    codec, count = metadata.get("compression", "NONE"), metadata.get("num_messages_in_batch")
-    marker = markers().get(metadata.get("marker_type", 0)) if count is None else None
+    codec, size, count, marker = classify_payload(metadata)
     if codec == "NONE" and count is None:
         return sections.rest(at) if marker is None else sections.embed(at, marker)
     if marker is not None or (codec != "NONE" and codec not in CODECS):
         raise Unfit
-    sizes = () if codec == "NONE" else (metadata.get("uncompressed_size", 0),)
+    sizes = () if codec == "NONE" else (size,)
     if count is None:
         return sections.content(at, _make_decompressor(codec), sizes)
     return {"messages": sections.content(at, _make_batch_decoder(codec), (*sizes, count))}

@@ -1,7 +1,8 @@
 """One Pulsar frame to a tree: it keeps where every value lies and reports what is broken; frame.py makes values alone.
 
-Theory. Each part of a frame has a size of its own, so what breaks inside of one is contained in it. The payload is the
-one part that may hide a source of its own, below the leaf of the compressed bytes.
+Theory. frame.py describes the order of the sections and the form of a payload. Each part of a frame has a size of its
+own, so what breaks inside of one is contained in it. The payload is the one part that may hide a source of its own,
+below the leaf of the compressed bytes.
 """
 
 from __future__ import annotations
@@ -12,8 +13,15 @@ from typing import Any
 from dissectors.errors import DecodeError, MalformedField, TruncatedField
 from dissectors.field import Field, FieldSpec, Tree
 from dissectors.finding import Finding, Severity
-from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, make_base_command, markers
-from dissectors.pulsar.frame import BROKER_METADATA, CHECKSUM, CODECS, describe_wrapping, is_opaque
+from dissectors.pulsar.commands import MESSAGE, SEND, Command, commands, library, make_base_command
+from dissectors.pulsar.frame import (
+    CODECS,
+    PayloadForm,
+    classify_payload,
+    describe_wrapping,
+    is_opaque,
+    payload_sections,
+)
 from dissectors.pulsar.header import SIZES, find_command
 from dissectors.wire.codecs import decompress
 from dissectors.wire.embedded import Holder
@@ -29,11 +37,11 @@ from dissectors.wire.specs import LayoutSpec, Many, Wrapping, element, members
 _COMMAND_SIZE = Wrapping("commandSize", "uint32")
 _COMMAND = LayoutSpec("command", "struct")
 _MAGIC = LayoutSpec("magic", "uint16")
-_BROKER_METADATA = FieldSpec("broker_entry_metadata", "struct")
 _CHECKSUM = FieldSpec("checksum", "struct")
 _STORED = FieldSpec("value", "uint32", lambda value: f"{value:#010x}")
 _VALID = FieldSpec("valid", "bool")
 _METADATA = FieldSpec("metadata", "struct")
+_SECTIONS = {"metadata": _METADATA, "broker_entry_metadata": FieldSpec("broker_entry_metadata", "struct")}
 _SIZE = LayoutSpec("size", "uint32")
 _PAYLOAD = FieldSpec("payload", "bytes")
 _STRUCTURE = FieldSpec("payload", "struct")
@@ -118,17 +126,21 @@ def _read_part(
 def _read_payload_part(reader: Reader) -> None:
     """What stands behind the command of a SEND or MESSAGE."""
     whole = reader.tree.fields[0].value <= len(reader.data) - UINT32.size
-    if _peek_magic(reader) == BROKER_METADATA:
-        sound = _read_part(reader, _BROKER_METADATA, library().message("BrokerEntryMetadata"), (_MAGIC, _SIZE))
-        if not sound and reader.at == reader.end:
+    sound = True
+    for layout in payload_sections():
+        if layout.magic is None:
+            if _peek_magic(reader) >> 8 == MAGIC:
+                why = f"is {_peek_magic(reader):#06x}, which is none that may stand here"
+                raise MalformedField(reader.path("magic"), reader.at, why)
+        elif _peek_magic(reader) != layout.magic:
+            continue
+        if layout.message is None:
+            _read_checksum(reader, whole)
+            continue
+        head = (_SIZE,) if layout.magic is None else (_MAGIC, _SIZE)
+        sound = _read_part(reader, _SECTIONS[layout.name], layout.message, head)
+        if not sound and layout.magic is not None and reader.at == reader.end:
             return
-    if _peek_magic(reader) == CHECKSUM:
-        _read_checksum(reader, whole)
-    if _peek_magic(reader) >> 8 == MAGIC:
-        raise MalformedField(
-            reader.path("magic"), reader.at, f"is {_peek_magic(reader):#06x}, which is none that may stand here"
-        )
-    sound = _read_part(reader, _METADATA, library().message("MessageMetadata"), (_SIZE,))
     if not whole and reader.at == reader.end:
         return
     metadata = members(reader.into[-1].children) if sound else {}
@@ -173,10 +185,10 @@ def _read_checksum(reader: Reader, whole: bool) -> None:
 
 def read_payload(reader: Reader, metadata: dict[str, Any]) -> None:
     """A payload that is neither encrypted nor a chunk, up to the end."""
-    spec, inside = _classify_payload(metadata)
-    compression = metadata.get("compression", "NONE")
+    form = classify_payload(metadata)
+    spec, inside = _choose_reader(form)
     data = reader.data[reader.at : reader.end]
-    if compression == "NONE":
+    if form.codec == "NONE":
         if inside is None:
             reader.leaf(spec, data, reader.end)
             return
@@ -186,32 +198,32 @@ def read_payload(reader: Reader, metadata: dict[str, Any]) -> None:
         reader.leave()
     else:
         try:
-            data = _decompress_payload(reader, compression, data, metadata.get("uncompressed_size", 0))
+            data = _decompress_payload(reader, form, data)
         except DecodeError as error:
             reader.find(error)
             reader.leaf(_PAYLOAD, data, reader.end)
             return
         node = reader.leaf(spec, None, reader.end)
-        inner = reader.read_decoded(node, f"payload, {compression}", data)
+        inner = reader.read_decoded(node, f"payload, {form.codec}", data)
         inner.guard(inside or _read_plain, len(data))
     if spec is not _STRUCTURE:
         node.value = data
 
 
-def _decompress_payload(reader: Reader, compression: str | int, data: bytes, size: int) -> bytes:
-    if not isinstance(compression, str):
-        raise MalformedField(reader.path("payload"), reader.at, f"has compression {compression}, which is none")
-    return decompress(CODECS[compression], data, reader.budget, reader.path("payload"), reader.at, size)
+def _decompress_payload(reader: Reader, form: PayloadForm, data: bytes) -> bytes:
+    if not isinstance(form.codec, str):
+        raise MalformedField(reader.path("payload"), reader.at, f"has compression {form.codec}, which is none")
+    return decompress(CODECS[form.codec], data, reader.budget, reader.path("payload"), reader.at, form.size)
 
 
-def _classify_payload(metadata: dict[str, Any]) -> tuple[FieldSpec, Read | None]:
+def _choose_reader(form: PayloadForm) -> tuple[FieldSpec, Read | None]:
     """What a payload is, and what reads it; None where it is nothing but bytes."""
-    if "num_messages_in_batch" in metadata:
-        return _STRUCTURE, partial(_read_batch, count=metadata["num_messages_in_batch"])
-    marker = markers().get(metadata.get("marker_type", 0))
-    if marker is None:
+    if form.messages is not None:
+        return _STRUCTURE, partial(_read_batch, count=form.messages)
+    if form.marker is None:
         return _PAYLOAD, None
-    return Holder("payload", "bytes", holds=marker.name), partial(read_fields, message=marker, whole=True)
+    holder = Holder("payload", "bytes", holds=form.marker.name)
+    return holder, partial(read_fields, message=form.marker, whole=True)
 
 
 def _read_plain(reader: Reader) -> None:

@@ -1,4 +1,4 @@
-"""The values decoder: a plan written out as Python source, and compiled. Nothing else in the house makes code of data.
+"""The values decoder: a plan written out as Python source, and compiled.
 
 Theory. Walking the steps of a plan for every message costs a branch for each step; written out, a message costs what
 its values cost. Neighbours of fixed width become one struct.unpack_from, together with the length or the count that
@@ -23,7 +23,7 @@ held against what is left.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -31,17 +31,16 @@ from dissectors.errors import DecodeError
 from dissectors.wire.budget import Budget
 from dissectors.wire.dialect import Rest, ScannedValue, SizedBytes, Varint
 from dissectors.wire.embedded import Holder, embed
-from dissectors.wire.plan import Array, DerivedStep, KeyedMembers, Leaf, Plan, Step, Struct, Tags, When, inside
+from dissectors.wire.plan import Array, DerivedStep, KeyedMembers, Leaf, Plan, Step, Struct, Tags, When
 from dissectors.wire.primitive import LENGTHS, FixedWidth, Length
-from dissectors.wire.secret import Secret
+from dissectors.wire.source_writer import SourceWriter, compile_source
 from dissectors.wire.specs import LayoutSpec
-from dissectors.wire.varint import Unfit, uvarint
+from dissectors.wire.varint import Unfit
 
 FAILURES = (struct.error, IndexError, UnicodeDecodeError, Unfit, DecodeError)
 """What an emitted decoder raises on bytes that do not fit; anything else is a bug."""
 
 Decode: TypeAlias = Callable[[bytes, int, Budget], tuple[dict[str, Any], int]]
-First: TypeAlias = Callable[[dict[str, Any]], int]
 _FREE = 8
 """Elements of an array that are not counted: most have no more."""
 
@@ -52,7 +51,7 @@ Wanted: TypeAlias = "Mapping[str, Wanted]"
 @lru_cache(maxsize=1024)
 def values_decoder(plan: Plan) -> Decode:
     """The decoder of a plan to plain values."""
-    decode: Decode = _compile_source(_write_plan(plan, {}), "decode")
+    decode: Decode = compile_source(_write_plan(plan, {}), "decode")
     return decode
 
 
@@ -65,7 +64,7 @@ def projection(plan: Plan, paths: frozenset[tuple[str, ...]]) -> Decode:
         for name in path[:-1]:
             inside = inside.setdefault(name, {})
         inside[path[-1]] = {}
-    decode: Decode = _compile_source(_write_plan(plan, wanted), "decode")
+    decode: Decode = compile_source(_write_plan(plan, wanted), "decode")
     return decode
 
 
@@ -74,8 +73,8 @@ def source(plan: Plan) -> str:
     return _write_plan(plan, {}).text()
 
 
-def _write_plan(plan: Plan, wanted: Wanted) -> _Writer:
-    writer = _Writer()
+def _write_plan(plan: Plan, wanted: Wanted) -> _DecoderWriter:
+    writer = _DecoderWriter()
     writer.line("def decode(d, p, budget):")
     writer.depth += 1
     writer.line("e = len(d)")
@@ -85,75 +84,12 @@ def _write_plan(plan: Plan, wanted: Wanted) -> _Writer:
     return writer
 
 
-def _compile_source(writer: _Writer, name: str) -> Any:
-    """The function `name` of what was written: the one place that runs code made of a plan."""
-    exec(compile(writer.text(), "<plan>", "exec"), writer.names)  # noqa: S102
-    return writer.names[name]
-
-
-class Repeats(dict[int, Callable[[bytes, int], tuple[Any, ...]]]):
-    """unpack_from of `count` times a code and then a fixed tail, by count; only small counts are kept."""
-
-    def __init__(self, code: str, tail: str) -> None:
-        super().__init__()
-        self.code = code
-        self.tail = tail
-
-    def __missing__(self, count: int) -> Callable[[bytes, int], tuple[Any, ...]]:
-        if count < 0:
-            raise Unfit
-        unpack = struct.Struct(f">{count}{self.code}{self.tail}").unpack_from
-        if count <= 64:
-            self[count] = unpack
-        return unpack
-
-
-class _Writer:
-    """The source being written. `run` holds neighbours of fixed width not read yet: (format, variable or None)."""
+class _DecoderWriter(SourceWriter):
+    """Writes the decoder of a plan."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.depth = 0
-        self.names: dict[str, Any] = {"uvarint": uvarint, "Unfit": Unfit, "Secret": Secret}
-        self.serial = 0
+        super().__init__()
         self.end = "e"
-        self.run: list[tuple[str, str | None]] = []
-        self.repeat: tuple[str, str, FixedWidth] | None = None
-
-    def text(self) -> str:
-        return "\n".join(self.lines) + "\n"
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
-
-    def variable(self, prefix: str) -> str:
-        self.serial += 1
-        return f"{prefix}{self.serial}"
-
-    def constant(self, prefix: str, value: object) -> str:
-        name = self.variable(prefix)
-        self.names[name] = value
-        return name
-
-    def flush(self) -> None:
-        """Writes the pending array of integers and the run behind it as one read."""
-        tail = "".join(code for code, _ in self.run)
-        size = struct.calcsize(">" + tail)
-        targets = [target for _, target in self.run if target is not None]
-        if self.repeat is not None:
-            values, count, element = self.repeat
-            table = self.constant("t", Repeats(element.code, tail))
-            self.line(f"*{values}, {''.join(f'{target}, ' for target in targets)}= {table}[{count}](d, p)")
-            self.line(f"p += {count} * {element.size} + {size}" if size else f"p += {count} * {element.size}")
-        elif tail == "B" and targets:
-            self.line(f"{targets[0]} = d[p]; p += 1")
-        elif targets:
-            unpack = self.constant("s", struct.Struct(">" + tail).unpack_from)
-            self.line(f"{', '.join(targets)}, = {unpack}(d, p); p += {size}")
-        elif size:
-            self.line(f"p += {size}")
-        self.run.clear()
-        self.repeat = None
 
     def number(self, length: Length) -> str:
         """Reads a length, count or presence; returns the variable that holds it as on the wire."""
@@ -251,21 +187,32 @@ class _Writer:
         self.depth += 1
         self.line("if not budget.take(1): raise Unfit")
         self.line(f"{key}, p = uvarint(d, p)")
+        for member, value, kept in self.write_switch(key, step.steps, wanted, keep):
+            name = member.spec.name
+            many = f'{values}.setdefault("{name}", []).append({value})'
+            self.line((many if name in step.many else f'{values}["{name}"] = {value}') if kept else "pass")
+        self.line("else: raise Unfit")
+        self.depth -= 1
+        return values if keep else "{}"
+
+    def write_switch(
+        self, key: str, steps: Mapping[int, Leaf | Struct | Array], wanted: Wanted, keep: bool
+    ) -> Iterator[tuple[Leaf | Struct | Array, str, bool]]:
+        """Writes a branch for each member by its key; yields the member, its expression and whether it is kept.
+
+        What the caller writes before it asks for the next member stands in the branch, behind the member's value.
+        """
         word = "if"
-        for number, member in step.steps.items():
+        for number, member in steps.items():
             name = member.spec.name
             kept = keep and (not wanted or name in wanted)
             self.line(f"{word} {key} == {number}:")
             self.depth += 1
             value = self.step(member, wanted.get(name, {}), kept)
             self.flush()
-            many = f'{values}.setdefault("{name}", []).append({value})'
-            self.line((many if name in step.many else f'{values}["{name}"] = {value}') if kept else "pass")
+            yield member, value, kept
             self.depth -= 1
             word = "elif"
-        self.line("else: raise Unfit")
-        self.depth -= 1
-        return values if keep else "{}"
 
     def part(self, step: Struct, length: Length, wanted: Wanted, keep: bool) -> str:
         """Reads a struct behind its length, all of which its members must take."""
@@ -477,23 +424,14 @@ class _Writer:
         self.depth += 1
         self.line(f"{tag}, p = uvarint(d, p); {end}, p = uvarint(d, p); {end} += p")
         self.line(f"if {end} > e: raise Unfit")
-        word = "if"
-        for number, step in tags.steps.items():
-            name = step.spec.name
-            kept = keep and (not wanted or name in wanted)
-            self.line(f"{word} {tag} == {number}:")
-            self.depth += 1
-            value = self.step(step, wanted.get(name, {}), kept)
-            self.flush()
+        for member, value, kept in self.write_switch(tag, tags.steps, wanted, keep):
             if kept:
-                self.line(f'{values}["{name}"] = {value}')
+                self.line(f'{values}["{member.spec.name}"] = {value}')
             self.line(f"if p != {end}: raise Unfit")
-            self.depth -= 1
-            word = "elif"
         skipped = f"p = {end}"
         if keep and not wanted:
             skipped = f'{unknown}.append({{"tag": {tag}, "data": d[p:{end}]}}); {skipped}'
-        self.line(f"else: {skipped}" if word == "elif" else skipped)
+        self.line(f"else: {skipped}" if tags.steps else skipped)
         self.depth -= 1
         if keep and not wanted:
             self.line(f'if {unknown}: {values}["_unknownTaggedFields"] = {unknown}')
@@ -528,45 +466,3 @@ def _find_fixed_row_with_tags(element: Struct) -> tuple[Leaf, ...] | None:
     if element.presence is not None or not element.steps or not isinstance(element.steps[-1], Tags):
         return None
     return _find_fixed_row(Struct(element.spec, element.steps[:-1]))
-
-
-def first_nonzero(plan: Plan, enum: str) -> First:
-    """A function from values to the first value that is not 0 of the fields with this enum, in wire order; else 0."""
-    writer = _Writer()
-    writer.line("def first(v):")
-    writer.depth += 1
-    _search(writer, plan.steps, enum, "v", False)
-    writer.line("return 0")
-    first: First = _compile_source(writer, "first")
-    return first
-
-
-def _search(writer: _Writer, steps: tuple[Step, ...], enum: str, values: str, tagged: bool) -> None:
-    for step in steps:
-        if isinstance(step, Tags | KeyedMembers | When):
-            _search(writer, inside(step), enum, values, True)
-            continue
-        key = f'{values}.get("{step.spec.name}")' if tagged else f'{values}["{step.spec.name}"]'
-        if isinstance(step, Leaf):
-            if step.enum == enum:
-                found = writer.variable("c")
-                writer.line(f"{found} = {key}")
-                writer.line(f"if {found}: return {found}")
-        elif _has(step, enum):
-            inner = writer.variable("v")
-            element = step.element if isinstance(step, Array) else step
-            writer.line(f"for {inner} in {key} or ():" if isinstance(step, Array) else f"{inner} = {key}")
-            if not isinstance(step, Array):
-                writer.line(f"if {inner} is not None:")
-            writer.depth += 1
-            assert isinstance(element, Struct)
-            _search(writer, element.steps, enum, inner, False)
-            writer.depth -= 1
-
-
-def _has(step: Step, enum: str) -> bool:
-    if isinstance(step, Leaf):
-        return step.enum == enum
-    if isinstance(step, Array) and isinstance(step.element, Leaf):
-        return False
-    return any(_has(member, enum) for member in inside(step))

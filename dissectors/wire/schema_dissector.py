@@ -16,9 +16,10 @@ from dissectors.errors import TruncatedField
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.guide import Page
-from dissectors.wire.emit import first_nonzero, values_decoder
+from dissectors.wire.emit import values_decoder
 from dissectors.wire.field_aliases import Row, load_field_aliases
 from dissectors.wire.fields import read_members
+from dissectors.wire.first_error import first_nonzero
 from dissectors.wire.guide.entry import LayoutEntry, entry_data
 from dissectors.wire.guide.shelf import Shelf
 from dissectors.wire.guide.text import enum_text, overview

@@ -9,11 +9,13 @@ message's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from struct import Struct
 from typing import Any, Protocol, TypeAlias
 
 from dissectors.api import Body, Context
+from dissectors.slotted import make_slotted
 from dissectors.symbolic import (
     UVARINT,
     Checksum,
@@ -43,6 +45,40 @@ FIELD = 2
 """Bytes of the shortest field, whose value takes a hundred times as much."""
 
 _WORD = 4
+
+_MAGIC, _SIZE = Struct(">H"), Struct(">I")
+
+
+@make_slotted
+class SectionLayout:
+    """A section of a frame.
+
+    message: what it holds behind its size; None: the CRC-32C of all bytes that follow, which has no size. magic: the
+    two bytes by which a section that may be missing is known; None for one that always stands there.
+    """
+
+    name: str
+    message: MessageType | None
+    magic: int | None
+
+
+def find_sections(data: bytes, at: int, layouts: Sequence[SectionLayout]) -> Iterator[tuple[SectionLayout, int, int]]:
+    """Finds the sections that stand from an offset on: the beginning of each behind magic and size, and its end.
+
+    The end of the last one may lie behind the end of the data. Raises struct.error where the data ends before that.
+    """
+    for layout in layouts:
+        if layout.magic is not None:
+            if _MAGIC.unpack_from(data, at)[0] != layout.magic:
+                continue
+            at += _MAGIC.size
+        size = _SIZE.size
+        if layout.message is not None:
+            size = _SIZE.unpack_from(data, at)[0]
+            at += _SIZE.size
+        yield layout, at, at + size
+        at += size
+
 
 Read: TypeAlias = Callable[[bytes, tuple[int, ...], Budget], Any]
 """The value of a rest, with the numbers that were asked for. Raises one of emit.FAILURES."""

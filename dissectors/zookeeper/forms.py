@@ -16,8 +16,9 @@ from typing import Any
 from dissectors.errors import MalformedField
 from dissectors.field import FieldSpec
 from dissectors.wire.budget import Budget
-from dissectors.wire.emit import Decode, First, first_nonzero, values_decoder
+from dissectors.wire.emit import Decode, values_decoder
 from dissectors.wire.fields import read_members
+from dissectors.wire.first_error import First, first_nonzero
 from dissectors.wire.plan import Plan, Step
 from dissectors.wire.reader import Read, Reader
 from dissectors.wire.specs import LayoutSpec, Many, element

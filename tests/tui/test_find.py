@@ -150,8 +150,8 @@ async def test_the_first_message_of_a_stream_lies_behind_its_line(found: Drive) 
 
 WRONG = [
     ("", "The search text is empty"),
-    ("0xabc", "are no bytes"),
-    ("'open", "are no bytes"),
+    ("0xabc", "is not hex"),
+    ("'open", "is not hex"),
     ("=latency >", "expected a value"),
 ]
 

@@ -26,7 +26,7 @@ from tests.analyzer.wire import (
     without_handshake,
 )
 from tests.dissectors.rocketmq.frames import binary, command, frame
-from tests.dissectors.test_certainty import CONNECT, KAFKA
+from tests.dissectors.test_signatures import CONNECT, KAFKA
 from tests.dissectors.trees import assert_tiles
 
 ROCKETMQ = RocketMQ()

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from dissectors.field import Tree
 from dissectors.wire import Plan, Secret, resolve
 from dissectors.wire.budget import Budget
-from dissectors.wire.emit import FAILURES, first_nonzero, projection, source, values_decoder
+from dissectors.wire.emit import FAILURES, projection, source, values_decoder
 from dissectors.wire.fields import read_members
+from dissectors.wire.first_error import first_nonzero
 from dissectors.wire.reader import Reader
 from dissectors.wire.schema import FieldSchema, Schema, Versions
 from dissectors.wire.specs import UNDECODED, members
