@@ -43,8 +43,8 @@ class Limits(click.ParamType[CaptureBounds]):
             amount = limit.read(text)
             if not amount:
                 self.fail(f"{part!r} does not say how much. Write for example {name}:{limit.example}.", param, ctx)
-            said: dict[str, Any] = {limit.field: amount}
-            found = replace(found, **said)
+            changed: dict[str, Any] = {limit.field: amount}
+            found = replace(found, **changed)
         return found
 
 

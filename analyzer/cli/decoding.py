@@ -2,7 +2,7 @@
 
 Theory. One message is decoded in a few milliseconds, and a start costs twenty times that; so nothing here needs click,
 and what hardly any input needs is imported where it is. `plain_text` is all of `decode HEX` where that goes well. Where
-anything else is to be said, it says nothing, and the program (program.py) does all of it again and says that.
+there is a problem, it returns None, and the program (program.py) does all of it again and reports the problem.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dissectors.slotted import replace
 def plain_text(arguments: Sequence[str], environment: Mapping[str, str], colours: bool) -> str | None:
     """What the program prints for these arguments, if they are `decode` and hex, and all of it fits a protocol.
 
-    None where there is an option, a file or a colour, or anything to be said on stderr. colours: stdout is a terminal.
+    None where there is an option, a file or a colour, or anything to print on stderr. colours: stdout is a terminal.
     """
     command, *words = arguments
     if command != "decode" or not words or colours or any(name in environment for name in _ASKING):
@@ -128,7 +128,7 @@ def decode_messages(dissector: Dissector, piece: pasted.PastedMessage, guess: bo
     header = piece.header
     if guess and header.state is not State.UNDECODED:
         header = replace(header, state=State.GUESSED)
-    said = {(finding.code, finding.text) for finding in tree.findings}
-    more = tuple(finding for finding in body.findings if (finding.code, finding.text) not in said)
+    known = {(finding.code, finding.text) for finding in tree.findings}
+    more = tuple(finding for finding in body.findings if (finding.code, finding.text) not in known)
     info = defects.format_info(dissector, body, piece.context)
     return PrintedMessage(dissector.name, header, body.error, info, more), tree

@@ -167,7 +167,7 @@ def print_summary(
 
 
 def _fewer(groups: Mapping[FindingKind, FindingGroup]) -> Iterator[tuple[FindingKind, FindingGroup]]:
-    """The same, of errors in answers the most frequent ones; several others as one, unless all are to be told."""
+    """The same, of errors in answers the most frequent ones; several others as one, unless all are printed."""
     errors = [kind for kind in groups if kind.error]
     rest = errors[ERRORS:] if len(errors) > ERRORS + 1 and not is_verbose() else []
     yield from (each for each in groups.items() if each[0] not in rest)
@@ -182,8 +182,8 @@ def _fewer(groups: Mapping[FindingKind, FindingGroup]) -> Iterator[tuple[Finding
 
 def _describe_kind(reader: RowReader, naming: TopicNamer, row: int) -> str:
     """What a message is, as `list` says it; empty for one of which it says nothing."""
-    (said,) = reader.read_objects(("operation", "info"), np.array([row]), naming.fill_in_names)
-    return f"{said['operation']} {said['info']}" if said["operation"] and said["info"] else ""
+    (cells,) = reader.read_objects(("operation", "info"), np.array([row]), naming.fill_in_names)
+    return f"{cells['operation']} {cells['info']}" if cells["operation"] and cells["info"] else ""
 
 
 def _hint(files: Sequence[str], width: int | None) -> Iterator[str]:

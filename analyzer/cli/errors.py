@@ -1,4 +1,4 @@
-"""What the program says on stderr when it ends otherwise than asked."""
+"""What the program says on stderr when it fails."""
 
 from __future__ import annotations
 

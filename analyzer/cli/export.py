@@ -136,10 +136,10 @@ def command(
         rows = rows_of(session, wanted, stream, only, partners=partners)
         if wanted is not None:
             tell_nothing_passes(len(rows), len(session.rows))
-        if (said := warning(FORMS[what.form])) is not None:
-            click.echo(sentence(said), err=True)
-        said = FORMS[what.form].write(what, session, rows)
-    click.echo(sentence(f"{said} written to {'standard output' if out == STANDARD else out}"), err=True)
+        if (text := warning(FORMS[what.form])) is not None:
+            click.echo(sentence(text), err=True)
+        text = FORMS[what.form].write(what, session, rows)
+    click.echo(sentence(f"{text} written to {'standard output' if out == STANDARD else out}"), err=True)
 
 
 def _form(form: str | None, what_else: Mapping[str, object], out: str) -> str:
@@ -149,7 +149,7 @@ def _form(form: str | None, what_else: Mapping[str, object], out: str) -> str:
     suffix = os.path.splitext(out.rstrip("/"))[1].lower()
     by_suffix = [name for name, each in FORMS.items() if suffix in each.suffixes]
     by_option = [name for name, each in FORMS.items() if each.says is not None and what_else.get(each.says)]
-    for told in (*by_suffix, *by_option):
-        return told
+    for found in (*by_suffix, *by_option):
+        return found
     *names, last = FORMS
     raise UserError(f"The name {out} does not show the format of the export. Add --as {', '.join(names)} or {last}.")

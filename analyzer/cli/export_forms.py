@@ -1,4 +1,4 @@
-"""What `wireanalyze export` was asked for in the words of its options: which fit together, and which rows they mean."""
+"""The options of `wireanalyze export`: which fit together, and which rows they select."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ MEANT_FOR = {
 """Options that some forms alone have."""
 
 
-def check_options(asked: ExportRequest, reader: ReaderName, stream: str | None) -> None:
+def check_options(request: ExportRequest, reader: ReaderName, stream: str | None) -> None:
     """Raises UserError for what cannot be done, before a capture is read, for that may take minutes."""
     for option, (name, forms) in MEANT_FOR.items():
-        if getattr(asked, name) and asked.form not in forms:
-            raise UserError(f"{option} is for {', '.join(forms)}, but the format is {asked.form}. Leave it out.")
-    if asked.form == "stream" and stream is None:
+        if getattr(request, name) and request.form not in forms:
+            raise UserError(f"{option} is for {', '.join(forms)}, but the format is {request.form}. Leave it out.")
+    if request.form == "stream" and stream is None:
         raise UserError("--as stream needs --stream: the number that list prints, or CLIENT>SERVER.")
-    if asked.form == "pcapng" and reader != "native":
+    if request.form == "pcapng" and reader != "native":
         raise UserError("Only the native reader can copy packets. Leave out --reader.")
-    check(asked)
+    check(request)
 
 
 def rows_of(session: Session, wanted: Filter | None, stream: str | None, only: str | None, *, partners: bool) -> Ints:

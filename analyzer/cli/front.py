@@ -87,7 +87,7 @@ def _takes(name: str, arguments: Sequence[str]) -> bool:
 
 
 def unknown_command(word: str, commands: Collection[str]) -> str:
-    """What is said of a word that is neither a command nor a file."""
+    """The error message for a word that is neither a command nor a file."""
     if word in SYNONYMS:
         meant: Sequence[str] = [SYNONYMS[word]]
     else:

@@ -106,7 +106,7 @@ def open_session(
 def load_session(
     files: Sequence[str], decode_as: Sequence[tuple[DecodeAsTarget, str]], reader: ReaderName, jobs: int | None = 1
 ) -> Iterator[Session]:
-    """A session that has read its inputs to their end; what belongs to no row is said on stderr.
+    """A session that has read its inputs to their end; findings that belong to no row are printed on stderr.
 
     jobs: see share_work.
     """
@@ -132,9 +132,9 @@ def _say_unmet(session: Session, decode_as: Sequence[tuple[DecodeAsTarget, str]]
     """Words about single streams that the input does not have: most often a slip of the pen."""
     count = len(session.engine.streams)
     numbers = [where.number for where, _ in decode_as if isinstance(where, StreamNumber) and where.number >= count]
-    told = [where for where, _ in decode_as if isinstance(where, StreamEnds)]
-    known = {name_stream(session, stream) for stream in range(count)} if told else set()
-    unmet = [*map(str, numbers), *(where.name for where in told if not known & {where.name, where.reverse.name})]
+    ends = [where for where, _ in decode_as if isinstance(where, StreamEnds)]
+    known = {name_stream(session, stream) for stream in range(count)} if ends else set()
+    unmet = [*map(str, numbers), *(where.name for where in ends if not known & {where.name, where.reverse.name})]
     for name in unmet:
         click.echo(
             sentence(f"-d: There is no stream {name}. The input has {count:,} streams, counted from 0."), err=True

@@ -64,17 +64,17 @@ def print_live(sniffing: LiveSession, printer: RowPrinter, wanted: Filter | None
 
 @contextmanager
 def _stop_on_signals(sniffing: LiveSession) -> Iterator[None]:
-    asked: list[float] = []
+    requested: list[float] = []
 
     def stop(_: int, __: FrameType | None) -> None:
-        if asked and time.monotonic() - asked[0] > AGAIN:
+        if requested and time.monotonic() - requested[0] > AGAIN:
             raise KeyboardInterrupt
-        asked.append(time.monotonic())
+        requested.append(time.monotonic())
         sniffing.stop()
 
     # Who started us with nohup wants us to stay when the terminal goes.
-    heard = [each for each in SIGNALS if each != signal.SIGHUP or signal.getsignal(each) != signal.SIG_IGN]
-    before = [(number, signal.signal(number, stop)) for number in heard]
+    handled = [each for each in SIGNALS if each != signal.SIGHUP or signal.getsignal(each) != signal.SIG_IGN]
+    before = [(number, signal.signal(number, stop)) for number in handled]
     try:
         yield
     except KeyboardInterrupt:

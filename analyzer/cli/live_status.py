@@ -1,6 +1,6 @@
 """How a live capture stands, on stderr: a line that is kept up to date on a terminal, remarks anywhere else.
 
-Theory. It is told from a thread of its own, so that it is true also while nothing comes, and while whoever reads our
+Theory. A thread of its own prints it, so that it is true also while nothing comes, and while whoever reads our
 rows keeps us waiting. Lines of two threads meet on a terminal: who prints rows there takes the line away first.
 """
 
@@ -24,10 +24,10 @@ TICK = 0.5
 """Seconds between two looks."""
 
 LATE, CAUGHT_UP = 3.0, 0.5
-"""Seconds from which on the analyzer is said to be behind, and below which it is said no more."""
+"""Seconds from which on the status says that the analyzer is behind, and below which it no longer does."""
 
 QUIET = 60.0
-"""Seconds without a drop after which the next one is told again."""
+"""Seconds without a drop after which the next one is reported again."""
 
 WIPE = "\r\x1b[K"
 

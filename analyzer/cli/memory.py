@@ -27,8 +27,8 @@ def memory_option(default: str | None = None, shown: str | None = None) -> Calla
     shown: what help says of the default, if that is not all.
     """
 
-    def of_tables(_: click.Context, __: click.Parameter, said: int | None) -> int | None:
-        return None if said is None else said - PROGRAM
+    def of_tables(_: click.Context, __: click.Parameter, size: int | None) -> int | None:
+        return None if size is None else size - PROGRAM
 
     return click.option(
         "--memory",

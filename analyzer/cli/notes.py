@@ -15,7 +15,7 @@ from analyzer.session import Analysis, Session
 from dissectors.finding import Finding
 
 MOST = 10
-"""Sentences, unless each finding is to be told."""
+"""Sentences, unless all findings are printed."""
 
 
 def tell_findings(session: Session) -> None:

@@ -1,4 +1,4 @@
-"""What is said on stderr of what is not printed: no packets, protocols that nobody reads, nothing that passes."""
+"""Notes on stderr about what is not printed: no packets, unknown protocols, no message that passes a filter."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _stranger(session: Session, each: PortProtocol) -> str:
 
 
 def _unread(session: Session, connections: Sequence[PortProtocol]) -> Iterator[str]:
-    """What a capture without a known protocol has; connections: those that nothing else is said of."""
+    """What a capture without a known protocol has; connections: those without a note of their own."""
     from analyzer.insight.unknown_streams import list_other_ports
 
     counts = session.packets.counts

@@ -37,7 +37,7 @@ DRIVER = "TEXTUAL_DRIVER"
 
 
 def open_options(command: _Command) -> Callable[..., Any]:
-    """Adds what is said of captures to look at: a terminal and a browser take the same."""
+    """Adds the options for captures to look at, which are the same for a terminal and a browser."""
 
     @files_options
     @filter_option

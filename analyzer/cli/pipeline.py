@@ -138,10 +138,10 @@ def command(
     found = find_captures(sources, pattern, needed=state is None)
     for text in found.passed_over:
         _say(f"note: {text}")
-    said = tuple(merge_rules((*settings().ports.items(), *decode_as)).items())
+    rules = tuple(merge_rules((*settings().ports.items(), *decode_as)).items())
     with opened as session, progress.show_progress(session, os.path.abspath(folder)) as counts:
         options = Options(
-            decode_as=said,
+            decode_as=rules,
             limits=limits,
             fields=not no_fields,
             shuffled=shuffle_payload,

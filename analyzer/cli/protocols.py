@@ -99,7 +99,7 @@ def _list(topic: str | None) -> tuple[tuple[str, ...], _Rows, Sequence[str]]:
 
 
 def _list_unnumbered(topic: str) -> str:
-    """What is said in place of an empty list."""
+    """The note in place of an empty list."""
     guide = _guide(topic)
     pages = "" if guide is None else f" It has the pages {', '.join(guide.names())}."
     return f"{topic} does not number its operations.{pages}"

@@ -61,19 +61,19 @@ def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName
     if columns or not files:
         _print_known(known, [full.get(each, each) for each in files])
         return
-    asked = next((each for each in files if each in known or each in full), None)
-    inputs = [each for each in files if each != asked]
-    _check(known, asked, inputs, form)
+    wanted = next((each for each in files if each in known or each in full), None)
+    inputs = [each for each in files if each != wanted]
+    _check(known, wanted, inputs, form)
     gc.freeze()  # what was imported stays
     with load_session(inputs, decode_as, reader) as session:
-        if asked is None:
+        if wanted is None:
             filled, others = list_reports(session)
             _print_counts(filled, _read_report(session, list(filled.values())))
             alike = {name.rpartition(".")[2] for name in filled}
             if silent := [name for name in others if name not in alike]:
                 click.echo(sentence(f"no message is of a protocol that tells of {', '.join(silent)}"), err=True)
         else:
-            name = full[asked] if asked in full else choose_report(session, asked)
+            name = full[wanted] if wanted in full else choose_report(session, wanted)
             _print(name, _read_report(session, [known[name]])[0], form)
 
 
@@ -97,14 +97,14 @@ def _read_report(session: Session, wanted: Sequence[ReportType]) -> list[ReportT
     return tables
 
 
-def _print_known(known: Mapping[str, ReportType], asked: Sequence[str]) -> None:
-    """The reports, or the columns of those that were asked for."""
-    for name in asked:
+def _print_known(known: Mapping[str, ReportType], wanted: Sequence[str]) -> None:
+    """The reports, or the columns of the wanted ones."""
+    for name in wanted:
         if name not in known:
             raise UserError(f"There is no report {name}. Reports are {', '.join(known)}.")
-    if not asked:
+    if not wanted:
         print_fitted(align_rows([[name, report.about] for name, report in known.items()], frozenset({0, 1})))
-    for name in asked:
+    for name in wanted:
         print_fitted([f"{name}: {known[name].about}"])
         rows = [[f"  {each.name}", each.kind, each.about] for each in known[name].columns]
         print_fitted(align_rows(rows, frozenset({0, 1, 2})))

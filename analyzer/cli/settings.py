@@ -30,7 +30,7 @@ def tell_verbose(context: click.Context, _: click.Parameter, wanted: bool) -> No
 
 
 def is_verbose() -> bool:
-    """Whether each finding is to be told, also of those that are alike."""
+    """Whether to print every finding, also those that are alike."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_VERBOSE, False))
 

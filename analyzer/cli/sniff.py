@@ -101,7 +101,7 @@ def _check_terminal() -> None:
 @contextmanager
 def _sniffing(capturing: Capturing, decode_as: DecodeAsRules) -> Iterator[LiveSession]:
     """A capture that has begun, and its session. By then this process has no more rights than it keeps."""
-    with LiveCapture(capturing.asked, capturing.via) as capture:
+    with LiveCapture(capturing.request, capturing.via) as capture:
         for note in capture.notes:
             click.echo(sentence(note), err=True)
         with LiveSession(
@@ -127,7 +127,7 @@ def _print(sniffing: LiveSession, printer: RowPrinter, wanted: Filter | None) ->
 def _tell_end(sniffing: LiveSession, status: LiveStatus | None = None) -> None:
     """What was captured, and how well the rows kept up; the counts are those of the end once all is closed."""
     messages = len(sniffing.session.rows)
-    said = [sniffing.summary(), f"{messages:,} message{'' if messages == 1 else 's'}"]
+    parts = [sniffing.summary(), f"{messages:,} message{'' if messages == 1 else 's'}"]
     if status is not None:
-        said.append(status.summary())
-    click.echo(sentence("; ".join(part for part in said if part)), err=True)
+        parts.append(status.summary())
+    click.echo(sentence("; ".join(part for part in parts if part)), err=True)

@@ -1,4 +1,4 @@
-"""What `sniff` can be told of a capture: where, what, how long, into which files, and as whom.
+"""The options of `sniff` about a capture: where, what, how long, into which files, and as which user.
 
 Theory. Letters and words are tshark's and dumpcap's where these have the same thing (-i -f -w -c -a -b -s -B -p), and
 tcpdump's where they have not (-Z).
@@ -30,16 +30,16 @@ STDOUT = "-"
 
 @dataclass(frozen=True, slots=True)
 class Capturing:
-    """What was said of a capture. write: the file that keeps it. memory: bytes for its tables; None: no limit."""
+    """The options of a capture. write: the file that keeps it. memory: bytes for its tables; None: no limit."""
 
-    asked: CaptureRequest
+    request: CaptureRequest
     write: str | None
     via: Via
     memory: int | None
 
 
 def capture_options(command: _Command) -> Callable[..., Any]:
-    """Adds all that is said of a capture; the command gets `capturing`. Raises UserError for what can't go together."""
+    """Adds the options of a capture; the command gets `capturing`. Raises UserError for what can't go together."""
 
     @click.option(
         "-i",
@@ -115,7 +115,7 @@ def capture_options(command: _Command) -> Callable[..., Any]:
     ) -> Any:
         bounds = _join_filters(until)
         packets = min((each for each in (most or 0, bounds.packets) if each), default=0)
-        asked = CaptureRequest(
+        request = CaptureRequest(
             interfaces=interfaces,
             filter=expression,
             snaplen=snaplen,
@@ -125,37 +125,37 @@ def capture_options(command: _Command) -> Callable[..., Any]:
             buffer=buffer << 20,
             user=user,
         )
-        _look(asked, write)
-        return command(*args, capturing=Capturing(asked, write, via, memory), **rest)
+        _look(request, write)
+        return command(*args, capturing=Capturing(request, write, via, memory), **rest)
 
     return with_capture
 
 
 def _join_filters(parts: Sequence[CaptureBounds]) -> CaptureBounds:
     """What several options say; of two for the same the last one holds."""
-    said = {
+    bounds = {
         each.name: getattr(part, each.name)
         for part in parts
         for each in fields(CaptureBounds)
         if getattr(part, each.name)
     }
-    return CaptureBounds(**said)
+    return CaptureBounds(**bounds)
 
 
-def _look(asked: CaptureRequest, write: str | None) -> None:
+def _look(request: CaptureRequest, write: str | None) -> None:
     """Checks, and reads the configuration, as who called sudo. Raises UserError."""
     if SUDO_USER in os.environ:
         import analyzer.config.reading  # noqa: F401 (who called sudo may be unable to read modules)
     with impersonate_sudo_caller():
-        _check(asked, write)
+        _check(request, write)
         settings()
 
 
-def _check(asked: CaptureRequest, write: str | None) -> None:
+def _check(request: CaptureRequest, write: str | None) -> None:
     """Raises UserError for what can't go together, and for a file that can't be written wherever we are."""
-    ring, files = asked.ring, asked.until.files
-    if asked.filter:
-        _check_capture_filter(asked.filter)
+    ring, files = request.ring, request.until.files
+    if request.filter:
+        _check_capture_filter(request.filter)
     if ring and write is None:
         raise UserError("--ring writes a series of files. Give their name with -w, such as -w a.pcapng.")
     if ring and not (ring.packets or ring.seconds or ring.size):

@@ -1,7 +1,7 @@
 """What is wrong with a command line, where, and what to do: click's errors as sentences of this program.
 
 Theory. click raises before a command runs, and its errors say which parameter is meant. Values are refused by our own
-types (values.py, options.py), whose words stay; what click itself says is said anew here.
+types (values.py, options.py), whose messages stay; click's own messages are rewritten here.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ class OneOf(click.Choice[str]):
         return super().convert(value, param, ctx)
 
     def refusal(self, value: str) -> str:
-        """What is said of a word that is not one of these."""
+        """The error message for a word that is not one of these."""
         from difflib import get_close_matches  # only a slip of the pen pays for it
 
         near = get_close_matches(value.lower(), self.choices, 1, 0.6)

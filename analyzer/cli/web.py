@@ -1,6 +1,6 @@
 """`wireanalyze web`: what `open` shows, in a browser on this computer.
 
-Theory. Each page is `wireanalyze open` in a process of its own, started with the words that were said here. They are
+Theory. Each page is `wireanalyze open` in a process of its own, started with the words of this command line. They are
 taken from what the parser read, not from what was made of it, so that the other process reads the same again, and
 `open` may learn a new option without a word here.
 """
@@ -37,11 +37,13 @@ class Repeating(SectionedCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """See click."""
         if not ctx.resilient_parsing:
-            said = self.make_parser(ctx).parse_args(args=list(args))[0]
-            options = [each for each in opening.command.params if isinstance(each, click.Option) and each.name in said]
-            files = said["files"] if isinstance(said["files"], tuple) else ()
+            values = self.make_parser(ctx).parse_args(args=list(args))[0]
+            options = [
+                each for each in opening.command.params if isinstance(each, click.Option) and each.name in values
+            ]
+            files = values["files"] if isinstance(values["files"], tuple) else ()
             # Behind -- it is a file, whatever it is called.
-            ctx.meta[WORDS] = [*(word for each in options for word in _words(each, said[each.name])), "--", *files]
+            ctx.meta[WORDS] = [*(word for each in options for word in _words(each, values[each.name])), "--", *files]
         return super().parse_args(ctx, args)
 
 

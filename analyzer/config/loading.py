@@ -57,13 +57,13 @@ VARIABLE = "WIREANALYZE_CONFIG"
 FOLDER, NAME = "wireanalyze", "config.toml"
 
 
-def find(environment: Mapping[str, str], told: str | None = None) -> tuple[str, bool]:
+def find(environment: Mapping[str, str], path: str | None = None) -> tuple[str, bool]:
     """The file's path, and whether somebody named it, so that it must be there.
 
-    told: what the command line says; it goes before the environment's VARIABLE, and that before the usual place. A
+    path: what the command line says; it goes before the environment's VARIABLE, and that before the usual place. A
     relative XDG_CONFIG_HOME counts for nothing, as the specification wants it.
     """
-    named = told or environment.get(VARIABLE)
+    named = path or environment.get(VARIABLE)
     if named:
         return named, True
     home = environment.get("XDG_CONFIG_HOME", "")

@@ -1,7 +1,8 @@
 """The configuration file to a Config. What is wrong in it is one sentence: file, line, key, what was expected.
 
 Theory. The parser tells no lines but those of its own errors, so the line of a key is looked for in the text: the line
-that begins with it, behind its table's head. It is only said, and left out where it is not found (a table in line).
+that begins with it, behind its table's head. Only messages use it, and it is left out where it is
+not found (a table in line).
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ def read_config(path: str, data: bytes) -> Config:
         raise UserError(f"{path}{_find_config(text, error)}: {error}") from None
 
 
-def _syntax(path: str, said: str) -> str:
+def _syntax(path: str, message: str) -> str:
     """tomllib's sentence, with the place in front."""
-    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", said, re.DOTALL)
+    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
     if match is None:
-        return f"{path} is not TOML: {said}."
+        return f"{path} is not TOML: {message}."
     place = f"line {match[2]}, column {match[3]}" if match[2] else "last line"
     return f"{path}, {place}: this is not TOML: {match[1][:1].lower()}{match[1][1:]}."
 
@@ -88,8 +89,8 @@ def _config(path: str, found: Mapping[str, Value]) -> Config:
         for name, _ in _table(found, table):
             if re.fullmatch(_NAME, name) is None:
                 raise Wrong(f"{table}.{name!r} is not a name. Use letters, digits, - and _.", table, name)
-    told = dict(_table(found, "list"))
-    for name in told:
+    options = dict(_table(found, "list"))
+    for name in options:
         if name not in _LIST:
             raise Wrong(f"There is no key list.{name}. {_near(name, _LIST)}", "list", name)
     return Config(
@@ -98,8 +99,8 @@ def _config(path: str, found: Mapping[str, Value]) -> Config:
         _colors(found),
         dict(_port(name, value) for name, value in _table(found, "ports")),
         filters,
-        _time_format(told["time-format"]) if "time-format" in told else None,
-        _flag("list", "names", told["names"]) if "names" in told else True,
+        _time_format(options["time-format"]) if "time-format" in options else None,
+        _flag("list", "names", options["names"]) if "names" in options else True,
     )
 
 
@@ -189,7 +190,7 @@ def _kind(value: Value) -> str:
 
 def _near(name: str, known: Iterable[str], of_list: Iterable[str] = ()) -> str:
     """What a name may have been meant for. of_list: keys that stand in the table [list]."""
-    from difflib import get_close_matches  # only for a sentence that is hardly ever said
+    from difflib import get_close_matches  # only for a rare error message
 
     if inner := get_close_matches(name, list(of_list), 1, 0.6):
         return f"Did you mean {inner[0]} in the table [list]?"

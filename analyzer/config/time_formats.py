@@ -1,4 +1,4 @@
-"""The forms in which the time of a row can be asked for, by name; analyzer.render.clock writes them.
+"""The formats for the time of a row, by name; analyzer.render.clock writes them.
 
 They have a module of their own, for a configuration is checked where nothing is printed.
 """
