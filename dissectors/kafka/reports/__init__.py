@@ -1,0 +1,14 @@
+"""What happened in a capture of Kafka: its reports, a module for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dissectors.kafka.reports.groups import GroupReport
+from dissectors.kafka.reports.members import MemberReport
+from dissectors.report import ReportType
+
+
+def reports() -> Sequence[ReportType]:
+    """Lists Kafka's reports in the order in which people read them."""
+    return (GroupReport, MemberReport)

@@ -1,0 +1,69 @@
+"""Which messages Kafka's reports want, by API name, and what they read of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
+from dissectors.kafka.labels import error_name
+from dissectors.kafka.schemas import apis
+from dissectors.message import Path, Role
+from dissectors.values import number
+from dissectors.wire.embedded import EmbeddedValue
+
+KAFKA = "kafka"
+
+REQUESTS = (Role.REQUEST, Role.ONEWAY)
+ANSWERS = (Role.RESPONSE,)
+
+NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+@cache
+def api_keys() -> Mapping[str, int]:
+    """API keys by name."""
+    return {api.name: key for key, api in apis().items()}
+
+
+def subscribe_to(
+    names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path
+) -> dict[MessageKind, Subscription]:
+    """Subscribes a handler to APIs (names with spaces between) in some roles; paths: the fields that it reads."""
+    kinds = [(KAFKA, api_keys()[name], role) for name in names.split() for role in roles]
+    return subscribe(kinds, handle, ((path,) if isinstance(path, str) else path for path in paths))
+
+
+def read_error(values: Mapping[str, Any], name: str = "errorCode") -> str | None:
+    """The name of an error; None for no error, and where the field is missing."""
+    code = number(values, name)
+    return error_name(code) if code else None
+
+
+def read_embedded(value: object) -> Mapping[str, Any]:
+    """The structure that a bytes field holds; one without fields where it was not decoded."""
+    held = value.value if isinstance(value, EmbeddedValue) else None
+    return held if isinstance(held, dict) else {}
+
+
+def list_texts(value: object) -> list[str]:
+    """The texts of an array; none of what is none."""
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def list_numbers(value: object) -> list[int]:
+    """The integers of an array; none of what is none."""
+    return [each for each in value if isinstance(each, int)] if isinstance(value, list) else []
+
+
+def name_topic(event: MessageEvent, topic: Mapping[str, Any], *names: str) -> str | None:
+    """A topic's name: one of the fields that hold it, else what other messages call its id, else the id."""
+    for name in (*names, "topic", "name"):
+        found = topic.get(name)
+        if isinstance(found, str) and found:
+            return found
+    number = topic.get("topicId")
+    if not isinstance(number, str) or number == NO_TOPIC_ID:
+        return None
+    return event.resolve_name("topic", number) or number
