@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from dissectors.kafka.reports.groups import GroupReport
 from dissectors.kafka.reports.members import MemberReport
+from dissectors.kafka.reports.producers import ProducerReport
+from dissectors.kafka.reports.transactions import TransactionReport
 from dissectors.report import ReportType
 
 
 def reports() -> Sequence[ReportType]:
     """Lists Kafka's reports in the order in which people read them."""
-    return (GroupReport, MemberReport)
+    return GroupReport, MemberReport, ProducerReport, TransactionReport

@@ -67,3 +67,16 @@ def name_topic(event: MessageEvent, topic: Mapping[str, Any], *names: str) -> st
     if not isinstance(number, str) or number == NO_TOPIC_ID:
         return None
     return event.resolve_name("topic", number) or number
+
+
+def format_counts(counts: Mapping[str, int]) -> list[str]:
+    """A text for each name, with how often if it is more than once: `UNKNOWN_MEMBER_ID 2x`."""
+    return [f"{name} {count}x" if count > 1 else name for name, count in counts.items()]
+
+
+def format_ratio(parts: int, of: int) -> str | None:
+    """One number divided by another, to two digits at least: `0.97`, `12.3`, `150`; None where there is nothing."""
+    if not of:
+        return None
+    ratio = parts / of
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}" if ratio < 100 else f"{ratio:,.0f}"

@@ -16,6 +16,7 @@ from dissectors.kafka.reports.assignments import (
     format_change,
     list_owned,
 )
+from dissectors.kafka.reports.fields import format_counts
 from dissectors.report import OpenRow, Report, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import measure_elapsed
@@ -83,7 +84,7 @@ class RebalanceRow(OpenRow):
     errors: list[str] = column(
         "texts",
         "errors that it led to, but for MEMBER_ID_REQUIRED and REBALANCE_IN_PROGRESS",
-        of=lambda row: [f"{name} {count}x" if count > 1 else name for name, count in row.failures.items()],
+        of=lambda row: format_counts(row.failures),
     )
     asked: int | None = None
     answered: int | None = None

@@ -20,7 +20,7 @@ from dissectors.kafka.reports.assignments import (
     read_heartbeat_assignment,
 )
 from dissectors.kafka.reports.clients import SOFTWARE, ClientSoftware
-from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, read_error, subscribe_to
+from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, format_counts, read_error, subscribe_to
 from dissectors.kafka.reports.group_state import EXPECTED
 from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, column
@@ -72,7 +72,7 @@ class MemberRow(OpenRow):
     errors: list[str] = column(
         "texts",
         "errors that it was answered with",
-        of=lambda row: [f"{name} {count}x" if count > 1 else name for name, count in row.failures.items()],
+        of=lambda row: format_counts(row.failures),
     )
     heard: int | None = None
     owned: frozenset[Partition] | None = None
