@@ -38,6 +38,8 @@ class Analysis(SelfClosing):
         self.hosts = HostNames((), source.flows, self.engine.streams, self.rows)
         self.eviction = Eviction(self.engine, source)
         self.ended = False
+        self.jobs = 1
+        """How many processes may share work on the rows; see analyzer.jobs."""
 
     def close(self) -> None:
         """Closes the captures; the tables stay readable, the bytes do not."""

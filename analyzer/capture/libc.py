@@ -1,4 +1,4 @@
-"""Calls of the C library: tuning of malloc, and holes in files.
+"""Calls of the C library: tuning of malloc, holes in files, and processes that end with their parent.
 
 Theory. Captures are read, and rows printed, in rounds that need the same tens of megabytes each. glibc returns free
 memory at the end of its heap to the system at once, and clearing new pages for the next round would take a tenth of all
@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import os
+import signal
 import struct
 import sys
 from functools import cache
@@ -43,6 +45,19 @@ def give_back() -> None:
 def load_libc() -> ctypes.CDLL:
     """Returns the C library, looked up once."""
     return ctypes.CDLL(None)
+
+
+PARENT_DEATH_SIGNAL = 1
+"""An option of prctl (Linux)."""
+
+
+def end_with_parent(parent: int) -> None:
+    """Ends this process when its parent ends, where the system can do that. parent: its number when it forked."""
+    option = getattr(load_libc(), "prctl", None)
+    if option is not None:
+        option(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 KEEP_SIZE, PUNCH_HOLE = 1, 2

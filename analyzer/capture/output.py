@@ -54,6 +54,15 @@ class Output:
             except OSError as error:
                 raise make_write_error(self._name, error) from error
 
+    def flush(self) -> None:
+        """Writes what is buffered."""
+        try:
+            self._file.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise make_write_error(self._name, error) from error
+
     def copy(self, descriptor: int, size: int) -> None:
         """Copies the first `size` bytes of a file, or fewer if it is shorter; the kernel copies them where it can."""
         try:
@@ -70,8 +79,8 @@ class Output:
 
     def finish(self) -> None:
         """Writes what is buffered, and syncs a file to the disk."""
+        self.flush()
         try:
-            self._file.flush()
             if self._name != STANDARD:
                 _sync_file(self._file.fileno())
         except BrokenPipeError:

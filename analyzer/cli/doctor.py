@@ -16,6 +16,7 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import Bar, files_options, open_session, patiently, progress
+from analyzer.cli.jobs import jobs_option, share_work
 from analyzer.cli.notes import streams_to
 from analyzer.cli.nothing import tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option, decompression_option
@@ -77,6 +78,7 @@ _LEVELS = [each.name.lower() for each in Severity]
 @filter_option
 @decode_as_option
 @decompression_option
+@jobs_option()
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
@@ -85,6 +87,7 @@ def command(
     fail_on: str | None,
     form: str,
     wanted: Filter | None,
+    jobs: int | None,
 ) -> None:
     """Find out what is wrong in captures.
 
@@ -105,6 +108,7 @@ def command(
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):
             pass
+        share_work(session, jobs)
         chosen = None if wanted is None else wanted.select_rows(RowReader(session), np.arange(len(session.rows)))
         if chosen is not None:
             tell_nothing_passes(len(chosen), len(session.rows))

@@ -15,6 +15,7 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.export_forms import check_options, rows_of
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import files_options, load_session
+from analyzer.cli.jobs import jobs_option
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import Count, decode_as_option, limits_options
 from analyzer.cli.printing import time_format_option
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 )
 @decode_as_option
 @limits_options
+@jobs_option()
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
@@ -90,6 +92,7 @@ def command(
     only: str | None,
     max_files: int | None,
     limits: Limits,
+    jobs: int | None,
 ) -> None:
     """Export messages as lines, tables, packets, bytes or files.
 
@@ -129,7 +132,7 @@ def command(
     )
     check_options(what, reader, stream)
     gc.freeze()  # see list
-    with load_session(files, decode_as, reader) as session:
+    with load_session(files, decode_as, reader, jobs) as session:
         rows = rows_of(session, wanted, stream, only, partners=partners)
         if wanted is not None:
             tell_nothing_passes(len(rows), len(session.rows))

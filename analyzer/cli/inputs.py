@@ -15,6 +15,7 @@ import click
 
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
+from analyzer.cli.jobs import share_work
 from analyzer.cli.missing_files import check_names
 from analyzer.cli.notes import tell_findings
 from analyzer.cli.nothing import tell_unread
@@ -103,12 +104,16 @@ def open_session(
 
 @contextmanager
 def load_session(
-    files: Sequence[str], decode_as: Sequence[tuple[DecodeAsTarget, str]], reader: ReaderName
+    files: Sequence[str], decode_as: Sequence[tuple[DecodeAsTarget, str]], reader: ReaderName, jobs: int | None = 1
 ) -> Iterator[Session]:
-    """A session that has read its inputs to their end; what belongs to no row is said on stderr."""
+    """A session that has read its inputs to their end; what belongs to no row is said on stderr.
+
+    jobs: see share_work.
+    """
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):
             pass
+        share_work(session, jobs)
         _say_unmet(session, decode_as)
         yield session
         tell_findings(session)

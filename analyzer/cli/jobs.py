@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import click
 
 from analyzer.cli.values import Whole
+from analyzer.jobs import choose_jobs
+from analyzer.session import Session
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -21,3 +23,8 @@ def jobs_option() -> Callable[[_Command], _Command]:
         metavar="N",
         help="Share the work among N processes.  [default: the number of processors, 1 for a small capture]",
     )
+
+
+def share_work(session: Session, jobs: int | None) -> None:
+    """Lets so many processes share work on what a session has read; None: as many as are worth it."""
+    session.jobs = choose_jobs(session.packets.counts.bytes) if jobs is None else jobs

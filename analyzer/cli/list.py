@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from functools import partial
 
 import click
 
@@ -21,9 +22,9 @@ from analyzer.cli.terminal import wide_option
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
 from analyzer.messages.decode_as import DecodeAsRules
-from analyzer.query.selection import FIRST, Selection
-from analyzer.render.jobs import WINDOW, DeferredOutput, choose_jobs, print_in_parallel
+from analyzer.query.selection import Selection
 from analyzer.render.printer import RowPrinter
+from analyzer.render.shared_printing import print_shared_rows
 from analyzer.session import Session, grow_within
 
 
@@ -68,8 +69,8 @@ def command(
             _print_growing(session, printer, selection, memory)
             tell_findings(session)
     elif selection.count is None:
-        with load_session(files, decode_as, reader) as session:
-            _print_read(session, printer, selection, len(session.rows), jobs)
+        with load_session(files, decode_as, reader, jobs) as session:
+            _print_read(session, printer, selection, len(session.rows))
     else:
         with open_session(files, decode_as, reader) as session:
             count = sum(len(rows) for rows in selection.limit_rows(progress(session)))
@@ -78,19 +79,15 @@ def command(
             tell_unread(session)
 
 
-def _print_read(session: Session, printer: RowPrinter, selection: Selection, count: int, jobs: int | None = 1) -> None:
-    """Rows that have been read; where the input goes on, they know no more than a stream up to there.
-
-    jobs: how many processes print them; None: as many as are worth it.
-    """
+def _print_read(session: Session, printer: RowPrinter, selection: Selection, count: int) -> None:
+    """Rows that have been read; where the input goes on, they know no more than a stream up to there."""
     printer.print_head()
     asked, printed = (
         RowReader(session, streaming=not session.ended, hindsight=late) for late in (False, printer.for_people)
     )
-    if jobs is None:
-        jobs = choose_jobs(int(session.rows.column("length").sum(dtype="int64")))
-    if jobs > 1 and selection.divisible and printer.divisible and printer.out_is_standard:
-        passing = _print_together(printer, selection, asked, printed, count, jobs)
+    if session.jobs > 1 and selection.divisible and printer.divisible and printer.out_is_standard:
+        choose = partial(selection.filter_rows, asked)
+        passing = print_shared_rows(printer, printed, choose, count, sys.stdout.buffer)
     else:
         passing = 0
         for rows in selection.select_rows(asked, count):
@@ -99,30 +96,6 @@ def _print_read(session: Session, printer: RowPrinter, selection: Selection, cou
     printer.end()
     if selection.wanted is not None:
         tell_nothing_passes(passing, count)
-
-
-def _print_together(
-    printer: RowPrinter, selection: Selection, asked: RowReader, printed: RowReader, count: int, jobs: int
-) -> int:
-    """The same by several processes, but for the first rows, by which columns are as wide as they are."""
-    first, passing = 0, 0
-    while first < count and not passing:
-        window = range(first, min(first + FIRST, count))
-        rows = selection.filter_rows(asked, window)
-        printer.print_rows(printed, rows)
-        first, passing = window.stop, passing + len(rows)
-
-    def work(window: range, out: DeferredOutput) -> int:
-        printer.redirect(out)
-        rows = selection.filter_rows(asked, window)
-        printer.print_rows(printed, rows)
-        return len(rows)
-
-    windows = [range(at, min(at + WINDOW, count)) for at in range(first, count, WINDOW)]
-    if windows:
-        passing = print_in_parallel(windows, jobs, work, passing)
-        printer.redirect(sys.stdout.buffer)
-    return passing
 
 
 def _print_growing(session: Session, printer: RowPrinter, selection: Selection, memory: int | None) -> None:

@@ -13,6 +13,7 @@ from analyzer.capture.packets import ReaderName
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.formats import ROWS, format_options
 from analyzer.cli.inputs import files_options, load_session
+from analyzer.cli.jobs import jobs_option
 from analyzer.cli.nothing import tell_nothing_passes
 from analyzer.cli.options import decode_as_option, decompression_option
 from analyzer.cli.reporting import SHOWN, PrintedReport, order_of
@@ -79,6 +80,7 @@ class Duration(click.ParamType[int]):
 @filter_option
 @decode_as_option
 @decompression_option
+@jobs_option()
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,
@@ -91,6 +93,7 @@ def command(
     errors: bool,
     form: str,
     wanted: Filter | None,
+    jobs: int | None,
 ) -> None:
     """Count messages and errors, and measure latencies.
 
@@ -113,7 +116,7 @@ def command(
         raise UserError("--by names nothing: give a key, such as --by topic")
     _check(by, view, interval=interval, sort=sort, top=top, errors=errors)
     gc.freeze()  # what was imported stays: looking through it for cycles, again and again, takes a tenth of the time
-    with load_session(files, decode_as, reader) as session:
+    with load_session(files, decode_as, reader, jobs) as session:
         rows = None if wanted is None else wanted.select_rows(RowReader(session), np.arange(len(session.rows)))
         if rows is not None:
             tell_nothing_passes(len(rows), len(session.rows))

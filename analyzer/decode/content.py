@@ -11,10 +11,12 @@ from itertools import islice, takewhile
 import numpy as np
 
 from analyzer.columns.arrays import Ints, decode_null, decode_null64, rank_in_runs
+from analyzer.decode.orphans import guess_hints
 from analyzer.messages import defects
 from analyzer.messages.paged_message import LONG, PagedMessage
 from analyzer.session import Analysis
 from dissectors.api import Context, Dissector, MessageHeader, Role, State, Window
+from dissectors.slotted import replace
 from dissectors.wire.fast_path import NULL
 
 Undecoded = tuple[Dissector | None, bytes | Window, Context]
@@ -141,9 +143,13 @@ def read_undecoded(session: Analysis, rows: Ints) -> list[Undecoded]:
     columns = [session.rows.column(name)[rows].tolist() for name in ("protocol", "role", "code", "version", "extra")]
     contexts: dict[tuple[int, ...], tuple[Dissector | None, Context]] = {}
     found: list[Undecoded] = []
-    for message, key in zip(read_contents(session, rows), zip(*columns, strict=True), strict=True):
+    messages = read_contents(session, rows)
+    for message, key in zip(messages, zip(*columns, strict=True), strict=True):
         known = contexts.get(key)
         if known is None:
             known = contexts[key] = session.engine.dissector(key[0]), make_context(session, *key[1:])
         found.append((known[0], message, known[1]))
+    for place, hints in guess_hints(session, rows, messages).items():
+        dissector, message, context = found[place]
+        found[place] = dissector, message, replace(context, extra={**(context.extra or {}), **hints})
     return found

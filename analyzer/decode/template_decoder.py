@@ -22,12 +22,14 @@ import numpy as np
 from analyzer.columns.arrays import Ints, iterate_groups, make_group_keys
 from analyzer.columns.values import Values
 from analyzer.decode.content import find_dissector, make_context, read_context, read_message, read_messages
+from analyzer.decode.orphans import find_orphans, guess_hints
 from analyzer.decode.request_fields import are_short, find_request_rows, list_request_fields
-from analyzer.decode.rows import RowReader
+from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.templates import ByteSource, ConcatenatedMessages, Template, TemplateMatch
 from analyzer.messages.row_findings import ALONE, decode_findings
 from dissectors.api import Body, Context, Dissector, Role, State
 from dissectors.finding import Finding
+from dissectors.slotted import replace
 from dissectors.symbolic import BEGIN, END, Marked, TemplateBuilder
 from dissectors.wire.fast_path import NULL
 
@@ -43,6 +45,9 @@ MANY, FEW = 512, 8
 """Rows of a kind from which on all shapes that are known are laid over them, and more are looked for, or shapes up to
 which that is: of fewer rows, as they come live, only what will be worth it is tried.
 """
+
+GUESSED, GUESSED_BYTES = 32_768, 4 << 20
+"""Rows, and bytes of their messages, that are guessed at one time: an interrupt waits for no more."""
 
 LONGEST = 4 << 20
 """Bytes of a message beyond which it is decoded for itself."""
@@ -121,6 +126,8 @@ class TemplateDecoder:
     ) -> None:
         self._reader, self._session, self._say, self._asks = reader, reader.session, say, asks
         self._shapes = TemplateCache() if shapes is None else shapes
+        self._hints: list[Mapping[str, str]] = []
+        """What orphans of these rows are read as; in a key of a kind, -2 stands for the first."""
 
     def find_groups(self, rows: Ints) -> list[TemplateGroup]:
         """Groups of places in `rows`; what is in none is like nothing."""
@@ -128,7 +135,7 @@ class TemplateDecoder:
         for key, places in self._find_alike(rows):
             kind = self._shapes.find_or_add(self._make_key(key))
             if kind.templates or kind.poor < MOST_POOR:
-                found += self._group_alike(kind, rows, places, key[-2], decode_findings(key[-1]))
+                found += self._group_alike(kind, rows, places, key)
         self._shapes.trim()
         _read_nested([group.laid for group in found])
         return [group for group in found if len(group.laid.rows)]
@@ -137,13 +144,33 @@ class TemplateDecoder:
         """The same without what is only this analysis's number of something."""
         *numbers, extra, protocol, lies, remarks = key
         engine = self._session.engine
-        extras = None if extra == NULL else tuple(sorted(engine.extras[extra].items()))
-        return *numbers, extras, engine.dissector(protocol), lies, remarks
+        extras = self._read_extra(extra)
+        return *numbers, extras and tuple(sorted(extras.items())), engine.dissector(protocol), lies, remarks
+
+    def _read_extra(self, number: int) -> Mapping[str, str] | None:
+        """Returns the extra context of a kind, by its number in the index or in `_hints`."""
+        if number == NULL:
+            return None
+        return self._hints[-2 - number] if number < 0 else self._session.engine.extras[number]
+
+    def _number_hints(self, rows: Ints, extra: Ints) -> None:
+        """Writes what orphans are read as into their extra contexts, so that those that are read alike are a kind."""
+        known: dict[tuple[tuple[str, str], ...], int] = {}
+        orphans = find_orphans(self._session, rows)
+        begin = 0
+        for part in split_rows(self._session, rows[orphans], GUESSED, GUESSED_BYTES):
+            hints = guess_hints(self._session, part, read_messages(self._session, part))
+            for place, each in hints.items():
+                extra[orphans[begin + place]] = -2 - known.setdefault(tuple(sorted(each.items())), len(known))
+            begin += len(part)
+        self._hints = [dict(items) for items in known]
 
     def _find_alike(self, rows: Ints) -> Iterator[tuple[tuple[int, ...], Ints]]:
         """Places of whole rows of the same kind, where there are enough of them to look for a shape."""
         table = self._session.rows
         columns = [table.column(name)[rows] for name in ("code", "version", "role", "extra", "protocol")]
+        if len(rows) >= WORTH:
+            self._number_hints(rows, columns[3])
         columns.append(np.where(table.column("count")[rows] > 1, _SEVERAL, _ONE).astype(np.int8))
         remarks = self._reader.flag_findings(rows)
         columns.append(remarks)
@@ -181,12 +208,15 @@ class TemplateDecoder:
         return {lies: places[asked < 0], _PAIR: places[short[:fitting]]}, left
 
     def _list_request_fields(self, code: int, version: int, role: int, extra: int, protocol: int) -> bool:
+        if extra < 0 and extra != NULL:
+            return False
         context = make_context(self._session, role, code, version, extra)
         return bool(list_request_fields(self._session.engine.dissector(protocol), context))
 
     def _group_alike(
-        self, kind: MessageTemplates, rows: Ints, places: Ints, lies: int, remarks: tuple[Finding, ...]
+        self, kind: MessageTemplates, rows: Ints, places: Ints, key: tuple[int, ...]
     ) -> Iterator[TemplateGroup]:
+        *_, extra, _, lies, remark = key
         source, at, length = self._locate_bytes(rows[places], lies)
         kind.templates.sort(key=lambda template: -template.hits)
         self._shapes.count -= sum(template.cost for template in kind.templates[MOST_OF_A_KIND:])
@@ -204,7 +234,7 @@ class TemplateDecoder:
             return
         while _estimate_worth(length) >= WORTH and poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
             done = np.array([_find_likeliest(length)])
-            made = self._make_template(int(rows[places[done[0]]]), lies, remarks)
+            made = self._make_template(int(rows[places[done[0]]]), lies, decode_findings(remark), extra)
             if made is not None:
                 laid = TemplateMatch(made, source, at, length)
                 enough = len(laid.rows) > len(places) // MOST_TRIED
@@ -233,9 +263,10 @@ class TemplateDecoder:
             return ConcatenatedMessages([part for pair in pairs for part in pair]), np.cumsum(length) - length, length
         return ConcatenatedMessages(read_messages(session, rows)), np.cumsum(length) - length, length
 
-    def _make_template(self, row: int, lies: int, remarks: tuple[Finding, ...]) -> Template | None:
+    def _make_template(self, row: int, lies: int, remarks: tuple[Finding, ...], extra: int) -> Template | None:
         session = self._session
         dissector, context = find_dissector(session, row), read_context(session, row)
+        context = replace(context, extra=self._read_extra(extra))
         if dissector is None or dissector.template is None:
             return None
         try:

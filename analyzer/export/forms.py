@@ -22,6 +22,7 @@ from analyzer.errors import UserError
 from analyzer.render import extras
 from analyzer.render.objects import Out
 from analyzer.render.printer import RowPrinter
+from analyzer.render.shared_printing import print_shared_rows
 from analyzer.session import Session
 
 LINES = ("ndjson", "json", "csv", "tsv")
@@ -104,8 +105,11 @@ def _lines(asked: ExportRequest, session: Session, rows: Ints) -> str:
     with create_file(asked.out, force=asked.force) as output:
         printer = _printer(asked, output)
         printer.print_head()
-        for part in _parts(asked, rows):
-            printer.print_rows(reader, part)
+        if session.jobs > 1 and printer.divisible:
+            print_shared_rows(printer, reader, lambda window: rows[window.start : window.stop], len(rows), output)
+        else:
+            for part in _parts(asked, rows):
+                printer.print_rows(reader, part)
         printer.end()
     return f"{len(rows):,} messages"
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from analyzer.columns.arrays import Ints
 from analyzer.insight.endings import endings, still_open
 from analyzer.insight.events import Dispatch, Events, Place, last_answers
 from analyzer.insight.expert_info_scan import About
@@ -44,6 +45,13 @@ class CheckReading:
         """The fields that checks look at in such a message; none where nobody gets it."""
         wanting = self._dispatch(dissector).wanting((dissector.name, context.code, context.role))
         return wanting.paths or _SHOWN if wanting.handlers else ()
+
+    def begin_protocols(self, rows: Ints) -> None:
+        """Makes the checks of all protocols that some rows are of."""
+        for protocol in np.unique(self._session.rows.column("protocol")[rows]).tolist():
+            dissector = self._session.engine.dissector(protocol)
+            if dissector is not None:
+                self._dispatch(dissector)
 
     def findings(self, about: About) -> list[Finding]:
         """What the checks find at a row."""

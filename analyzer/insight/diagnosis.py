@@ -3,7 +3,8 @@
 Theory. Rows are looked at in their order, and forgotten. Each is asked for its own findings and for the error that it
 reports, its row for what the index knows, and those that a protocol's Watches want are shown to them as well
 (dissectors.check). Which rows need not be decoded for that, said.py tells. They are looked at a portion at a time:
-large portions have more alike rows, small ones say sooner how far it has come.
+large portions have more alike rows, small ones say sooner how far it has come. Several processes look at portions;
+Watches hear of rows in their order, so one of them shows all rows to these.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
+from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.insight import one_way, reused
 from analyzer.insight.checks import CheckReading
 from analyzer.insight.expert_info_scan import About, ExpertInfoScan
+from analyzer.jobs import divide, map_in_order
 from analyzer.session import Analysis, Session
 from dissectors.finding import Finding, Severity
 
@@ -61,8 +64,10 @@ def diagnose_rows(
     saying = ExpertInfoScan(session, reading.paths)
     done, alone = session.rows.first, one_way.one_way(session)
     numbers = deque(LocatedFinding(*each) for each in reused.findings(session, max(count, done), reading.losses))
-    for rows in split_rows(session, range(done, max(count, done)), *portion):
-        for about in saying.scan_rows(rows):
+    parts = _split_rows(session, range(done, max(count, done)), *portion)
+    for rows, scanned in zip(parts, map_in_order(saying.scan_rows, parts, session.jobs), strict=True):
+        reading.begin_protocols(rows)
+        for about in saying.read_rows(rows, scanned):
             while numbers and _comes_before(numbers[0], about.row):
                 yield numbers.popleft()
             if about.findings or about.error is not None:
@@ -79,6 +84,11 @@ def diagnose_rows(
             yield from (LocatedFinding(row, finding) for row, finding in reading.end_findings())
             yield from (LocatedFinding(None, finding) for finding in one_way.findings(session))
         looked(done)
+
+
+def _split_rows(session: Analysis, rows: range, most: int, most_bytes: int) -> list[Ints]:
+    sizes = {len(part) for part in divide(len(rows), session.jobs, most)}
+    return list(split_rows(session, rows, max(sizes, default=most), most_bytes))
 
 
 def _comes_before(found: LocatedFinding, row: int) -> bool:

@@ -4,6 +4,9 @@ Theory. Most rows have nothing to say for themselves. What a checkup asks of a b
 fields that watches look at) is made a text, as a cell of a table would be, so that analyzer.decode.template_decoder
 gives it for many alike rows at once. Where that text is the same for all of them it is read once, and rows with nothing
 to say are never looked at. All others are decoded; tests/analyzer/insight/test_checkup.py holds the two equal.
+
+Scanning rows and reading what was found are two steps, so that other processes can scan while one reads: what a scan
+returns is small, and can be pickled.
 """
 
 from __future__ import annotations
@@ -49,6 +52,31 @@ class About(NamedTuple):
     seen: Mapping[str, Any] | None
 
 
+class _ScannedGroup(NamedTuple):
+    """Alike rows: their places, the text of error and findings (of each, or of all), and a JSON array of the fields."""
+
+    places: Ints
+    said: list[bytes] | bytes
+    seen: bytes
+
+
+class _ScannedRow(NamedTuple):
+    """A row that was decoded for itself; see About."""
+
+    place: int
+    context: Context
+    error: tuple[int, str] | None
+    findings: tuple[Finding, ...]
+    seen: Mapping[str, Any] | None
+
+
+class ScannedRows(NamedTuple):
+    """What a scan has found, for `read_rows`."""
+
+    groups: list[_ScannedGroup]
+    single: list[_ScannedRow]
+
+
 class ExpertInfoScan:
     """Reads the rows of a loaded session."""
 
@@ -58,35 +86,35 @@ class ExpertInfoScan:
         self._reader = RowReader(session, hindsight=True)
         self._decoder = TemplateDecoder(self._reader, self._scan_group, asks=False)
 
-    def scan_rows(self, rows: Ints) -> Iterator[About]:
-        """Those of `rows`, in order, of which there is anything to say."""
-        groups = self._decoder.find_groups(rows)
-        left, asked = np.ones(len(rows), bool), np.ones(len(rows), bool)
-        known: list[About | None] = [None] * len(rows)
-        for group in groups:
+    def scan_rows(self, rows: Ints) -> ScannedRows:
+        """Looks at rows."""
+        left = np.ones(len(rows), bool)
+        groups = []
+        for group in self._decoder.find_groups(rows):
             left[group.places] = False
-            told = list(self._of_group(group, rows))
-            asked[group.places] = len(told) > 0
-            for place, about in zip(group.places.tolist(), told, strict=False):
-                known[place] = about
-        plain = self._plain(rows[left])
-        for place in np.flatnonzero(asked).tolist():
-            found = known[place]
-            yield next(plain) if found is None else found
+            said, seen = (_texts(group, slot, len(group.places)) for slot in (_SAID, _SEEN))
+            alike = len(set(said)) == 1
+            if not alike or said[0] != _NOTHING or seen[0] != b"null":
+                groups.append(_ScannedGroup(group.places, said[0] if alike else said, b"[" + b",".join(seen) + b"]"))
+        return ScannedRows(groups, list(self._scan_single(rows, np.flatnonzero(left))))
 
-    def _of_group(self, group: TemplateGroup, rows: Ints) -> Iterator[About]:
-        """One for each row; none at all where the same text stands for all, and says nothing."""
+    def read_rows(self, rows: Ints, scanned: ScannedRows) -> Iterator[About]:
+        """Those of `rows`, in order, of which there is anything to say. scanned: what scan_rows has found of them."""
+        known: list[About | None] = [None] * len(rows)
+        for group in scanned.groups:
+            for place, about in zip(group.places.tolist(), self._read_group(group, rows), strict=True):
+                known[place] = about
+        for place, context, error, findings, seen in scanned.single:
+            row = int(rows[place])
+            known[place] = About(row, find_dissector(self._session, row), context, error, findings, seen)
+        return (about for about in known if about is not None)
+
+    def _read_group(self, group: _ScannedGroup, rows: Ints) -> Iterator[About]:
+        """One for each row."""
         session, every = self._session, rows[group.places].tolist()
         dissector, context = find_dissector(session, every[0]), read_context(session, every[0])
-        said, seen = (_texts(group, slot, len(every)) for slot in (_SAID, _SEEN))
-        if len(set(said)) == 1:
-            if said[0] == _NOTHING and seen[0] == b"null":
-                return
-            said_by_all = _read_bodies(said[0])
-            rest: Iterator[_Told] = repeat(said_by_all)
-        else:
-            rest = map(_read_bodies, said)
-        values: list[Mapping[str, Any] | None] = orjson.loads(b"[" + b",".join(seen) + b"]")
+        rest = repeat(_read_bodies(group.said)) if isinstance(group.said, bytes) else map(_read_bodies, group.said)
+        values: list[Mapping[str, Any] | None] = orjson.loads(group.seen)
         for row, (error, findings), each in zip(every, rest, values, strict=False):
             yield About(row, dissector, context, error, findings, each)
 
@@ -97,12 +125,12 @@ class ExpertInfoScan:
         seen = _select_fields(body.values, paths) if paths else None
         return {slot: self._writer.dumps(value).decode() for slot, value in ((_SAID, [error, findings]), (_SEEN, seen))}
 
-    def _plain(self, rows: Ints) -> Iterator[About]:
-        session = self._session
-        for part in split_rows(session, rows):
+    def _scan_single(self, rows: Ints, places: Ints) -> Iterator[_ScannedRow]:
+        session, count = self._session, 0
+        for part in split_rows(session, rows[places]):
             remarks = self._reader.flag_findings(part).tolist()
-            for row, bits, (dissector, message, context) in zip(
-                part.tolist(), remarks, read_undecoded(session, part), strict=True
+            for place, row, bits, (dissector, message, context) in zip(
+                places[count:].tolist(), part.tolist(), remarks, read_undecoded(session, part), strict=False
             ):
                 body = (
                     raw.make_raw_body(session, row, message)
@@ -110,8 +138,10 @@ class ExpertInfoScan:
                     else defects.decode_values(dissector, message, context)
                 )
                 findings = add_row_findings(session, row, body, decode_findings(bits)).findings
-                watched = dissector is not None and self._watched(dissector, context)
-                yield About(row, dissector, context, body.error, findings, body.values if watched else None)
+                paths = () if dissector is None else self._watched(dissector, context)
+                seen = _select_fields(body.values, paths) if paths else None
+                yield _ScannedRow(place, context, body.error, findings, seen)
+            count += len(part)
 
 
 _NOTHING = orjson.dumps([None, []])

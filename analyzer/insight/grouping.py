@@ -9,6 +9,7 @@ keys are in each pair of their groups.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from analyzer.decode.rows import RowReader, split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.errors import UserError
 from analyzer.insight.intervals import Intervals
+from analyzer.jobs import divide, map_in_order
 from analyzer.query.fields import FieldKind, FieldPath, FieldReader, UnknownField, find_field
 from analyzer.query.fields.dense import ChoiceColumn, Dense
 from analyzer.query.response_errors import ErrorColumn, Looked
@@ -80,17 +82,27 @@ class Grouping:
 
     def _of_values(self, field: FieldPath) -> RowGroups:
         """By the values of a field, each once in a row."""
-        reading, numbers, known = FieldReader(self._reader, [field]), [], _Labels()
-        places, begin = [], 0
-        for part in split_rows(self._reader.session, self._rows, TOGETHER, TOGETHER_BYTES):
-            found = reading.read_values(field, part)
+        jobs, known = self._reader.session.jobs, _Labels()
+        places, numbers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        reading, parts = FieldReader(self._reader, [field]), divide(len(self._rows), jobs, TOGETHER)
+        for part, found in zip(parts, map_in_order(partial(self._read_part, reading, field), parts, jobs), strict=True):
+            assert found.places is not None
+            places.append(found.places + part.start)
+            numbers.append(known.numbers(found.labels)[found.keys])
+            self._looked(part.stop, len(self._rows))
+        return _with_nothing(np.concatenate(places), np.concatenate(numbers), known, len(self._rows))
+
+    def _read_part(self, reading: FieldReader, field: FieldPath, part: range) -> RowGroups:
+        """The values of a field in some of the rows, as entries of these; a label is what comes first of equal ones."""
+        places, numbers, known = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], _Labels()
+        begin = 0
+        for rows in split_rows(self._reader.session, self._rows[part.start : part.stop], TOGETHER, TOGETHER_BYTES):
+            found = reading.read_values(field, rows)
             places.append(found.places + begin)
             numbers.append(known.numbers(found.values))
             reading.forget()
-            begin += len(part)
-            self._looked(begin, len(self._rows))
-        empty = [np.zeros(0, np.int64)]
-        return _with_nothing(np.concatenate(places or empty), np.concatenate(numbers or empty), known, begin)
+            begin += len(rows)
+        return RowGroups(np.concatenate(places), np.concatenate(numbers), known.labels)
 
 
 class _Labels:

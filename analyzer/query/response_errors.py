@@ -20,6 +20,7 @@ from analyzer.columns.arrays import Bools, Ints, decode_null, iterate_groups, ma
 from analyzer.decode.content import read_undecoded
 from analyzer.decode.multi_segment import locate_messages
 from analyzer.decode.rows import split_rows
+from analyzer.jobs import divide, map_in_order
 from analyzer.messages import defects
 from analyzer.messages.index import NO_PROTOCOL
 from analyzer.query.projection import GatherSource, walk_layout
@@ -86,19 +87,28 @@ class ErrorColumn(NamedTuple):
 
 
 Looked = Callable[[int, int], None]
-"""Told from time to time how many messages have been decoded, and of how many."""
+"""Told from time to time how many messages have been examined, and of how many."""
 
 
 def find_errors(session: Analysis, rows: Ints, looked: Looked = lambda done, total: None) -> ErrorColumn:
     """The first error that each of these rows reports, as far as it reports one."""
-    silent = [np.zeros(0, bool)]
-    for first in range(0, len(rows), FRAGMENT):
-        looked(0, len(rows))
-        silent.append(_find_quiet_rows(session, rows[first : first + FRAGMENT]))
-    left = np.flatnonzero(~np.concatenate(silent))
     places: list[int] = []
     numbers: list[int] = []
     kinds: dict[tuple[int, str], int] = {}
+    parts = divide(len(rows), session.jobs, FRAGMENT)
+    looked(0, len(rows))
+    found = map_in_order(lambda part: _list_errors(session, rows[part.start : part.stop]), parts, session.jobs)
+    for part, errors in zip(parts, found, strict=True):
+        places += [place + part.start for place, _ in errors]
+        numbers += [kinds.setdefault(error, len(kinds)) for _, error in errors]
+        looked(part.stop, len(rows))
+    return ErrorColumn(np.array(places, np.int64), np.array(numbers, np.int64), list(kinds))
+
+
+def _list_errors(session: Analysis, rows: Ints) -> list[tuple[int, tuple[int, str]]]:
+    """The places among `rows` that report an error, rising, with their errors."""
+    left = np.flatnonzero(~_find_quiet_rows(session, rows))
+    found = []
     begin = 0
     for part in split_rows(session, rows[left]):
         for place, (dissector, message, context) in zip(
@@ -106,11 +116,9 @@ def find_errors(session: Analysis, rows: Ints, looked: Looked = lambda done, tot
         ):
             error = None if dissector is None else defects.decode_values(dissector, message, context).error
             if error is not None:
-                places.append(place)
-                numbers.append(kinds.setdefault(error, len(kinds)))
+                found.append((place, error))
         begin += len(part)
-        looked(begin, len(left))
-    return ErrorColumn(np.array(places, np.int64), np.array(numbers, np.int64), list(kinds))
+    return found
 
 
 def find_empty(session: Analysis, rows: Ints, reported: ErrorColumn) -> Bools:

@@ -77,7 +77,8 @@ def decode_values(message: bytes, context: Context) -> Body:
     reading = reading_of(message, context)
     if reading.plan is None or reading.key is None or reading.version is None:
         return fold_tree(_tree(message, context, reading), error_name)
-    recipe = _recipe(reading.plan, reading.key, reading.version, response, extra, guessed=key is None)
+    guessed = key is None
+    recipe = _recipe(reading.plan, reading.key, reading.version, response, None if guessed else extra, guessed=guessed)
     body = values_by(recipe, message, context, reading.doubts)
     return _hide_unread_bytes(body, message, context) if is_sensitive_message(reading.key, response) else body
 

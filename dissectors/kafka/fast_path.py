@@ -149,6 +149,13 @@ class KafkaFastPath(FastPath):
 
         return iterate_record_columns(fields)
 
+    def guess_hints(self, messages: Sequence[bytes]) -> Sequence[Mapping[str, str]]:
+        """Guesses what answers may be, those with the same body once."""
+        from dissectors.kafka.guessing.fast_path import guess_many  # hardly a capture has answers without requests
+        from dissectors.kafka.guessing.guess import format_hints
+
+        return [format_hints(found) for found in guess_many(messages)]
+
     def waiting(self, conversation: Conversation) -> list[Carried]:
         """Returns the queue of unanswered requests, oldest first."""
         assert isinstance(conversation, KafkaConversation)

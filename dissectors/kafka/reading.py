@@ -26,6 +26,9 @@ from dissectors.wire.plan import Plan, resolve
 
 API_VERSIONS = 18
 
+GUESS = "guess"
+"""In Context.extra: what an answer whose request nobody saw is read as (guess.format_hints)."""
+
 
 class Reading(NamedTuple):
     """The plan by which a frame is read, and what is to be said about it.
@@ -62,7 +65,11 @@ def reading_of(message: bytes, context: Context) -> Reading:
     if context.role is Role.RAW:
         return Reading(None, key, version)
     if key is None or version is None:
-        return _orphan(message) if response and key is None else Reading(None, key, version, secret=True)
+        return (
+            _orphan(message, context.extra or {})
+            if response and key is None
+            else Reading(None, key, version, secret=True)
+        )
     if response and key == API_VERSIONS and version != 0:
         fallback = _fallback(message, version)
         if fallback is not None:
@@ -131,10 +138,10 @@ def _variant(message: bytes, plan: Plan, key: int, response: bool) -> Reading | 
     return None
 
 
-def _orphan(message: bytes) -> Reading:
-    from dissectors.kafka.guessing.guess import guess  # hardly a capture has many
+def _orphan(message: bytes, hints: Mapping[str, str]) -> Reading:
+    from dissectors.kafka.guessing.guess import guess, read_hints  # hardly a capture has many
 
-    found = guess(message)
+    found = read_hints(hints) if GUESS in hints else guess(message)
     if found is None:
         return Reading(None, None, None, secret=True)  # any answer, and a SASL token, too
     if found.key is None or found.version is None:

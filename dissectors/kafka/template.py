@@ -35,22 +35,21 @@ def template(message: bytes, context: Context, request: object = None) -> Messag
     doubts: tuple[Finding, ...] = ()
     if response and key is None:
         _, key, version, doubts, *_ = reading_of(message, context)
-        if key == _API_VERSIONS:
-            return None
     if key is None or version is None or context.role is Role.RAW:
         return None
     plan, recipe = body_plan(key, version, response), find_usual_recipe(key, version, response, None)
     if plan is None or recipe is None or list_sites(plan.name) or int.from_bytes(message[:4]) + 4 != len(message):
         return None
     shape = TemplateBuilder(message)
-    if response and key == _API_VERSIONS and plan_of(message, context) is not plan:
+    asked = response and context.code == _API_VERSIONS
+    if asked and plan_of(message, context) is not plan:
         return None
     try:
         start = recipe.start(message)
         _open_header(shape, start, response)
         cursor = Cursor(shape, start, len(message))
         values = template_members(cursor, plan)
-        if response and key == _API_VERSIONS:
+        if asked:
             shape.pin(8, 10)  # the error, which may mean another layout
         if cursor.at != len(message) or _may_unfold(values, key, response):
             return None

@@ -272,6 +272,13 @@ class FastPath(ABC):
         """The records in fields that logs() has told of, as Payloads.extract gives them, some messages at a time."""
         raise NotImplementedError
 
+    def guess_hints(self, messages: Sequence[bytes]) -> Sequence[Mapping[str, str]]:
+        """For n answers whose requests nobody saw: the Context.extra with which each is read as without, but sooner.
+
+        Empty where a protocol has no need of it.
+        """
+        return ()
+
     def waiting(self, conversation: Conversation) -> list[Carried]:
         """Requests without answer, oldest first."""
         assert isinstance(conversation, UnansweredRequests)

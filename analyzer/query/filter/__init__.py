@@ -11,6 +11,7 @@ import numpy as np
 
 from analyzer.columns.arrays import Bools, Ints
 from analyzer.decode.rows import RowReader, split_rows
+from analyzer.jobs import divide, map_in_order
 from analyzer.query.fields.path import FieldPath
 from analyzer.query.fields.reading import FieldReader
 from analyzer.query.filter.checked import check_filter
@@ -49,18 +50,24 @@ class Filter:
 
     def select_rows(self, reader: RowReader, rows: Ints | range) -> Ints:
         """Those of `rows` that it keeps."""
+        jobs = reader.session.jobs
+        if jobs > 1 and not all(field.is_cheap for field in self.fields):
+            numbers, parts = np.asarray(rows), divide(len(rows), jobs, AT_ONCE)
+            masks = map_in_order(lambda part: self.find_mask(reader, numbers[part.start : part.stop]), parts, jobs)
+            kept: Ints = numbers[np.concatenate([np.zeros(0, bool), *masks])]
+            return kept
         if not isinstance(rows, range):
             return rows[self.find_mask(reader, rows)]
         mask = self._bind(reader)
-        kept = [np.zeros(0, np.int64)]
+        found = [np.zeros(0, np.int64)]
         if self._is_large:
             numbers = np.arange(rows.start, rows.stop)
-            kept += [some[mask(some)] for some in self._split_rows(reader, numbers)]
+            found += [some[mask(some)] for some in self._split_rows(reader, numbers)]
         else:
             for first in range(rows.start, rows.stop, AT_ONCE):
                 some = reader.select_range(first, min(first + AT_ONCE, rows.stop))
-                kept.append(np.flatnonzero(mask(some)) + first)
-        return np.concatenate(kept)
+                found.append(np.flatnonzero(mask(some)) + first)
+        return np.concatenate(found)
 
     @property
     def _is_large(self) -> bool:

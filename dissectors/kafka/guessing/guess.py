@@ -11,7 +11,7 @@ what else would fit, and one that might show what an other reading keeps secret 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from dissectors.finding import Finding, Severity
 from dissectors.kafka.guessing.weighing import Piece, Pieces, Scales, pieces
 from dissectors.kafka.header import body_offset
 from dissectors.kafka.info import info_line
+from dissectors.kafka.reading import GUESS
 from dissectors.kafka.schemas import apis, body_schema, header_version
 from dissectors.kafka.sensitive import holds_secrets
 from dissectors.kafka.tables import table
@@ -48,8 +49,13 @@ _SHORT = 12
 _VALUES, _LARGE = 20_000, 1 << 20
 """Values looked at in a body, all layouts together, and one more for each four of its bytes up to `_LARGE`."""
 
+_CODE = "guessed-layout"
+_TEXT, _NOTHING, _UNDECIDED, _SECRET = "guessText", "nothing", "undecided", "secret"
 _HEADER_TAGS: Piece = ("tags", ())
-_BODY = 8
+BODY = 8
+
+UNFIT = (Unfit, IndexError, struct.error)
+"""What Scales raise where bytes do not fit."""
 
 
 @make_slotted
@@ -85,6 +91,26 @@ class Guess(NamedTuple):
     secret: bool = False
 
 
+def format_hints(guess: Guess | None) -> Mapping[str, str]:
+    """Writes a guess as an extra context (Context.extra), with which a message is decoded without guessing again."""
+    if guess is None:
+        return {GUESS: _NOTHING}
+    if guess.key is None or guess.version is None:
+        return {GUESS: _SECRET if guess.secret else _UNDECIDED, _TEXT: guess.finding.text}
+    return {GUESS: f"{guess.key} {guess.version}", _TEXT: guess.finding.text}
+
+
+def read_hints(hints: Mapping[str, str]) -> Guess | None:
+    """Returns the guess that format_hints wrote."""
+    hint, text = hints[GUESS], hints.get(_TEXT, "")
+    if hint == _NOTHING:
+        return None
+    if hint in (_SECRET, _UNDECIDED):
+        return Guess(Finding(Severity.NOTE, _CODE, text), secret=hint == _SECRET)
+    key, version = map(int, hint.split())
+    return Guess(KafkaGuessFinding(Severity.NOTE, _CODE, text, 0, None, None, key, version), key, version)
+
+
 def format_guess(body: Body) -> str:
     """Formats the info line of an orphaned response: what it may be, and the line of that operation."""
     found = next((finding for finding in body.findings if isinstance(finding, KafkaGuessFinding)), None)
@@ -95,26 +121,27 @@ def format_guess(body: Body) -> str:
     return f"{perhaps}: {line}" if line else perhaps
 
 
-class _Node:
+class Node:
     """Layouts that begin alike: by their next piece, and those that end here."""
 
     __slots__ = ("ends", "next")
 
     def __init__(self) -> None:
-        self.next: dict[Piece, _Node] = {}
+        self.next: dict[Piece, Node] = {}
         self.ends: list[tuple[int, int, float]] = []
 
 
 @cache
-def _root() -> _Node:
-    root = _Node()
+def root() -> Node:
+    """Returns the tree of all layouts of answers, which begins behind the correlation id."""
+    root = Node()
     prior = table("guess")
     for key, api in apis().items():
         rare = prior["rarity"].get(api.name, prior["otherwise"])
         for version in range(api.versions.low, api.versions.high + 1):
             node = root
             for piece in layout(key, version):
-                node = node.next.setdefault(piece, _Node())
+                node = node.next.setdefault(piece, Node())
             node.ends.append((key, version, rare + prior["olderVersion"] * (api.versions.high - version)))
     return root
 
@@ -131,52 +158,86 @@ def _plan(key: int, version: int) -> Plan:
 
 def candidates(message: bytes) -> list[Candidate]:
     """The layouts that consume an answer exactly, the likeliest first."""
-    scales = Scales(message, _VALUES + min(len(message), _LARGE) // 4)
     found: list[Candidate] = []
-    _descend(_root(), scales, 0.0, _BODY, found)
-    most = 8.0 * (len(message) - _BODY) + _SURPRISE
+    descend(root(), Scales(message, count_values(len(message))), 0.0, BODY, found)
+    return choose_believed(found, len(message))
+
+
+def count_values(length: int) -> int:
+    """Returns how many values are looked at in a message of so many bytes."""
+    return _VALUES + min(length, _LARGE) // 4
+
+
+def choose_believed(found: Sequence[Candidate], length: int) -> list[Candidate]:
+    """Returns those that a message of so many bytes does not need too many bits for, the likeliest first."""
+    most = 8.0 * (length - BODY) + _SURPRISE
     return sorted(each for each in found if each.bits < most)
 
 
-def _descend(node: _Node, scales: Scales, bits: float, at: int, found: list[Candidate]) -> None:
+def descend(node: Node, scales: Scales, bits: float, at: int, found: list[Candidate]) -> None:
+    """Adds to `found` all layouts behind a node that take a message to its end, whose bytes before `at` took `bits`."""
     if at == len(scales.data):
         found += [Candidate(bits + rare, key, version) for key, version, rare in node.ends]
     for piece, behind in node.next.items():
         try:
             price, stop = scales.one(piece, at)
-        except (Unfit, IndexError, struct.error):
+        except UNFIT:
             continue
         if stop <= len(scales.data):
-            _descend(behind, scales, bits + price, stop, found)
+            descend(behind, scales, bits + price, stop, found)
 
 
 def guess(message: bytes) -> Guess | None:
     """What an orphaned answer may be; None where nothing fits, or it is not whole."""
-    if len(message) < _BODY or int.from_bytes(message[:4]) + 4 != len(message):
-        return None
-    found = candidates(message)
+    return decide(message, candidates(message)) if is_whole(message) else None
+
+
+def is_whole(message: bytes) -> bool:
+    """Whether a message has a correlation id and is as long as it says."""
+    return len(message) >= BODY and int.from_bytes(message[:4]) + 4 == len(message)
+
+
+def decide(message: bytes, found: Sequence[Candidate]) -> Guess | None:
+    """Returns what a whole answer may be whose candidates are these, the likeliest first; None where there is none."""
     if not found:
         return None
+    body = message[BODY:]
+    bare, short = len(body.translate(None, b"\0\xff")) < _TELLING, len(body) < _SHORT
+    verdict = _judge(tuple(found), bare, short)
+    secret = [_tells_secret(message, each) for each in verdict.likely] if verdict.may_tell_secret else [False]
+    if verdict.guess is None or (any(secret) and not secret[0]):
+        return Guess(_make_undecided_finding(verdict.likely), secret=any(secret))
+    return verdict.guess
+
+
+class _Verdict(NamedTuple):
+    """Says what to think of candidates: those that count, and the best of them as a guess if it is certain enough."""
+
+    likely: Sequence[Candidate]
+    may_tell_secret: bool
+    guess: Guess | None
+
+
+@lru_cache(maxsize=1024)
+def _judge(found: tuple[Candidate, ...], bare: bool, short: bool) -> _Verdict:
     shares = _shares(found)
     likely = [each for each, share in zip(found, shares, strict=True) if share >= NOTED]
+    may_tell_secret = any(_has_secrets(each.key, each.version) for each in likely)
     best = found[0]
-    secret = [_tells_secret(message, each) for each in likely]
-    if not _is_certain(message, found, shares) or (any(secret) and not secret[0]):
-        return Guess(_make_undecided_finding(likely), secret=any(secret))
+    if not _is_certain(found, shares, bare, short):
+        return _Verdict(likely, may_tell_secret, None)
     text = f"read as {best.name}; {_format_alternatives(best, likely[1:])}"
-    return Guess(
-        KafkaGuessFinding(Severity.NOTE, "guessed-layout", text, 0, None, None, best.key, best.version), *best[1:]
-    )
+    finding = KafkaGuessFinding(Severity.NOTE, _CODE, text, 0, None, None, best.key, best.version)
+    return _Verdict(likely, may_tell_secret, Guess(finding, best.key, best.version))
 
 
-def _is_certain(message: bytes, found: Sequence[Candidate], shares: Sequence[float]) -> bool:
+def _is_certain(found: Sequence[Candidate], shares: Sequence[float], bare: bool, short: bool) -> bool:
     """Whether the best of them is much likelier than all that would say something else.
 
     Answers of other operations that have the same fields say the same; but in a short body there is nothing more than
     which operation it answers.
     """
-    best, body = found[0], message[_BODY:]
-    bare, short = len(body.translate(None, b"\0\xff")) < _TELLING, len(body) < _SHORT
+    best = found[0]
     names = _names(best.key, best.version)
     same = (each.key == best.key or (not short and _names(each.key, each.version) == names) for each in found)
     share = sum(share for share, counts in zip(shares, same, strict=True) if counts)
@@ -233,7 +294,7 @@ def _format_alternatives(best: Candidate, rest: Sequence[Candidate]) -> str:
 def _make_undecided_finding(likely: Sequence[Candidate]) -> Finding:
     names = list(_operations(likely))
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return Finding(Severity.NOTE, "guessed-layout", f"too little to tell what it answers: {shown} would fit")
+    return Finding(Severity.NOTE, _CODE, f"too little to tell what it answers: {shown} would fit")
 
 
 def _operations(found: Sequence[Candidate]) -> Iterator[str]:

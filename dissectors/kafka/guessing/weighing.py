@@ -31,20 +31,20 @@ Pieces: TypeAlias = tuple[Piece, ...]
 ABSURD = 40.0
 """Bits for a value that no sane peer writes: an error code that does not exist, a boolean of 7."""
 
-_BYTE, _CHARACTER, _OTHER_CHARACTER = 8.0, 5.5, 12.0
-_TAG_KNOWN, _TAG_UNKNOWN = 4.0, 24.0
-_ERROR, _ENUM, _RANDOM_UUID, _NOW = 9.0, 4.0, 122.0, 34.0
-_RECORDS, _NO_RECORDS = 0.5, 12.0
-_DAY = 86_400_000
-_YEARS = (946_684_800_000, 4_102_444_800_000)
+BYTE, CHARACTER, _OTHER_CHARACTER = 8.0, 5.5, 12.0
+_TAG_KNOWN, TAG_UNKNOWN = 4.0, 24.0
+_ERROR, _ENUM, _RANDOM_UUID, NOW = 9.0, 4.0, 122.0, 34.0
+RECORDS, NO_RECORDS = 0.5, 12.0
+DAY = 86_400_000
+YEARS = (946_684_800_000, 4_102_444_800_000)
 """Times between which a time in milliseconds is likely one: 2000 to 2100."""
 
-_LOOKED_AT = 4096
+LOOKED_AT = 4096
 """Bytes of a text that are looked at."""
 
-_PRINTABLE = bytes(range(0x20, 0x7F))
-_TEXT, _CONTENT, _ENTRIES = "string", "bytes", "records"
-_LIST, _OPTIONAL, _TAGS = "list", "optional", "tags"
+PRINTABLE = bytes(range(0x20, 0x7F))
+TEXT, _CONTENT, ENTRIES = "string", "bytes", "records"
+LIST, OPTIONAL, TAGS = "list", "optional", "tags"
 
 
 def pieces(plan: Plan) -> Pieces:
@@ -64,12 +64,12 @@ def _pieces(steps: tuple[Step, ...]) -> Pieces:
 
 def _piece(step: Step) -> Piece:
     if isinstance(step, Tags):
-        return _TAGS, tuple((tag, (_piece(member),)) for tag, member in sorted(step.steps.items()))
+        return TAGS, tuple((tag, (_piece(member),)) for tag, member in sorted(step.steps.items()))
     if isinstance(step, Array):
         assert step.count is not None
-        return _LIST, (_form(step.count), step.nullable, (_piece(step.element),))
+        return LIST, (_form(step.count), step.nullable, (_piece(step.element),))
     if isinstance(step, StructStep):
-        return (_OPTIONAL, (None if step.presence is None else _form(step.presence), _pieces(step.steps)))
+        return (OPTIONAL, (None if step.presence is None else _form(step.presence), _pieces(step.steps)))
     assert isinstance(step, Leaf)  # of the other steps Kafka's layouts have none
     return _leaf(step)
 
@@ -95,18 +95,18 @@ def _numbers() -> list[float]:
     return [1.0] + [2.0 * bits + 1 for bits in range(1, 65)]
 
 
-_NUMBERS = _numbers()
-_LAYOUTS = {code: Struct(">" + code) for code in "bhHiIqd?"} | {"16s": Struct("16s")}
+NUMBERS = _numbers()
+LAYOUTS = {code: Struct(">" + code) for code in "bhHiIqd?"} | {"16s": Struct("16s")}
 
 
 def _price_of_number(value: int, size: int) -> float:
     if value >= 0:
-        price = _NUMBERS[value.bit_length()]
+        price = NUMBERS[value.bit_length()]
         return price if price < 8 * size + 2 else 8.0 * size + 2
     return 2.0 if value == -1 else 8.0 * size + 6
 
 
-def _price_of_fixed(kind: str, value: Any, size: int) -> float:
+def price_of_fixed(kind: str, value: Any, size: int) -> float:
     """The price of a value of fixed width: a number, an enum, a time, a UUID."""
     if kind == "number":
         return _price_of_number(value, size)
@@ -115,12 +115,10 @@ def _price_of_fixed(kind: str, value: Any, size: int) -> float:
     if kind == "bool":
         return 1.0
     if kind == "milliseconds":
-        sane = -1 <= value < _DAY
+        sane = -1 <= value < DAY
         return _price_of_number(value, size) + (0 if sane else ABSURD / 2)
     if kind == "timestamp":
-        return (
-            _NOW if _YEARS[0] < value < _YEARS[1] else _price_of_number(value, size) + (0 if value < 1 else ABSURD / 2)
-        )
+        return NOW if YEARS[0] < value < YEARS[1] else _price_of_number(value, size) + (0 if value < 1 else ABSURD / 2)
     if kind == "uuid":
         return _price_of_uuid(value)
     if kind == "port":
@@ -135,14 +133,14 @@ def _price_of_fixed(kind: str, value: Any, size: int) -> float:
 
 def _price_of_uuid(value: bytes) -> float:
     if value[:15] == bytes(15):
-        return 4.0 + _NUMBERS[value[15].bit_length()]
+        return 4.0 + NUMBERS[value[15].bit_length()]
     return _RANDOM_UUID if value[6] >> 4 == 4 and value[8] >> 6 == 2 else _RANDOM_UUID + 16
 
 
-def _price_of_text(shown: bytes, size: int) -> float:
+def price_of_text(shown: bytes, size: int) -> float:
     """The price of a text of `size` bytes that begins so."""
-    odd = len(shown.translate(None, _PRINTABLE))
-    price = _CHARACTER * size
+    odd = len(shown.translate(None, PRINTABLE))
+    price = CHARACTER * size
     if not odd:
         return price
     try:
@@ -157,7 +155,7 @@ def _price_of_records(head: bytes, size: int) -> float:
     if not size:
         return 1.0
     known = size > 17 and head[16] <= 2 and int.from_bytes(head[8:12], signed=True) > 0
-    return size * (_RECORDS if known else _NO_RECORDS)
+    return size * (RECORDS if known else NO_RECORDS)
 
 
 @make_slotted(frozen=False, eq=False)
@@ -185,16 +183,16 @@ class Scales:
             raise Unfit
         kind, detail = piece
         if type(detail) is str:
-            layout = _LAYOUTS[detail]
+            layout = LAYOUTS[detail]
             value = layout.unpack_from(self.data, at)[0]
             if kind == "bool" and self.data[at] > 1:
                 return ABSURD, at + 1
-            return _price_of_fixed(kind, value, layout.size), at + layout.size
-        if kind == _LIST:
+            return price_of_fixed(kind, value, layout.size), at + layout.size
+        if kind == LIST:
             return self._list(detail, at)
-        if kind == _TAGS:
+        if kind == TAGS:
             return self._tags(detail, at)
-        if kind == _OPTIONAL:
+        if kind == OPTIONAL:
             return self._optional(detail, at)
         return self._weigh_sized(kind, detail, at)
 
@@ -203,7 +201,7 @@ class Scales:
         if not code:
             value, at = uvarint(self.data, at)
             return value - bias, at
-        layout = _LAYOUTS[code]
+        layout = LAYOUTS[code]
         return layout.unpack_from(self.data, at)[0] - bias, at + layout.size
 
     def _weigh_sized(self, kind: str, detail: tuple[tuple[str, int], bool], at: int) -> tuple[float, int]:
@@ -216,14 +214,14 @@ class Scales:
         stop = at + size
         if stop > len(self.data):
             raise Unfit
-        price = _NUMBERS[size.bit_length()] if kind != _ENTRIES else 0.0
-        head = self.data[at : min(stop, at + _LOOKED_AT)]
-        if kind == _TEXT:
-            price += _price_of_text(head, size)
-        elif kind == _ENTRIES:
+        price = NUMBERS[size.bit_length()] if kind != ENTRIES else 0.0
+        head = self.data[at : min(stop, at + LOOKED_AT)]
+        if kind == TEXT:
+            price += price_of_text(head, size)
+        elif kind == ENTRIES:
             price += _price_of_records(head, size)
         else:
-            price += _BYTE * size
+            price += BYTE * size
         return price, stop
 
     def _list(self, detail: tuple[tuple[str, int], bool, Pieces], at: int) -> tuple[float, int]:
@@ -235,7 +233,7 @@ class Scales:
             return 2.0, at
         if count > len(self.data) - at:
             raise Unfit
-        price = _NUMBERS[count.bit_length()]
+        price = NUMBERS[count.bit_length()]
         for _ in range(count):
             more, at = self.weigh(element, at)
             price += more
@@ -249,7 +247,7 @@ class Scales:
         if present < 0:
             return 2.0, at
         price, at = self.weigh(inside, at)
-        return price + _NUMBERS[present.bit_length()], at
+        return price + NUMBERS[present.bit_length()], at
 
     def _tags(self, known: tuple[tuple[int, Pieces], ...], at: int) -> tuple[float, int]:
         count, at = uvarint(self.data, at)
@@ -265,7 +263,7 @@ class Scales:
             if size > len(self.data) - at:
                 raise Unfit
             if tag not in members:
-                price, at = price + _TAG_UNKNOWN + _BYTE * size, at + size
+                price, at = price + TAG_UNKNOWN + BYTE * size, at + size
                 continue
             more, stop = self.weigh(members[tag], at)
             if stop != at + size:

@@ -1,0 +1,45 @@
+"""Rows printed by several processes: what `list` and exports of lines do where rows may be divided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import RowReader
+from analyzer.jobs import DeferredOutput, SharedOutput, print_in_turns
+from analyzer.query.selection import FIRST
+from analyzer.render.printer import RowPrinter
+
+WINDOW = 24_576
+"""Rows of which one process makes the text at a time: enough to be alike, few enough to be kept until its turn."""
+
+
+def print_shared_rows(
+    printer: RowPrinter,
+    reader: RowReader,
+    choose: Callable[[range], Ints],
+    count: int,
+    out: SharedOutput,
+) -> int:
+    """Prints those of `count` rows that `choose` keeps of each window, in order; returns how many there were.
+
+    reader.session.jobs processes do. One prints the first rows, by which columns are as wide as they are.
+    """
+    first, passing = 0, 0
+    while first < count and not passing:
+        window = range(first, min(first + FIRST, count))
+        rows = choose(window)
+        printer.print_rows(reader, rows)
+        first, passing = window.stop, passing + len(rows)
+
+    def work(window: range, out: DeferredOutput) -> int:
+        printer.redirect(out)
+        rows = choose(window)
+        printer.print_rows(reader, rows)
+        return len(rows)
+
+    windows = [range(at, min(at + WINDOW, count)) for at in range(first, count, WINDOW)]
+    if windows:
+        passing = print_in_turns(windows, reader.session.jobs, work, passing, out)
+        printer.redirect(out)
+    return passing
