@@ -19,7 +19,7 @@ from dissectors.kafka.reports.assignments import (
     read_assignment,
     read_heartbeat_assignment,
 )
-from dissectors.kafka.reports.clients import SOFTWARE, ClientSoftware
+from dissectors.kafka.reports.client_software import SOFTWARE, ClientSoftware
 from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, format_counts, read_error, subscribe_to
 from dissectors.kafka.reports.group_state import EXPECTED
 from dissectors.message import Role

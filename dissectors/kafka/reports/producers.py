@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from dissectors.correlator import BoundedTable, MessageEvent
 from dissectors.errors import DecodeError
 from dissectors.kafka.records.headers import CONTENT
-from dissectors.kafka.reports.clients import SOFTWARE, ClientSoftware
+from dissectors.kafka.reports.client_software import SOFTWARE, ClientSoftware
 from dissectors.kafka.reports.fields import (
     ANSWERS,
     KAFKA,
