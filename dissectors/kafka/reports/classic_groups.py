@@ -76,6 +76,8 @@ def ask_to_join(report: RebalanceReport, event: MessageEvent) -> None:
     row.asked = event.time
     known = state.members.get(call.member)
     name = known.name if known else state.make_name(call.member, event.client_name, call.instance)
+    if call.member:
+        row.names[call.member] = name
     row.late = f"{name}, after {lasting(event.time - row.first)}" if event.time > row.first else row.late
     row.note("join", event)
 
@@ -172,7 +174,8 @@ def _settle_members(
         instance = text(each, "groupInstanceId")
         known = state.members.get(id)
         if known is None:
-            known = state.members[id] = GroupMember(id, state.make_name(id, None, instance), event.time, instance)
+            name = row.names.get(id) or state.make_name(id, None, instance)
+            known = state.members[id] = GroupMember(id, name, event.time, instance)
             add_name(row.joined, known.name)
         row.names[id] = known.name
         row.expected.setdefault(id, False)

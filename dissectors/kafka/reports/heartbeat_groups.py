@@ -94,15 +94,11 @@ def answer_beat(report: RebalanceReport, call: _Beat, event: MessageEvent) -> No
     member = state.find_member(id, event, call.instance)
     member.topics = frozenset(list_texts(call.values.get("subscribedTopicNames"))) or member.topics
     row = state.row
-    if (
-        row is None
-        or (row.generation is not None and epoch > row.generation)
-        or (row.is_over and row.generation is None)
-    ):
+    if row is None or (row.is_over if row.generation is None else epoch > row.generation):
         row = report.begin(state, event, f"{member.name} joined" if is_new else None)
+        row.first = call.time
         row.owned = {each: owned for each, owned in state.assignment.items() if each in state.members}
         row.expected = {each.id: False for each in state.members.values()}
-        row.names = {each.id: each.name for each in state.members.values()}
     if row.generation is None:
         row.generation = epoch
         row.assignor = text(call.values, "serverAssignor")
