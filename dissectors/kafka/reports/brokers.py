@@ -17,7 +17,6 @@ from dissectors.kafka.reports.fields import (
     ANSWERS,
     KAFKA,
     REQUESTS,
-    api_keys,
     format_counts,
     name_topic,
     read_error,
@@ -250,8 +249,8 @@ class BrokerReport(Report[BrokerRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what elects, registers and fences; see Report."""
-        return operation in api_keys()
+        """Rows name what elects, registers and fences."""
+        return operation in ("Vote", "BeginQuorumEpoch", "BrokerRegistration", "BrokerHeartbeat")
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

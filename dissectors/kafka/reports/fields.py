@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -39,6 +39,21 @@ def read_error(values: Mapping[str, Any], name: str = "errorCode") -> str | None
     """The name of an error; None for no error, and where the field is missing."""
     code = number(values, name)
     return error_name(code) if code else None
+
+
+def list_errors(value: object) -> Iterator[str]:
+    """The names of all errors in an answer, at whatever depth."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name in ("errorCode", "partitionErrorCode"):
+                error = read_error(value, name)
+                if error is not None:
+                    yield error
+            else:
+                yield from list_errors(inner)
+    elif isinstance(value, list):
+        for each in value:
+            yield from list_errors(each)
 
 
 def read_embedded(value: object) -> Mapping[str, Any]:

@@ -47,4 +47,4 @@ class GroupReport(RebalanceReport):
         generation = f" to generation {cells['generation']}" if cells["generation"] is not None else ""
         took = f", {lasting(cells['stood_still_ns'])} in all" if cells["stood_still_ns"] is not None else ""
         cause = f": {cells['cause']}" if cells["cause"] else ""
-        return f"{word} of the rebalance of group {cells['group']}{generation}{took}{cause}"
+        return f"{word}: rebalance of group {cells['group']}{generation}{took}{cause}"

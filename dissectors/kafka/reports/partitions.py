@@ -18,6 +18,7 @@ from dissectors.kafka.reports.fields import (
     KAFKA,
     REQUESTS,
     format_counts,
+    list_errors,
     list_numbers,
     name_topic,
     read_error,
@@ -208,8 +209,8 @@ class PartitionReport(Report[PartitionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name their first message, moves, changes of replicas, and refusals; see Report."""
-        return True
+        """Rows name their first message, moves, changes of replicas, and refusals; only the last show in a message."""
+        return any(list_errors(values))
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

@@ -25,6 +25,7 @@ from dissectors.kafka.reports.fields import (
     REQUESTS,
     format_counts,
     format_ratio,
+    list_errors,
     name_topic,
     read_error,
     subscribe_to,
@@ -271,8 +272,8 @@ class ProducerReport(Report[ProducerRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name the first request, what is sent again, and what is refused; see Report."""
-        return operation == "Produce"
+        """Rows name the first request, what is sent again, and what is refused; only the last shows in the message."""
+        return any(list_errors(values))
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

@@ -19,6 +19,7 @@ from dissectors.kafka.reports.fields import (
     KAFKA,
     REQUESTS,
     format_counts,
+    list_errors,
     name_topic,
     read_error,
     subscribe_to,
@@ -273,8 +274,8 @@ class ProgressReport(Report[ProgressRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name the first fetch, errors, and commits that go back; see Report."""
-        return operation in ("Fetch", "OffsetCommit", "TxnOffsetCommit")
+        """Rows name the first fetch, errors, and commits that go back."""
+        return operation in ("OffsetCommit", "TxnOffsetCommit") or any(list_errors(values))
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

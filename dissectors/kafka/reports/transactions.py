@@ -21,6 +21,7 @@ from dissectors.kafka.reports.fields import (
     KAFKA,
     REQUESTS,
     format_counts,
+    list_errors,
     list_numbers,
     name_topic,
     read_error,
@@ -202,7 +203,7 @@ class TransactionReport(Report[TransactionRow]):
         row = self.take_request(event)
         if not isinstance(row, TransactionRow):
             return
-        errors = dict.fromkeys(_list_errors(event.values))
+        errors = dict.fromkeys(list_errors(event.values))
         row.hear(event)
         row.retries += CONCURRENT in errors
         for error in errors:
@@ -283,7 +284,9 @@ class TransactionReport(Report[TransactionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what begins and ends a transaction, and errors; see Report."""
+        """Rows name what begins and ends a transaction, and errors; not each batch, nor each answer to one."""
+        if operation == "Produce":
+            return bool(values.get("transactionalId") or any(list_errors(values)))
         return operation != "InitProducerId"
 
     @classmethod
@@ -292,18 +295,3 @@ class TransactionReport(Report[TransactionRow]):
         took = f" after {lasting(cells['length_ns'])}" if cells["length_ns"] is not None else ""
         to = f" to {cells['partitions']}" if cells["partitions"] else ""
         return f"{word}: transaction {cells['transaction']}, {cells['state']}{took}, {cells['records']:,} records{to}"
-
-
-def _list_errors(value: Any) -> Iterable[str]:
-    """All errors in an answer, at whatever depth."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            if name in ("errorCode", "partitionErrorCode"):
-                error = read_error(value, name)
-                if error is not None:
-                    yield error
-            else:
-                yield from _list_errors(inner)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _list_errors(each)
