@@ -115,6 +115,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     needs: a protocol without which there is nothing to report. row: the class of its rows; key: the fields by which
     one is found. limit: rows that are open; then the oldest is closed as it is. unnamed: operations that it wants, and
     of which no row names a message. choice: what a user may say of it, as the name of an option (`choose`).
+    shares_name: whether an older report of another protocol keeps the name, and this one is PROTOCOL.NAME.
     """
 
     name: ClassVar[str]
@@ -126,6 +127,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     limit: ClassVar[int] = 65_536
     unnamed: ClassVar[Sequence[str]] = ()
     choice: ClassVar[str | None] = None
+    shares_name: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

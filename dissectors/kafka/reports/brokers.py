@@ -18,6 +18,7 @@ from dissectors.kafka.reports.fields import (
     KAFKA,
     REQUESTS,
     format_counts,
+    list_fetched,
     name_topic,
     read_error,
     subscribe_to,
@@ -204,7 +205,7 @@ class BrokerReport(Report[BrokerRow]):
             return
         offsets = {}
         for topic in structs(values.get("topics")):
-            name = name_topic(event, topic)
+            name = name_topic(event, topic) or ""
             follower.metadata_fetches += name == METADATA_LOG
             for each in structs(topic.get("partitions")):
                 offsets[name, number(each, "partition", -1)] = number(each, "fetchOffset", -1)
@@ -219,12 +220,10 @@ class BrokerReport(Report[BrokerRow]):
             return
         self.take_request(event)
         follower, offsets = asked
-        for topic in structs(event.values.get("responses")):
-            name = name_topic(event, topic)
-            for each in structs(topic.get("partitions")):
-                at, end = offsets.get((name, number(each, "partitionIndex", -1))), number(each, "highWatermark", -1)
-                if at is not None and at >= 0 and end >= 0:
-                    follower.follower_lag = max(follower.follower_lag or 0, end - at)
+        for topic, partition, each in list_fetched(event):
+            at, end = offsets.get((topic, partition)), number(each, "highWatermark", -1)
+            if at is not None and at >= 0 and end >= 0:
+                follower.follower_lag = max(follower.follower_lag or 0, end - at)
 
     on = (
         subscribe_to(f"{_TIMED} {_WAITING} Metadata", REQUESTS, receive_request)

@@ -106,15 +106,23 @@ class ClientReport(Report[ClientRow]):
 
     def _begin(self) -> None:
         self.software = ClientSoftware()
+        self.known: BoundedTable[tuple[int, str | None, int | None, int | None], ClientRow] = BoundedTable()
+        """By connection, client id and kind of request."""
         self.offers: BoundedTable[str, Mapping[str, int]] = BoundedTable()
         """By server the greatest version that it takes of each API."""
 
     def receive_request(self, event: MessageEvent) -> None:
         """A request of any API."""
         version = event.context.version
+        kind = event.stream, event.client_name, event.context.code, version
+        row = self.known.get(kind)
+        if row is not None and event.operation is not None:
+            row.hear(event)
+            row.counts[event.operation] += 1
+            return
         if event.operation is None or version is None:
             return
-        row = self.find((event.client_name, host_of(event.client)), event)
+        row = self.known[kind] = self.find((event.client_name, host_of(event.client)), event)
         if len(row.streams) < self.limit and event.stream not in row.streams:
             row.streams[event.stream] = None
             row.note("connects", event)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -10,7 +10,7 @@ from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscripti
 from dissectors.kafka.labels import error_name
 from dissectors.kafka.schemas import apis
 from dissectors.message import Path, Role
-from dissectors.values import number
+from dissectors.values import number, structs
 from dissectors.wire.embedded import EmbeddedValue
 
 KAFKA = "kafka"
@@ -82,6 +82,54 @@ def name_topic(event: MessageEvent, topic: Mapping[str, Any], *names: str) -> st
     if not isinstance(number, str) or number == NO_TOPIC_ID:
         return None
     return event.resolve_name("topic", number) or number
+
+
+Listed = list[tuple[str, int, Mapping[str, Any]]]
+"""What a message says of partitions: topic (empty where it is unknown), number, and a struct of each."""
+
+
+def _read_once(read: Callable[[MessageEvent], Listed]) -> Callable[[MessageEvent], Listed]:
+    """Remembers what was read last: several reports ask the same of each message, one after the other."""
+    last: tuple[object, Listed] = (None, [])
+
+    def get(event: MessageEvent) -> Listed:
+        nonlocal last
+        values, found = last
+        if values is not event.values:
+            found = read(event)
+            last = event.values, found
+        return found
+
+    return get
+
+
+def _list_partitions(event: MessageEvent, topics: str, partitions: str, index: str) -> Listed:
+    found: Listed = []
+    for topic in structs(event.values.get(topics)):
+        name = name_topic(event, topic) or ""
+        found += [(name, number(each, index, -1), each) for each in structs(topic.get(partitions))]
+    return found
+
+
+@_read_once
+def list_batches(event: MessageEvent) -> Listed:
+    """The headers of the batches of a Produce request."""
+    found: Listed = []
+    for name, index, partition in _list_partitions(event, "topicData", "partitionData", "index"):
+        found += [(name, index, batch) for batch in structs(partition.get("records")) if "count" in batch]
+    return found
+
+
+@_read_once
+def list_produced(event: MessageEvent) -> Listed:
+    """The partitions of an answer to Produce."""
+    return _list_partitions(event, "responses", "partitionResponses", "index")
+
+
+@_read_once
+def list_fetched(event: MessageEvent) -> Listed:
+    """The partitions of an answer to Fetch."""
+    return _list_partitions(event, "responses", "partitions", "partitionIndex")
 
 
 def format_counts(counts: Mapping[str, int]) -> list[str]:

@@ -33,6 +33,7 @@ class GroupReport(RebalanceReport):
     name = "groups"
     about = "each rebalance of each group: its cause, who came late, how long it took, what moved"
     needs = KAFKA
+    shares_name = True
     row = RebalanceRow
     on = classic_groups.SUBSCRIPTIONS | heartbeat_groups.SUBSCRIPTIONS
 

@@ -18,8 +18,11 @@ from dissectors.kafka.reports.fields import (
     KAFKA,
     REQUESTS,
     format_counts,
+    list_batches,
     list_errors,
+    list_fetched,
     list_numbers,
+    list_produced,
     name_topic,
     read_error,
     subscribe_to,
@@ -101,9 +104,9 @@ class PartitionReport(Report[PartitionRow]):
     row = PartitionRow
     key = ("topic", "partition")
 
-    def find_partition(self, event: MessageEvent, topic: str | None, partition: int) -> PartitionRow | None:
-        """The row of a partition."""
-        if topic is None or partition < 0:
+    def find_partition(self, event: MessageEvent, topic: str, partition: int) -> PartitionRow | None:
+        """The row of a partition; None where the topic is unknown."""
+        if not topic or partition < 0:
             return None
         key = topic, partition
         row = self.rows.get(key)
@@ -116,7 +119,7 @@ class PartitionReport(Report[PartitionRow]):
     def receive_metadata(self, event: MessageEvent) -> None:
         """Leaders and replicas."""
         for topic in structs(event.values.get("topics")):
-            name = name_topic(event, topic)
+            name = name_topic(event, topic) or ""
             for each in structs(topic.get("partitions")):
                 row = self.find_partition(event, name, number(each, "partitionIndex", -1))
                 if row is None:
@@ -138,23 +141,18 @@ class PartitionReport(Report[PartitionRow]):
 
     def receive_produce(self, event: MessageEvent) -> None:
         """What is written."""
-        for topic in structs(event.values.get("topicData")):
-            name = name_topic(event, topic)
-            for each in structs(topic.get("partitionData")):
-                row = self.find_partition(event, name, number(each, "index", -1))
-                if row is not None:
-                    if len(row.producers) < self.limit:
-                        row.producers[event.client_name] = None
-                    for batch in structs(each.get("records")):
-                        row.produced += number(batch, "count")
-                        row.produced_bytes += number(batch, "length")
+        for topic, partition, batch in list_batches(event):
+            row = self.find_partition(event, topic, partition)
+            if row is not None:
+                if len(row.producers) < self.limit:
+                    row.producers[event.client_name] = None
+                row.produced += number(batch, "count")
+                row.produced_bytes += number(batch, "length")
 
     def receive_produced(self, event: MessageEvent) -> None:
         """How it was answered."""
-        for topic in structs(event.values.get("responses")):
-            name = name_topic(event, topic)
-            for each in structs(topic.get("partitionResponses")):
-                self.serve(event, name, number(each, "index", -1), each)
+        for topic, partition, each in list_produced(event):
+            self.serve(event, topic, partition, each)
 
     def receive_fetch(self, event: MessageEvent) -> None:
         """Who reads: a follower has a number."""
@@ -164,27 +162,23 @@ class PartitionReport(Report[PartitionRow]):
     def receive_fetched(self, event: MessageEvent) -> None:
         """What is read."""
         is_consumer = self.take_request(event)
-        for topic in structs(event.values.get("responses")):
-            name = name_topic(event, topic)
-            for each in structs(topic.get("partitions")):
-                row = self.serve(event, name, number(each, "partitionIndex", -1), each)
-                if row is None:
-                    continue
-                if is_consumer and len(row.consumers) < self.limit:
-                    row.consumers[event.client_name] = None
-                for batch in structs(each.get("records")):
-                    row.fetched += number(batch, "count")
-                    row.fetched_bytes += number(batch, "length")
+        for topic, partition, each in list_fetched(event):
+            row = self.serve(event, topic, partition, each)
+            if row is None:
+                continue
+            if is_consumer and len(row.consumers) < self.limit:
+                row.consumers[event.client_name] = None
+            for batch in structs(each.get("records")):
+                row.fetched += number(batch, "count")
+                row.fetched_bytes += number(batch, "length")
 
-    def serve(
-        self, event: MessageEvent, topic: str | None, partition: int, answer: Mapping[str, Any]
-    ) -> PartitionRow | None:
+    def serve(self, event: MessageEvent, topic: str, partition: int, answer: Mapping[str, Any]) -> PartitionRow | None:
         """An answer about a partition, which may tell another leader."""
         row = self.find_partition(event, topic, partition)
         if row is not None:
             row.serve(event, read_error(answer))
-            current = struct(answer, "currentLeader")
-            if number(current, "leaderEpoch", -1) >= 0:
+            current = answer.get("currentLeader")
+            if isinstance(current, dict) and number(current, "leaderEpoch", -1) >= 0:
                 row.lead(event, number(current, "leaderId", _NOBODY), number(current, "leaderEpoch"))
         return row
 

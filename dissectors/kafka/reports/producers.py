@@ -12,7 +12,7 @@ of a batch is at least a part of that wait, whatever the clocks are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dissectors.correlator import BoundedTable, MessageEvent
@@ -25,15 +25,16 @@ from dissectors.kafka.reports.fields import (
     REQUESTS,
     format_counts,
     format_ratio,
+    list_batches,
     list_errors,
-    name_topic,
+    list_produced,
     read_error,
     subscribe_to,
 )
 from dissectors.message import Role
-from dissectors.report import OpenRow, Report, ReportRow, add_name, column
+from dissectors.report import MOST_NAMES, OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted
-from dissectors.values import host_of, number, structs, text
+from dissectors.values import host_of, number, text
 from dissectors.wire.budget import Budget
 from dissectors.wire.codecs import decompress
 
@@ -70,6 +71,7 @@ class _SentBatches(NamedTuple):
 
     row: ProducerRow
     batches: Mapping[tuple[str, int], _BatchKey]
+    time: int
 
 
 @make_slotted(frozen=False, eq=False)
@@ -88,7 +90,11 @@ class ProducerRow(OpenRow):
     software: str | None = column("text", "its client library and version, where its connection tells")
     acks: dict[str, None] = column("texts", "which acks it asks for", default_factory=dict)
     timeout_ns: int | None = column("duration", "how long the broker may wait for acks")
-    topics: dict[str, None] = column("texts", "topics that it writes to", default_factory=dict)
+    topics: list[str] = column(
+        "texts",
+        "topics that it writes to",
+        of=lambda row: list(dict.fromkeys(topic for topic, _ in row.written))[:MOST_NAMES],
+    )
     partitions: int = column("number", "partitions that it writes to", of=lambda row: len(row.written))
     requests: int = column("number", "Produce requests", 0)
     batches: int = column("number", "batches", 0)
@@ -137,11 +143,11 @@ class ProducerRow(OpenRow):
         self.batches += 1
         self.records += number(batch, "count")
         self.bytes += number(batch, "length")
-        add_name(self.topics, topic)
         if len(self.written) < MOST_BATCHES:
             self.written[topic, partition] = None
-        codec = text(batch, "compression")
-        add_name(self.codecs, codec)
+        codec = batch.get("compression")
+        if codec not in self.codecs:
+            add_name(self.codecs, text(batch, "compression"))
         first, last = number(batch, "baseTimestamp", -1), number(batch, "maxTimestamp", -1)
         if 0 <= first <= last:
             self.spans += (last - first) * _MS
@@ -186,74 +192,82 @@ class ProducerReport(Report[ProducerRow]):
     name = "producers"
     about = "each producer: batches, compression, retries, errors, with advice"
     needs = KAFKA
+    shares_name = True
     row = ProducerRow
 
     def _begin(self) -> None:
         self.software = ClientSoftware()
+        self.known: BoundedTable[tuple[int, str | None, int], ProducerRow] = BoundedTable()
+        """By connection, client id and producer id."""
         self.sent: BoundedTable[_BatchKey, str] = BoundedTable(MOST_BATCHES)
         """Batches that were sent, and what they were answered with; `no answer` up to then."""
 
     def receive_produce(self, event: MessageEvent) -> None:
         """The batches of a Produce request."""
-        batches = list(_list_batches(event))
-        ids = {number(batch, "producerId", -1) for _, _, batch in batches} or {-1}
-        producer = max(ids)
-        key = event.client_name, host_of(event.client), producer
-        row = self.rows.get(key)
-        if row is None:
-            row = self.find(key, event)
-            row.client, row.host, row.producer = (
-                event.client_name,
-                host_of(event.client),
-                producer if producer >= 0 else None,
-            )
-            row.add("sends", event.row)
+        batches = list_batches(event)
+        producer = max((number(batch, "producerId", -1) for _, _, batch in batches), default=-1)
+        key = event.stream, event.client_name, producer
+        row = self.known.get(key) or self.find_producer(event, key)
         row.hear(event)
         row.requests += 1
-        row.transaction = text(event.values, "transactionalId") or row.transaction
-        row.software = row.software or self.software.find(event.stream)
-        acks = number(event.values, "acks")
-        add_name(row.acks, _ACKS.get(acks, str(acks)))
+        transaction, acks = event.values.get("transactionalId"), number(event.values, "acks")
+        if isinstance(transaction, str):
+            row.transaction = transaction
+        add_name(row.acks, _ACKS.get(acks) or str(acks))
         row.timeout_ns = number(event.values, "timeoutMs") * _MS
         keys = {}
         for topic, partition, batch in batches:
             row.add_batch(topic, partition, batch)
-            epoch, sequence = number(batch, "producerEpoch", -1), number(batch, "baseSequence", -1)
-            if producer >= 0:
-                add_name(row.epochs, str(epoch))
+            sequence = number(batch, "baseSequence", -1)
             if sequence >= 0:
-                found = _BatchKey(producer, epoch, topic, partition, sequence, number(batch, "count"))
-                before = self.sent.get(found)
-                if before is not None:
-                    row.again[before] += 1
-                    row.note("sends again", event)
-                if acks:
-                    self.sent[found] = _NO_ANSWER
-                    keys[topic, partition] = found
-        self.await_answer(event, (_SentBatches(row, keys), event.time))
+                keys[topic, partition] = self.number(row, event, producer, topic, partition, batch)
+        self.await_answer(event, _SentBatches(row, keys, event.time))
+
+    def find_producer(self, event: MessageEvent, key: tuple[int, str | None, int]) -> ProducerRow:
+        """The row of a producer that speaks on a connection for the first time."""
+        host, producer = host_of(event.client), key[2]
+        row = self.find((event.client_name, host, producer), event)
+        if not row.rows:
+            row.client, row.host, row.producer = event.client_name, host, producer if producer >= 0 else None
+            row.add("sends", event.row)
+        row.software = row.software or self.software.find(event.stream)
+        self.known[key] = row
+        return row
+
+    def number(
+        self, row: ProducerRow, event: MessageEvent, producer: int, topic: str, partition: int, batch: Mapping[str, Any]
+    ) -> _BatchKey:
+        """A batch with a number, which may have been sent before."""
+        epoch = number(batch, "producerEpoch", -1)
+        add_name(row.epochs, str(epoch))
+        key = _BatchKey(producer, epoch, topic, partition, number(batch, "baseSequence"), number(batch, "count"))
+        before = self.sent.get(key)
+        if before is not None:
+            row.again[before] += 1
+            row.note("sends again", event)
+        self.sent[key] = _NO_ANSWER
+        return key
 
     def receive_answer(self, event: MessageEvent) -> None:
         """The answer, partition by partition."""
         asked = self.take_request(event)
         if asked is None:
             return
-        (row, keys), time = asked
+        row, keys, time = asked
         row.hear(event)
         row.answers += 1
         row.waited += max(event.time - time, 0)
         row.throttle_ns += number(event.values, "throttleTimeMs") * _MS
-        for topic in structs(event.values.get("responses")):
-            name = name_topic(event, topic)
-            for each in structs(topic.get("partitionResponses")):
-                place = name or "", number(each, "index", -1)
-                error = read_error(each)
-                if error is not None:
-                    row.failures[f"{place[0]}[{place[1]}] {error}"] += 1
-                    row.note("refuses", event)
-                key = keys.get(place)
-                if key is not None and error is None:
+        for topic, partition, each in list_produced(event):
+            error = read_error(each)
+            key = keys.get((topic, partition))
+            if error is not None:
+                row.failures[f"{topic}[{partition}] {error}"] += 1
+                row.note("refuses", event)
+            if key is not None:
+                if error is None:
                     self.sent.pop(key)
-                elif key is not None and error is not None:
+                else:
                     self.sent[key] = error
 
     on = (
@@ -282,13 +296,3 @@ class ProducerReport(Report[ProducerRow]):
         advice = f"; {cells['advice']}" if cells["advice"] else ""
         batches = f"{cells['batches']:,} batches of {cells['records_a_batch']} records"
         return f"{word}: {who} of {cells['host']}, {batches}{advice}"
-
-
-def _list_batches(event: MessageEvent) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Topic, partition and header of each batch of a Produce request."""
-    for topic in structs(event.values.get("topicData")):
-        name = name_topic(event, topic) or ""
-        for partition in structs(topic.get("partitionData")):
-            for batch in structs(partition.get("records")):
-                if "count" in batch:
-                    yield name, number(partition, "index", -1), batch

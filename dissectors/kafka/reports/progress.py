@@ -20,6 +20,7 @@ from dissectors.kafka.reports.fields import (
     REQUESTS,
     format_counts,
     list_errors,
+    list_fetched,
     name_topic,
     read_error,
     subscribe_to,
@@ -170,24 +171,22 @@ class ProgressReport(Report[ProgressRow]):
         if reader is None:
             return
         group = self.groups.get(reader)
-        for topic in structs(event.values.get("responses")):
-            name = name_topic(event, topic)
-            for each in structs(topic.get("partitions")):
-                row = self.find_row(event, group, name, number(each, "partitionIndex", -1), reader)
-                error = read_error(each)
-                if row is None:
-                    continue
-                if error is None:
-                    row.advance(event, each)
-                else:
-                    row.failures[error] += 1
-                    row.note("error", event)
+        for topic, partition, each in list_fetched(event):
+            row = self.find_row(event, group, topic, partition, reader)
+            error = read_error(each)
+            if row is None:
+                continue
+            if error is None:
+                row.advance(event, each)
+            else:
+                row.failures[error] += 1
+                row.note("error", event)
 
     def find_row(
         self, event: MessageEvent, group: str | None, topic: str | None, partition: int, reader: Reader
     ) -> ProgressRow | None:
         """The row of a group, or of a client without one, and a partition."""
-        if topic is None:
+        if not topic:
             return None
         key = group, topic, partition, reader if group is None else None
         row = self.rows.get(key)

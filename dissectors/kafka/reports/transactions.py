@@ -21,9 +21,9 @@ from dissectors.kafka.reports.fields import (
     KAFKA,
     REQUESTS,
     format_counts,
+    list_batches,
     list_errors,
     list_numbers,
-    name_topic,
     read_error,
     subscribe_to,
 )
@@ -31,6 +31,7 @@ from dissectors.message import Role
 from dissectors.report import OpenRow, Report, ReportRow, add_name, column
 from dissectors.slotted import field, make_slotted
 from dissectors.values import host_of, measure_elapsed, number, structs, text
+from dissectors.wire.amounts import count_text
 from dissectors.wire.times import lasting
 
 OPEN, COMMITTED, ABORTED, FENCED, FAILED = "open", "committed", "aborted", "fenced", "failed"
@@ -105,6 +106,7 @@ class TransactionReport(Report[TransactionRow]):
     name = "transactions"
     about = "each transaction: partitions, records, offsets, how it ended, how long it took"
     needs = KAFKA
+    shares_name = True
     row = TransactionRow
     key = ("transaction", "producer", "epoch")
 
@@ -185,18 +187,15 @@ class TransactionReport(Report[TransactionRow]):
     def receive_produce(self, event: MessageEvent) -> None:
         """The batches of a transactional producer."""
         id = text(event.values, "transactionalId")
-        for topic in structs(event.values.get("topicData")) if id is not None else ():
-            name = name_topic(event, topic) or ""
-            for partition in structs(topic.get("partitionData")):
-                for batch in structs(partition.get("records")):
-                    producer, epoch = number(batch, "producerId", -1), number(batch, "producerEpoch", -1)
-                    row = self.find_transaction(event, id, producer, epoch) if producer >= 0 else None
-                    if row is not None:
-                        row.write([(name, number(partition, "index", -1))])
-                        row.batches += 1
-                        row.records += number(batch, "count")
-                        row.bytes += number(batch, "length")
-                        self.await_answer(event, row)
+        for topic, partition, batch in list_batches(event) if id is not None else ():
+            producer, epoch = number(batch, "producerId", -1), number(batch, "producerEpoch", -1)
+            row = self.find_transaction(event, id, producer, epoch) if producer >= 0 else None
+            if row is not None:
+                row.write([(topic, partition)])
+                row.batches += 1
+                row.records += number(batch, "count")
+                row.bytes += number(batch, "length")
+                self.await_answer(event, row)
 
     def receive_answer(self, event: MessageEvent) -> None:
         """An answer to one of these: whether it has an error, anywhere."""
@@ -294,4 +293,5 @@ class TransactionReport(Report[TransactionRow]):
         """Describes in one sentence what a message is to its transaction."""
         took = f" after {lasting(cells['length_ns'])}" if cells["length_ns"] is not None else ""
         to = f" to {cells['partitions']}" if cells["partitions"] else ""
-        return f"{word}: transaction {cells['transaction']}, {cells['state']}{took}, {cells['records']:,} records{to}"
+        records = count_text(cells["records"], ",record")
+        return f"{word}: transaction {cells['transaction']}, {cells['state']}{took}, {records}{to}"

@@ -79,8 +79,8 @@ FILES = [
     ("follow kafka.pcap", "no STREAM was named: wireanalyze follow kafka.pcap STREAM, as list prints it"),
     ("follow 3 kafka.pcap", "STREAM stands behind the files: wireanalyze follow kafka.pcap 3"),
     ("follow kafka.pcap 99", "there is no stream 99: the input has 37 streams, counted from 0"),
-    ("report topics kafka.pcap", "topics: there is no such report, and no such file; reports are sessions,"),
-    ("report kafka.pcap topics", "topics: there is no such report, and no such file; reports are sessions,"),
+    ("report topics kafka.pcap", "topics: there is no such report, and no such file; reports are kafka.groups,"),
+    ("report kafka.pcap topics", "topics: there is no such report, and no such file; reports are kafka.groups,"),
     ("report groups", "no capture was named: wireanalyze report groups FILE"),
 ]
 
