@@ -3,8 +3,9 @@
 Theory. Most packets of most captures are the next bytes of an open connection. For them one cumulative sum for each
 half-stream checks sequence numbers. Messages are cut by a guess: that each segment begins a message, and may hold more.
 The lengths of all segments are read at once, and only half-streams in which the guess fails are walked, one step for
-each place where it does. Bytes are never copied; a message is a run of pieces. The offsets of all half-streams lie on
-one line, one half-stream after the other, so one searchsorted serves all of them.
+each place where it does. Bytes are never copied; a message is a run of pieces, of which the capture may have snapped
+some. The offsets of all half-streams lie on one line, one half-stream after the other, so one searchsorted serves all
+of them.
 
 The reference implementation is analyzer.messages.slow_path; tests/analyzer/messages/test_engine.py compares the two.
 """
@@ -24,8 +25,9 @@ from analyzer.columns.arrays import Array, Bools, Ints, argsort_stable, find_run
 from analyzer.messages.connection import Connection
 from analyzer.messages.framing import StreamFramer
 from analyzer.messages.message_lengths import ByteStore, LengthReader
-from analyzer.tcp.reassembly import REMEMBERED, WINDOW, Piece
+from analyzer.tcp.reassembly import REMEMBERED, SNAPPED, WINDOW, Piece
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
+from dissectors.api import Conversation
 from dissectors.slotted import make_slotted
 
 MASK = 0xFFFFFFFF
@@ -57,7 +59,10 @@ class ConnectionWork:
 
 
 class Segments(NamedTuple):
-    """Holds n segments, sorted by half-stream (`half` = 2 * work + side) and offset; `line` is where each begins."""
+    """Holds n segments, sorted by half-stream (`half` = 2 * work + side) and offset; `line` is where each begins.
+
+    `at` is SNAPPED for bytes that the snap length cut off.
+    """
 
     half: Ints
     line: Ints
@@ -83,10 +88,11 @@ class MessageSpans(NamedTuple):
 
 
 def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> list[int]:
-    """Returns for each work how many of its next packets are clean: in order, complete, without SYN, FIN or RST.
+    """Returns for each work how many of its next packets are clean: in order, without SYN, FIN or RST.
 
-    A packet with payload may not acknowledge more of the other side than has come. Retransmissions are clean, too, and
-    are noted in the work's `repeats`.
+    Snapped packets are clean where the conversation does not mind (Conversation.note_loss). A packet with payload may
+    not acknowledge more of the other side than has come. Retransmissions are clean, too, and are noted in the work's
+    `repeats`.
     """
     counts = np.array([work.left for work in works], np.int64)
     start = np.cumsum(counts) - counts
@@ -102,7 +108,8 @@ def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> 
         came.append(before + np.repeat(expected - before[start], counts))
     own, other = np.where(second, came[1], came[0]), np.where(second, came[0], came[1])
     ahead = block.ack[packets] - other
-    bad = (block.seq[packets] != own) | (block.captured[packets] < length)
+    bad = block.seq[packets] != own
+    bad |= (block.captured[packets] < length) & np.repeat([_minds_loss(work) for work in works], counts)
     bad |= (flags & ACK != 0) & (ahead > 0) & (ahead <= WINDOW) & ~np.repeat(_find_deaf(works).any(axis=1), counts)
     bad &= length > 0
     bad |= flags & (SYN | FIN | RST) != 0
@@ -120,6 +127,12 @@ def count_clean_packets(block: PacketBlock, works: Sequence[ConnectionWork]) -> 
     return clean
 
 
+def _minds_loss(work: ConnectionWork) -> bool:
+    """Returns whether lost bytes change how the conversation of a connection pairs."""
+    conversation = work.connection.conversation
+    return conversation is None or type(conversation).note_loss is not Conversation.note_loss
+
+
 def _find_deaf(works: Sequence[ConnectionWork]) -> Bools:
     """Returns for each work and side (n, 2) whether nothing of it is expected, so that any packet of it is news."""
     return np.array([[work.connection.is_deaf_to(side) for side in (0, 1)] for work in works], bool).reshape(-1, 2)
@@ -130,7 +143,9 @@ def _count_with_repeats(block: PacketBlock, work: ConnectionWork) -> tuple[int, 
     packets = work.packets[work.at :]
     length = block.length[packets].astype(np.int64)
     bad = block.flags[packets] & (SYN | FIN | RST) != 0
-    bad |= block.captured[packets] < length
+    snapped = block.captured[packets] < length
+    if _minds_loss(work):
+        bad |= snapped
     (deaf,) = _find_deaf([work])
     bad |= deaf[block.direction[packets].astype(np.int64)]
     again = np.zeros(len(packets), bool)
@@ -141,6 +156,7 @@ def _count_with_repeats(block: PacketBlock, work: ConnectionWork) -> tuple[int, 
         end = np.maximum.accumulate(np.append(0, offset + length[sent]))
         again[sent] = offset + length[sent] <= end[:-1]
         bad[sent] |= (offset != end[:-1]) & ~again[sent]
+        bad[sent] |= snapped[sent] & again[sent]
         came[side] = end[np.searchsorted(sent, np.arange(len(packets) + 1))]
     other = (block.direction[packets] == 0).astype(np.int64)
     expected = np.array([_next_seq(work.connection, side) for side in (0, 1)], np.int64)[other]
@@ -188,11 +204,28 @@ def collect_segments(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, i
     half, chosen = half[by_half], packets[by_half]
     at, length, packet, time = (column[chosen] for column in columns)
     length = length.astype(np.int64)
+    captured = length.copy()
+    came = chosen >= len(held)
+    captured[came] = block.captured[chosen[came] - len(held)]
+    if (captured < length).any():
+        at, length, half, packet, time = _split_snapped(captured, at, length, half, packet, time)
     line = np.cumsum(length) - length
     begin, end = find_runs(half)
     origin = np.array([_origin(work.connection, side) for work, _ in taken for side in (0, 1)], np.int64)
     offset = line - np.repeat(line[begin], end - begin) + origin[half]
     return Segments(half, line, offset, at, length, packet, time)
+
+
+def _split_snapped(captured: Ints, at: Ints, length: Ints, *others: Ints) -> Iterator[Ints]:
+    """Yields the columns of segments, with what the snap length cut off of one as a segment of its own."""
+    parts = 1 + (captured < length)
+    index = np.repeat(np.arange(len(at)), parts)
+    rest = rank_in_runs(parts) > 0
+    sizes = np.where(rest, (length - captured)[index], captured[index])
+    kept = sizes > 0
+    yield np.where(rest, SNAPPED, at[index])[kept]
+    yield sizes[kept]
+    yield from (column[index[kept]] for column in others)
 
 
 def _framer(connection: Connection, side: int) -> StreamFramer:
@@ -249,7 +282,7 @@ def _guess(parts: Segments, lengths: LengthReader, from_client: Bools) -> _Guess
     end, wrong = parts.line.copy(), np.zeros(len(parts.line), bool)
     found: list[tuple[Ints, Ints, Ints]] = []
     line_end = parts.line_end
-    some = np.flatnonzero(parts.length >= lengths.width)
+    some = np.flatnonzero((parts.length >= lengths.width) & (parts.at >= 0))
     while len(some) >= (WORTH_A_LOOK if found else 1):
         here = end[some]
         length = lengths.read_many(
@@ -280,7 +313,7 @@ class _OnLine:
         stop, index, found = min(here + length, self._stop), self._index, b""
         if offset >= parts.line[index] + parts.length[index] - self._here:
             index = int(np.searchsorted(parts.line, here, "right")) - 1
-        while here < stop:
+        while here < stop and parts.at[index] >= 0:
             inside = here - int(parts.line[index])
             part = min(int(parts.length[index]) - inside, stop - here)
             found += self._store.read_bytes(int(parts.at[index]) + inside, part)
@@ -339,7 +372,7 @@ class _LineWalker:
         index = int(np.searchsorted(line, here, "right")) - 1
         while here < stop:
             length = self._tell.read_one(_OnLine(self._parts, self._store, index, here, stop), from_client)
-            if not length:
+            if not length or (length < 0 and self._is_lost(index, here - length, last)):
                 return -1
             if not 0 < length <= stop - here:
                 break
@@ -350,6 +383,11 @@ class _LineWalker:
             if line[index] == here:
                 return index
         return last
+
+    def _is_lost(self, index: int, end: int, last: int) -> bool:
+        """Returns whether bytes before `end` are lost, from segment `index` to before `last`."""
+        beyond = min(int(np.searchsorted(self._parts.line, end)), last)
+        return bool((self._parts.at[index:beyond] < 0).any())
 
     def messages(self, stop: Ints) -> tuple[Ints, Ints]:
         """Returns line and length of all messages, in order; `stop`: where the half-stream of each segment ends."""
@@ -398,6 +436,7 @@ def update_connections(
             framer = _framer(connection, side)
             framer.pieces = pieces
             if pieces:
+                framer.gaps = sum(piece.lost for piece in pieces)
                 inside = max(int(claimed[half]) - int(parts.line[rest[half]]), 0)
                 framer.pieces[0] = pieces[0].cut(pieces[0].offset + inside, pieces[0].end)
                 framer.wanted = framer.position
@@ -478,9 +517,10 @@ def list_pieces(parts: Segments, cutting: MessageSpans) -> tuple[Ints, ...]:
     segment = np.repeat(cutting.first, count) + rank_in_runs(count)
     begin = np.maximum(parts.line[segment], np.repeat(cutting.line, count))
     end = np.minimum(parts.line_end[segment], np.repeat(cutting.line + cutting.length, count))
+    at = parts.at[segment]
     return (
         count,
-        parts.at[segment] + begin - parts.line[segment],
+        np.where(at < 0, at, at + begin - parts.line[segment]),
         end - begin,
         parts.packet[segment],
         parts.time[segment],

@@ -73,6 +73,7 @@ class FastRowBuilder:
             extra[list(headers.extras)] = [desk.number_extra(found) for found in headers.extras.values()]
         marks = np.zeros(len(self._owner), np.uint8)
         marks[headers.unowed] = RowMark.NOTHING_OWED
+        self._mark_partial(headers, marks)
         raw = (headers.role == Role.RAW) & (headers.state != State.COMPLETE)
         numbers = np.array([connection.number for connection in self._connections], np.int64)
         protocol = desk.number_protocol(self._dissector)
@@ -159,12 +160,26 @@ class FastRowBuilder:
         begin, left = int(cutting.line[row]), min(int(cutting.length[row]), self._dissector.prefix)
         found = b""
         for segment in range(int(cutting.first[row]), int(cutting.last[row]) + 1):
+            if parts.at[segment] < 0:
+                break
             inside = max(begin - int(parts.line[segment]), 0)
             part = min(int(parts.length[segment]) - inside, left - len(found))
             found += self._desk.store.read_bytes(int(parts.at[segment]) + inside, part)
             if len(found) == left:
                 break
         return found
+
+    def _mark_partial(self, headers: PairingHeaders, marks: Array) -> None:
+        """Marks the rows of which bytes are snapped, as assembler.mark_partial does, behind all that is paired."""
+        lost = self._parts.at < 0
+        if not lost.any():
+            return
+        count = np.cumsum(lost)
+        partial = count[self._cutting.last] > count[self._cutting.first]  # no message begins in lost bytes
+        marks[partial] |= np.uint8(RowMark.SNAPPED)
+        headers.state[partial] = State.PARTIAL
+        raw = np.flatnonzero(partial & (headers.role == Role.RAW))
+        headers.role[raw] = np.where(self._from_client[raw], np.int8(Role.REQUEST), np.int8(Role.RESPONSE))
 
     def _step(self, headers: PairingHeaders, owner: int) -> None:
         conversation = self._connections[owner].conversation

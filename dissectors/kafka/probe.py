@@ -12,17 +12,22 @@ question, and is just good enough to find the next frame in a stream that is kno
 from __future__ import annotations
 
 from functools import lru_cache
-from struct import Struct
+from struct import Struct as Layout
 
 from dissectors.api import Context, Role
 from dissectors.kafka.body import decode_values
-from dissectors.kafka.header import MAXIMUM, NEWER
+from dissectors.kafka.header import MAXIMUM, NEWER, body_offset
+from dissectors.kafka.reading import body_plan
 from dissectors.kafka.schemas import apis, body_schema, header_version
-from dissectors.wire.plan import resolve
+from dissectors.wire.budget import Budget
+from dissectors.wire.emit import FAILURES
+from dissectors.wire.fields import read_members
+from dissectors.wire.plan import Array, Struct, resolve
+from dissectors.wire.reader import Reader
 
-_REQUEST = Struct(">ihhih")
-_RESPONSE = Struct(">ii")
-_BEGIN = Struct(">ihh")
+_REQUEST = Layout(">ihhih")
+_RESPONSE = Layout(">ii")
+_BEGIN = Layout(">ihh")
 _PRINTABLE = frozenset(range(0x20, 0x7F))
 _SMALL = 0x10_0000
 """Sizes from here on are no evidence where little else is."""
@@ -87,16 +92,36 @@ def _produce(prefix: bytes, size: int, version: int) -> int:
 
     One that is cut before them is weak evidence if its client has a name.
     """
-    body = decode_values(prefix[: size + 4], Context(Role.REQUEST, 0, version))
-    if version in apis()[0].versions and not any(finding.code in _UNFIT for finding in body.findings):
-        return REQUEST
-    topics = body.values.get("topicData")
-    name = topics[0].get("name", topics[0].get("topicId")) if topics else None
-    if name is None and len(prefix) < size + 4:
-        return _unknown_request(prefix) or SHORT
+    cut = len(prefix) < size + 4
+    if not cut:
+        body = decode_values(prefix[: size + 4], Context(Role.REQUEST, 0, version))
+        if version in apis()[0].versions and not any(finding.code in _UNFIT for finding in body.findings):
+            return REQUEST
+    name = _first_topic(prefix[: size + 4], version)
     if name is None:
-        return 0
+        return (_unknown_request(prefix) or SHORT) if cut else 0
     return REQUEST if isinstance(name, str) and name.isprintable() and name else 0
+
+
+def _first_topic(message: bytes, version: int) -> object:
+    """The name or id of the first topic in a Produce; None where it is not reached."""
+    plan = body_plan(0, version, False)
+    assert plan is not None
+    place = next(index for index, step in enumerate(plan.steps) if isinstance(step, Array))
+    topics = plan.steps[place]
+    assert isinstance(topics, Array)
+    assert isinstance(topics.element, Struct)
+    assert topics.count is not None
+    reader = Reader.start(message, Budget())
+    try:
+        reader.at = body_offset(message, 0, version, False)
+        read_members(reader, plan.steps[:place])
+        count, reader.at = reader.number(topics.count, reader.at, topics.spec.name)
+        reader.need(count * topics.element.minimum, reader.at, topics.spec.name)
+        read_members(reader, topics.element.steps[: count > 0])
+    except FAILURES:
+        return None
+    return reader.into[-1].value if count > 0 else None
 
 
 @lru_cache(maxsize=1024)

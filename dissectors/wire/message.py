@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dissectors.api import Body, Context
 from dissectors.errors import TruncatedField
@@ -26,7 +26,6 @@ from dissectors.wire.first_error import First
 from dissectors.wire.primitive import FixedWidth
 from dissectors.wire.reader import Read, Reader, trailing
 from dissectors.wire.specs import REST, Wrapping, members
-from dissectors.wire.varint import Unfit
 
 ErrorName: TypeAlias = Callable[[int], str | None]
 """The label function of a protocol's error codes; a field whose spec has it is one that reports an error."""
@@ -117,22 +116,31 @@ class Recipe:
     expert_info: ExpertInfoTable | None = None
 
 
+def fits(recipe: Recipe, message: bytes) -> bool:
+    """Returns whether a plan takes all bytes of a message; what it does not take whole has a finding by values_by."""
+    return _read_by(recipe, message)[1] == len(message)
+
+
+def _read_by(recipe: Recipe, message: bytes) -> tuple[dict[str, Any], int]:
+    """Reads values, and the offset behind them; 0 where the bytes do not fit."""
+    size = None if recipe.length is None else recipe.length.layout
+    try:
+        if size is not None and size.unpack_from(message)[0] + size.size != len(message):
+            return {}, 0
+        values, stop = recipe.read(message, recipe.start(message), Budget())
+    except FAILURES:
+        return {}, 0
+    return values, stop if stop <= len(message) else 0
+
+
 def values_by(recipe: Recipe, message: bytes, context: Context, findings: tuple[Finding, ...] = ()) -> Body:
     """The values of a message by a plan, or by its tree where the bytes do not fit.
 
     `findings` are what is known before; the tree finds them by itself.
     """
-    size = None if recipe.length is None else recipe.length.layout
-    end, stop = len(message), 0
-    try:
-        if size is not None and size.unpack_from(message)[0] + size.size != end:
-            raise Unfit
-        values, stop = recipe.read(message, recipe.start(message), Budget())
-        if stop > end:
-            raise Unfit
-    except FAILURES:
-        stop = 0
-    if not stop:  # behind the handler: an exception keeps what was decompressed when it was raised
+    end = len(message)
+    values, stop = _read_by(recipe, message)
+    if not stop:  # not in the handler: an exception keeps what was decompressed when it was raised
         return fold_tree(recipe.tree(message, context), recipe.error_name)
     if stop < end:
         values[REST.name] = message[stop:]

@@ -14,7 +14,7 @@ from dissectors.api import Body, Context, Role
 from dissectors.field import FieldSpec, Tree
 from dissectors.finding import Finding, Severity
 from dissectors.wire.fields import read_members
-from dissectors.wire.message import Recipe, fold_tree, read_framed, values_by
+from dissectors.wire.message import Recipe, fits, fold_tree, read_framed, values_by
 from dissectors.wire.reader import Reader
 from dissectors.wire.secret import Secret
 from dissectors.wire.specs import LayoutSpec, Wrapping
@@ -65,6 +65,12 @@ def decode_values(message: bytes, context: Context) -> Body:
     if body.findings and "_rest" in body.values and _is_sensitive(message, context):
         return fold_tree(decode_tree(message, context), error_name)
     return body
+
+
+def is_request(message: bytes, code: int) -> bool:
+    """Whether the bytes of a message are those of a request, to the last one, as far as one can tell."""
+    recipe = _recipe_of(message, Context(Role.REQUEST, code), None)
+    return recipe is None or fits(recipe, message)
 
 
 def decode_tree(message: bytes, context: Context) -> Tree:

@@ -13,7 +13,7 @@ from struct import Struct
 
 from dissectors.api import Context, Role
 from dissectors.zookeeper import four_letter_commands
-from dissectors.zookeeper.body import decode_values
+from dissectors.zookeeper.body import decode_values, is_request
 from dissectors.zookeeper.header import (
     AUTH,
     EVENT,
@@ -97,6 +97,8 @@ def _connect_evidence(prefix: bytes, request: bool) -> int:
 
 def _judge_whole_request(message: bytes, code: int) -> int:
     """A request with all its bytes: it fits, and its paths look like some."""
+    if not is_request(message, code):
+        return 0  # sooner told than what is wrong with it
     body = decode_values(message, Context(Role.REQUEST, code))
     if body.findings:
         return 0

@@ -13,7 +13,13 @@ _RECORD = 16
 
 def snapped(path: Path, longest: int, folder: Path) -> Path:
     """A pcap whose packets keep `longest` bytes at most; their original lengths stay."""
-    data = zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read()
+    target = folder / f"{path.name.removesuffix('.pcap.zst')}-{longest}.pcap"
+    target.write_bytes(snap(zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read(), longest))
+    return target
+
+
+def snap(data: bytes, longest: int) -> bytes:
+    """The bytes of a pcap file of which each packet keeps `longest` bytes at most."""
     order = "<" if data[:1] in (b"\xd4", b"\x4d") else ">"
     found, at = bytearray(data[:_HEAD]), _HEAD
     while at < len(data):
@@ -22,6 +28,4 @@ def snapped(path: Path, longest: int, folder: Path) -> Path:
         found += struct.pack(f"{order}IIII", seconds, rest, min(kept, longest), original)
         found += data[at : at + min(kept, longest)]
         at += kept
-    target = folder / f"{path.name.removesuffix('.pcap.zst')}-{longest}.pcap"
-    target.write_bytes(found)
-    return target
+    return bytes(found)

@@ -19,8 +19,12 @@ from analyzer.messages.connection import PendingRow as Plain
 from analyzer.messages.slow_path import SlowPath
 from analyzer.session import Session
 from tests.analyzer.wire import CLIENT, SERVER, Cut, Row, Segment, Talk, capture, rows, rows_of, segments
+from tests.golden.snapped import snap
 
 COUNT = 120
+
+HEADERS = 54
+"""Bytes before the payload: of Ethernet, IPv4 and TCP."""
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +85,46 @@ def test_segments_of_any_kind(tmp_path: Path, seed: int, look: int, monkeypatch:
         assert rows(path, block=block) == plain
 
 
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("kept", [0, 1, 3, 4, 7, 8, 11, 14, 20, 40, 90, 250])
+@pytest.mark.parametrize("seed", range(2))
+def test_snapped_packets(tmp_path: Path, seed: int, kept: int) -> None:
+    """Whether a packet begins with a message or not, and wherever it is cut."""
+    random = Random(seed)
+    asked = [request(number, random.randint(0, 300)) for number in range(COUNT)]
+    answered = [response(number, random.randint(0, 300)) for number in range(COUNT)]
+    cuts = {CLIENT: mixed(random, asked), SERVER: mixed(random, answered)} if seed else {}
+    flows = {CLIENT: b"".join(asked), SERVER: b"".join(answered)}
+    parts = (
+        flows.items()
+        if seed
+        else ((side, each) for pair in zip(asked, answered, strict=True) for side, each in enumerate(pair))
+    )
+    talk = Talk(((CLIENT, request(COUNT, 4)), (SERVER, response(COUNT, 12)), *parts))
+    whole = capture(
+        tmp_path / "whole.pcap",
+        segments(talk, lambda data: next((cuts[side](data) for side in cuts if flows[side] == data), [data])),
+        talk,
+    )
+    path = tmp_path / "a.pcap"
+    path.write_bytes(snap(whole.read_bytes(), HEADERS + kept))
+    plain = told(path, use_fast_path=False)
+    assert len(plain[0]) > 2
+    for block in (3, 50, 1000):
+        assert told(path, block=block) == plain
+
+
+def test_snapped_packets_stay_on_the_fast_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exchanges = ((request(number, number), response(number, 2 * number)) for number in range(COUNT))
+    talk = Talk(tuple(part for asked, said in exchanges for part in ((CLIENT, asked), (SERVER, said))))
+    whole = capture(tmp_path / "whole.pcap", segments(talk), talk)
+    path = tmp_path / "a.pcap"
+    path.write_bytes(snap(whole.read_bytes(), HEADERS + 30))
+    slow = count_walked(monkeypatch)
+    assert [row["state"] for row in rows(path)].count("partial") > COUNT
+    assert sum(map(bool, slow)) < 12  # before the protocol is known, and the rest of that run
+
+
 def again(talk: Talk, random: Random) -> list[Segment]:
     """Segments of which some come again, late, in part, with other bytes, or as a keep-alive."""
     found: list[Segment] = []
@@ -114,18 +158,24 @@ def test_what_comes_again_stays_on_the_fast_path(tmp_path: Path, seed: int, monk
     plain = told(path, use_fast_path=False)
     assert plain[1]
     assert plain[2]
-    slow: list[int] = []
-    walk = SlowPath.process_packet
-
-    def counted(self: SlowPath, connection: Connection, packet: ConnectionPacket) -> list[Plain]:
-        slow.append(packet.length)
-        return walk(self, connection, packet)
-
-    monkeypatch.setattr(SlowPath, "process_packet", counted)
+    slow = count_walked(monkeypatch)
     for block in (3, 50, 4000):
         slow.clear()
         assert told(path, block=block) == plain
     assert sum(map(bool, slow)) < 5  # before the protocol is known
+
+
+def count_walked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The payload bytes of each packet that goes through the slow path from now on."""
+    found: list[int] = []
+    walk = SlowPath.process_packet
+
+    def counted(self: SlowPath, connection: Connection, packet: ConnectionPacket) -> list[Plain]:
+        found.append(packet.length)
+        return walk(self, connection, packet)
+
+    monkeypatch.setattr(SlowPath, "process_packet", counted)
+    return found
 
 
 def told(path: Path, **arguments: Any) -> tuple[list[Row], list[tuple[int, ...]], list[str]]:
@@ -153,14 +203,7 @@ def test_captures_of_one_direction(
     seen = [each for index, each in enumerate(every) if each.side == side or index >= latest]
     path = capture(tmp_path / "a.pcap", seen, talk)
     plain = told(path, use_fast_path=False)
-    walked: list[int] = []
-    walk = SlowPath.process_packet
-
-    def counted(self: SlowPath, connection: Connection, packet: ConnectionPacket) -> list[Plain]:
-        walked.append(packet.number)
-        return walk(self, connection, packet)
-
-    monkeypatch.setattr(SlowPath, "process_packet", counted)
+    walked = count_walked(monkeypatch)
     for block in (3, 50, 4000):
         walked.clear()
         assert told(path, block=block) == plain
