@@ -1,13 +1,13 @@
-"""What a user can mend: told in one sentence, never with a traceback."""
+"""Errors that a user can correct. They are printed without a traceback."""
 
 from __future__ import annotations
 
 
 class UserError(Exception):
-    """What is wrong, where, and what to do, in one sentence without a full stop."""
+    """Says in one or two short sentences what happened, where, and what to do."""
 
     exit_code = 2
 
 
 class CaptureError(UserError):
-    """A capture cannot be opened; the text says what is wrong, where, and what to do. Damage inside it is a Finding."""
+    """A capture cannot be opened, or not be captured. Damage inside a capture is a Finding."""

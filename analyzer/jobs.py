@@ -167,8 +167,8 @@ class _Group:
         first = next((status for status in statuses if status not in (0, _STATUS[_LostError])), 1)
         if first < 0:
             return UserError(
-                f"one of {len(self._children) + (lost is None)} processes that share the work was ended by signal"
-                f" {-first}, which may be for lack of memory: what was printed is right as far as it goes; try --jobs 1"
+                f"Signal {-first} ended one of {len(self._children) + (lost is None)} processes, perhaps because memory"
+                " ran out. What was printed is right. Try --jobs 1."
             )
         known = {status: error for error, status in _STATUS.items() if error is not _LostError}
         return known[first]() if first in known else SystemExit(first)

@@ -117,11 +117,11 @@ class Session(Analysis):
         told = merge_rules((*(self._told or {}).items(), (where, protocol)))
         if isinstance(self._inputs, FileSuccession):
             if not self._inputs.is_finished:
-                raise UserError("what is still being captured can't be read again: stop the capture first")
+                raise UserError("The capture is still running and cannot be read again. Stop it first.")
             return Session(self._inputs.reopen(), decode_as=told, names=self._names)
         if not all(map(os.path.isfile, self._inputs)):
             raise UserError(
-                "what came through a pipe can't be read again: keep it in a file, or say -d when it is opened"
+                "A pipe can be read only once. Save the capture to a file first, or give -d when you open it."
             )
         return Session(self._inputs, decode_as=told, reader=self._reader, names=self._names)
 

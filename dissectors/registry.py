@@ -73,7 +73,7 @@ def by_name(name: str) -> Dissector:
         return _load_built_in(name)
     found = _plugins().dissectors.get(name)
     if found is None:
-        raise KeyError(f"no protocol is called {name!r}; there are {', '.join(names())}")
+        raise KeyError(f"There is no protocol {name!r}. Give one of {', '.join(names())}")
     return found
 
 
@@ -157,7 +157,7 @@ def _plugins() -> _Plugins:
             found[name] = _make_dissector(name, load(target))
         except Exception as error:  # a stranger's code may fail in any way; it must not take the program with it
             why = " ".join(str(error).split()) or type(error).__name__
-            wrong.append(f"the dissector {name!r} of package {package} is left out: {why}")
+            wrong.append(f"The dissector {name!r} of package {package} is left out: {why}")
     return _Plugins(found, tuple(wrong))
 
 

@@ -237,17 +237,17 @@ def recognise_compression(prefix: bytes) -> str | None:
 FOREIGN_HEAD = 512
 """Bytes at the front of a file that show its kind."""
 
-_UNPACK = "unpack it and name the capture in it"
-_CONVERT = "editcap -F pcapng of Wireshark converts it"
+_UNPACK = "Unpack it and give the capture in it."
+_CONVERT = "Convert it with Wireshark's editcap -F pcapng."
 _KINDS = (
-    (0, b"PK\x03\x04", f"a zip archive: {_UNPACK}"),
-    (257, b"ustar", f"a tar archive: {_UNPACK}"),
-    (0, b"7z\xbc\xaf\x27\x1c", f"a 7z archive: {_UNPACK}"),
-    (0, b"BZh", "compressed with bzip2: decompress it with bunzip2"),
-    (0, b"snoop\0\0\0", f"a capture of snoop: {_CONVERT}"),
-    (0, b"GMBU", f"a capture of Network Monitor: {_CONVERT}"),
-    (0, b"RTSS", f"a capture of Network Monitor: {_CONVERT}"),
-    (0, b"PAR1", "a Parquet table"),
+    (0, b"PK\x03\x04", f"a zip archive. {_UNPACK}"),
+    (257, b"ustar", f"a tar archive. {_UNPACK}"),
+    (0, b"7z\xbc\xaf\x27\x1c", f"a 7z archive. {_UNPACK}"),
+    (0, b"BZh", "compressed with bzip2. Decompress it with bunzip2."),
+    (0, b"snoop\0\0\0", f"a capture of snoop. {_CONVERT}"),
+    (0, b"GMBU", f"a capture of Network Monitor. {_CONVERT}"),
+    (0, b"RTSS", f"a capture of Network Monitor. {_CONVERT}"),
+    (0, b"PAR1", "a Parquet table."),
 )
 _TEXT = bytes(range(0x20, 0x7F)) + b"\t\r\n\f"
 
@@ -255,8 +255,8 @@ _TEXT = bytes(range(0x20, 0x7F)) + b"\t\r\n\f"
 def explain_foreign_file(head: bytes) -> str:
     """Returns the end of the sentence `FILE is not a capture`; head: the first FOREIGN_HEAD bytes, decompressed."""
     known = ", ".join(MAGICS.values())
-    wanted = f": give a pcap or pcapng file, plain or compressed ({known})"
+    wanted = f". Give a pcap or pcapng file, plain or compressed ({known})."
     kind = next((what for at, magic, what in _KINDS if head[at:].startswith(magic)), None)
     if kind is not None:
         return f" but {kind}"
-    return f" but text{wanted}; wireanalyze decode reads hex" if not head.translate(None, _TEXT) else wanted
+    return f" but text{wanted} wireanalyze decode reads hex." if not head.translate(None, _TEXT) else wanted

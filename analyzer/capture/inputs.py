@@ -149,16 +149,16 @@ class CaptureInput:
     def _make(self, head: bytes, info: CaptureInfo, findings: list[Finding]) -> RecordScanner:
         path = info.path
         if not head and info.compression is not None:
-            raise CaptureError(f"{path} holds no {info.compression} data that can be unpacked: copy it again")
+            raise CaptureError(f"{path} has no {info.compression} data that can be decompressed. Copy it again.")
         if not head:
-            raise CaptureError(f"{path} is empty: no packet was captured, or it was not written to the end")
+            raise CaptureError(f"{path} is empty. No packet was captured, or the file was not written completely.")
         if head[:4] in LAYOUTS:
             if len(head) < HEADER:
-                raise CaptureError(f"{path} ends within its pcap header, at byte {len(head)}: copy it again")
+                raise CaptureError(f"{path} ends within its pcap header, at byte {len(head)}. Copy it again.")
             return PcapScanner(self.source, self._id, info, findings, self._block)
         if head[:4] == MAGIC and (head[8:12] in BYTE_ORDERS or len(head) < 12):
             if len(head) < SHORTEST_SECTION:
-                raise CaptureError(f"{path} ends within its pcapng section header, at byte {len(head)}: copy it again")
+                raise CaptureError(f"{path} ends within its pcapng section header, at byte {len(head)}. Copy it again.")
             from analyzer.capture.pcapng import PcapngScanner  # lazy: a pcap file does not need it
 
             return PcapngScanner(self.source, self._id, info, findings, self._block)
@@ -193,12 +193,12 @@ def open_capture(path: str) -> int:
             return os.dup(0)
         if os.path.isdir(path):
             raise CaptureError(
-                f"{path} is a directory: name the capture files in it, such as {os.path.join(path, '*.pcap')}"
+                f"{path} is a directory. Give the capture files in it, such as {os.path.join(path, '*.pcap')}."
             )
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise CaptureError(
-            f"cannot open {path}: {error.strerror or error}; check the name and its permissions"
+            f"Cannot open {path}: {error.strerror or error}. Check the name and its permissions."
         ) from error
     except ValueError as error:
-        raise CaptureError(f"cannot open {path!r}: {error}; check the name") from error
+        raise CaptureError(f"Cannot open {path!r}: {error}. Check the name.") from error

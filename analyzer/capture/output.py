@@ -100,7 +100,7 @@ def _copy_part(source: int, target: int, begin: int, size: int) -> int:
 
 def make_write_error(path: str, error: OSError) -> UserError:
     """Returns the UserError for a failed write."""
-    return UserError(f"cannot write {path}: {error.strerror or error}; nothing was changed there")
+    return UserError(f"Cannot write {path}: {error.strerror or error}. Nothing was changed there.")
 
 
 def check_file(path: str, *, force: bool) -> None:
@@ -108,7 +108,7 @@ def check_file(path: str, *, force: bool) -> None:
     if path == STANDARD or _is_channel(path):
         return
     if os.path.isdir(path):
-        raise UserError(f"{path} is a folder: name a file")
+        raise UserError(f"{path} is a folder. Give a file.")
     _check(path, force=force)
 
 
@@ -118,20 +118,22 @@ def check_folder(path: str, *, force: bool) -> None:
     With `force` an empty folder, or one that an export wrote, may be replaced; no other.
     """
     if path == STANDARD:
-        raise UserError("this form is a folder of files, which standard output is not: name it with -o")
+        raise UserError("This format is a folder of files. Give a folder with -o, not standard output.")
     if force and os.path.lexists(path) and not _is_ours(path):
-        raise UserError(f"{path} was not written by an export (it has no {INDEX}), so it is not replaced: remove it")
+        raise UserError(
+            f"{path} is not replaced, because no export wrote it (it has no {INDEX}). Remove it, or give another name."
+        )
     _check(path, force=force)
 
 
 def _check(path: str, *, force: bool) -> None:
     if not path:
-        raise UserError("an empty name is none: name a file or a folder")
+        raise UserError("The name of the output is empty. Give a file or a folder.")
     if os.path.lexists(path) and not force:
-        raise UserError(f"{path} is there already: name another, or give --force to replace it")
+        raise UserError(f"{path} exists already. Give another name, or --force to replace it.")
     folder = _parent_folder(path)
     if not os.path.isdir(folder):
-        raise UserError(f"cannot write {path}: there is no folder {folder}")
+        raise UserError(f"Cannot write {path}: there is no folder {folder}. Create it, or give another one.")
 
 
 def _is_ours(path: str) -> bool:
@@ -199,7 +201,9 @@ def _give_name(hidden: str, target: str, path: str, *, force: bool) -> None:
         else:
             _link(hidden, target)
     except FileExistsError:
-        raise UserError(f"{path} has appeared meanwhile: name another, or give --force to replace it") from None
+        raise UserError(
+            f"Another program has created {path} meanwhile. Give another name, or --force to replace it."
+        ) from None
     except OSError as error:
         raise make_write_error(path, error) from error
     _sync_folder(_parent_folder(target))
@@ -261,7 +265,7 @@ def publish_folder(hidden: str, target: str, *, force: bool) -> None:
             shutil.rmtree(old, ignore_errors=True)
         else:
             if os.path.lexists(target):
-                raise FileExistsError(errno.EEXIST, "it has appeared meanwhile")
+                raise FileExistsError(errno.EEXIST, "another program has created it meanwhile")
             os.rename(hidden, target)
     except OSError as error:
         raise make_write_error(target, error) from error

@@ -126,8 +126,8 @@ class Spool(MappedFile):
             import tempfile
 
             raise CaptureError(
-                f"cannot spool the capture to {tempfile.gettempdir()}: {error.strerror};"
-                " free some space there or point TMPDIR elsewhere"
+                f"Cannot copy the capture to {tempfile.gettempdir()}: {error.strerror}."
+                " Free some space there, or set TMPDIR to another folder."
             ) from error
         self._size = position + len(data)
         return position

@@ -224,7 +224,7 @@ class FileSuccession:
 
         parts, packets = self.parts, 0
         if os.path.realpath(path) in {os.path.realpath(part.path) for part in parts}:
-            raise UserError(f"{path} is what is captured to: name another file")
+            raise UserError(f"The capture is being written to {path}. Give another file.")
         with create_file(path, force=force) as output:
             for part in parts:
                 with contextlib.suppress(FileNotFoundError):  # it was released meanwhile

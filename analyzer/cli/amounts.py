@@ -39,10 +39,10 @@ class Limits(click.ParamType[CaptureBounds]):
             limit = _LIMITS.get(name)
             if limit is None:
                 known = ", ".join(f"{name}:{each.example}" for name, each in _LIMITS.items())
-                self.fail(f"{part!r} is none of {known}", param, ctx)
+                self.fail(f"{part!r} is not one of {known}.", param, ctx)
             amount = limit.read(text)
             if not amount:
-                self.fail(f"{part!r} does not say how much: write for example {name}:{limit.example}", param, ctx)
+                self.fail(f"{part!r} does not say how much. Write for example {name}:{limit.example}.", param, ctx)
             said: dict[str, Any] = {limit.field: amount}
             found = replace(found, **said)
         return found

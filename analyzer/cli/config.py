@@ -31,7 +31,7 @@ def path() -> None:
     found, _ = config_path()
     click.echo(found)
     if not os.path.exists(found):
-        click.echo(sentence("there is no such file, so everything has its default"), err=True)
+        click.echo(sentence("There is no such file, so all settings have their defaults."), err=True)
 
 
 @command.command("show")

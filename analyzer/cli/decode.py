@@ -66,10 +66,10 @@ def command(
     its response, with --response alone.
     """
     if is_request and is_response:
-        raise UserError("--request and --response exclude each other: give one of them, or none")
+        raise UserError("--request and --response exclude each other. Give one of them, or none.")
     if (api is not None or version is not None) and not (is_response and api is not None):
-        alone = "--version says the version of --api NAME" if api is None else "--api says what a response answers"
-        raise UserError(f"{alone}: give {'--response --api NAME' if api is None else '--response'} too")
+        alone, missing = ("--version", "--response --api NAME") if api is None else ("--api", "--response")
+        raise UserError(f"{alone} is about the request of a response. Give {missing}, too.")
     data = read_input(hex_)
     dissector, doubt = dissector_of(data, protocol, response_told=api is not None)
     for problem in () if protocol is not None else registry.problems():
@@ -107,14 +107,14 @@ def find_operation(dissector: Dissector, api: str) -> tuple[int | None, str]:
     for layout in () if catalog is None else catalog.layouts():
         if layout.role is Role.RESPONSE and layout.operation.lower() == api.lower():
             return None, layout.operation
-    raise UserError(f"{dissector.name} has no operation {api!r}; wireanalyze protocols {dissector.name} lists them")
+    raise UserError(f"{dissector.name} has no operation {api!r}. wireanalyze protocols {dissector.name} lists them.")
 
 
 def _check_version(dissector: Dissector, code: int | None, version: int | None) -> None:
     operation = None if code is None else dissector.operations().get(code)
     versioned = operation is not None and operation.versions is not None
     if versioned and version is None:
-        raise UserError(f"the layouts of {dissector.name} depend on the version: say --version N too")
+        raise UserError(f"The layouts of {dissector.name} depend on the version. Give --version N, too.")
 
 
 def _print_json(

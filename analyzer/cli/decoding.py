@@ -64,9 +64,9 @@ def read_input(arguments: tuple[str, ...]) -> bytes:
         name = "stdin" if text == "-" else text[1:]
         content = sys.stdin.buffer.read() if text == "-" else _content(name)
         if not content:
-            raise UserError(f"{name} is empty: give it hex, or the bytes of a message")
+            raise UserError(f"{name} is empty. It must contain hex, or the bytes of a message.")
         if content[:4] in _CAPTURES:
-            raise UserError(f"{name} is a capture, and decode reads a message: wireanalyze list {name} reads it")
+            raise UserError(f"{name} is a capture, but decode reads messages. Use wireanalyze list {name}.")
         if not _is_text(content):
             return content
         text = content.decode("ascii")
@@ -75,9 +75,9 @@ def read_input(arguments: tuple[str, ...]) -> bytes:
     except HexError as error:
         if os.path.isfile(text):
             raise UserError(
-                f"{text} is a file: wireanalyze decode @{text} reads hex or bytes from it, wireanalyze list a capture"
+                f"{text} is a file. Use wireanalyze decode @{text} for hex or bytes, or wireanalyze list for a capture."
             ) from None
-        raise UserError(f"{name} is not hex: {error}") from None
+        raise UserError(f"{name} is not hex: {error}.") from None
 
 
 def _content(name: str) -> bytes:
@@ -85,7 +85,7 @@ def _content(name: str) -> bytes:
         with open(name, "rb") as file:
             return file.read()
     except OSError as error:
-        raise UserError(f"cannot read {name}: {error.strerror}; name a file behind @") from None
+        raise UserError(f"Cannot read {name}: {error.strerror}. Give a file after @.") from None
 
 
 def _is_text(content: bytes) -> bool:
@@ -98,16 +98,16 @@ def dissector_of(data: bytes, protocol: str | None, response_told: bool) -> tupl
         try:
             return registry.by_name(protocol), None
         except KeyError as error:
-            raise UserError(error.args[0]) from None
+            raise UserError(f"{error.args[0]}.") from None
     found = pasted.recognise_any(data, response_told)
     other = foreign(data)
     is_plugin = found.dissector.name not in registry.BUILT_IN  # who installs one for a foreign protocol wants it read
     if other is not None and not (found.fits and is_plugin):
-        return found.dissector, f"no protocol fits: {other.text}"
+        return found.dissector, f"No protocol fits: {other.text}."
     if found.fits:
         return found.dissector, None
     name = found.dissector.name
-    return found.dissector, f"no protocol fits; shown is the best guess, {name}: if it is right, say -p {name}"
+    return found.dissector, f"No protocol fits. The best guess is shown: {name}. If it is right, give -p {name}."
 
 
 def text_lines(

@@ -152,4 +152,4 @@ def _form(form: str | None, what_else: Mapping[str, object], out: str) -> str:
     for told in (*by_suffix, *by_option):
         return told
     *names, last = FORMS
-    raise UserError(f"the end of {out} does not say the form of the export: add --as {', '.join(names)} or {last}")
+    raise UserError(f"The name {out} does not show the format of the export. Add --as {', '.join(names)} or {last}.")

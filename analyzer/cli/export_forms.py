@@ -33,11 +33,11 @@ def check_options(asked: ExportRequest, reader: ReaderName, stream: str | None) 
     """Raises UserError for what cannot be done, before a capture is read, for that may take minutes."""
     for option, (name, forms) in MEANT_FOR.items():
         if getattr(asked, name) and asked.form not in forms:
-            raise UserError(f"{option} is for {', '.join(forms)}, and this is to be {asked.form}: leave it out")
+            raise UserError(f"{option} is for {', '.join(forms)}, but the format is {asked.form}. Leave it out.")
     if asked.form == "stream" and stream is None:
-        raise UserError("name the stream with --stream: its number, as list prints it, or CLIENT>SERVER")
+        raise UserError("--as stream needs --stream: the number that list prints, or CLIENT>SERVER.")
     if asked.form == "pcapng" and reader != "native":
-        raise UserError("packets are copied by the native reader: leave out --reader")
+        raise UserError("Only the native reader can copy packets. Leave out --reader.")
     check(asked)
 
 

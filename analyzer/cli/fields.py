@@ -44,8 +44,8 @@ def command(word: str | None, form: str) -> None:
     if first is None:
         assert word is not None
         meant = find_near(word, NAMES)
-        hint = f"; did you mean {' or '.join(meant)}?" if meant else "; wireanalyze fields lists all of them"
-        raise UserError(f"no field has {word} in its name{hint}")
+        hint = f"Did you mean {' or '.join(meant)}?" if meant else "wireanalyze fields lists all of them."
+        raise UserError(f"No field has {word} in its name. {hint}")
     if form == "table":
         sys.stdout.buffer.writelines(_lines(first, found))
     else:

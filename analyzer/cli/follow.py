@@ -126,6 +126,8 @@ def _name_stream(session: Session, stream: int) -> str:
 
 
 def _print_raw(session: Session, numbers: Ints) -> None:
-    click.echo(sentence("raw bytes can't be masked: passwords and tokens are among them if they were sent"), err=True)
+    click.echo(
+        sentence("Passwords and tokens are not masked in raw bytes. Check the output before you share it."), err=True
+    )
     for part in split_rows(session, numbers):
         sys.stdout.buffer.writelines(read_messages(session, part))

@@ -30,8 +30,8 @@ TSHARK = {"fields": "tsv", "tabs": "tsv", "ek": "ndjson", "json": "json", "text"
 WITH_BODIES = ("ek", "json")
 """Those of tshark's that print decoded bodies unless fields are chosen."""
 
-PARQUET = "Parquet is a folder of tables: wireanalyze export FILE --as parquet -o FOLDER"
-_BODIES = "--format ndjson --fields prints decoded bodies, wireanalyze show FILE NUMBER one message as a tree"
+PARQUET = "Parquet is a folder of tables. Use wireanalyze export FILE --as parquet -o FOLDER."
+_BODIES = "--format ndjson --fields prints decoded bodies. wireanalyze show FILE NUMBER prints one message as a tree."
 
 
 class OutputFormat(OneOf):
@@ -42,7 +42,7 @@ class OutputFormat(OneOf):
         if value == "parquet":
             return PARQUET
         if ALSO.get(value) in self.choices:
-            return f"{value!r} is none of {', '.join(self.choices)}; did you mean {ALSO[value]}?"
+            return f"{value!r} is not one of {', '.join(self.choices)}. Did you mean {ALSO[value]}?"
         return super().refusal(value)
 
 
@@ -62,7 +62,7 @@ class TsharkForm(click.ParamType["tuple[str, bool]"]):
         if value in TSHARK:
             return TSHARK[value], value in WITH_BODIES
         if value not in ROWS:
-            self.fail(f"{value!r} is none of {', '.join(TSHARK)}; {_BODIES}", param, ctx)
+            self.fail(f"{value!r} is not one of {', '.join(TSHARK)}. {_BODIES}", param, ctx)
         return str(value), False
 
 
@@ -79,7 +79,9 @@ def format_options(*forms: str, short: str = "ndjson") -> Callable[[_Command], C
             if as_json:
                 given = click.get_current_context().get_parameter_source("form") is not ParameterSource.DEFAULT
                 if given and form != short:
-                    raise UserError(f"--json is short for --format {short}, and --format {form} is given too: drop one")
+                    raise UserError(
+                        f"--json means --format {short}, but --format {form} is given too. Leave one of them out."
+                    )
                 form = short
             return command(*args, form=form, **rest)
 

@@ -94,5 +94,5 @@ def unknown_command(word: str, commands: Collection[str]) -> str:
         lower = word.lower()
         near = get_close_matches(lower, commands, 2, 0.6) or get_close_matches(lower, SYNONYMS, 2, 0.7)
         meant = list(dict.fromkeys(SYNONYMS.get(each, each) for each in near))
-    hint = f"did you mean {' or '.join(meant)}?" if meant else f"commands are {', '.join(commands)}"
-    return f"{word} is neither a command nor a file; {hint}"
+    hint = f"Did you mean {' or '.join(meant)}?" if meant else f"Commands are {', '.join(commands)}."
+    return f"{word} is neither a command nor a file. {hint}"

@@ -90,9 +90,9 @@ def open_session(
     Raises UserError for no file, one that can't be opened, or what can't be followed.
     """
     if not files:
-        raise UserError("no capture was named: give FILE, or - for standard input")
+        raise UserError("No capture was given. Give FILE, or - for standard input.")
     if follow and (len(files) > 1 or reader != "native"):
-        raise UserError("--follow goes on with one file, read by the native reader: name one")
+        raise UserError("--follow reads one file, with the native reader. Give one FILE and leave out --reader.")
     check_names(files)
     session = Session(
         files, decode_as=merge_decode_as(decode_as), reader=reader, block=block, names=with_names(), follow=follow
@@ -136,7 +136,9 @@ def _say_unmet(session: Session, decode_as: Sequence[tuple[DecodeAsTarget, str]]
     known = {name_stream(session, stream) for stream in range(count)} if told else set()
     unmet = [*map(str, numbers), *(where.name for where in told if not known & {where.name, where.reverse.name})]
     for name in unmet:
-        click.echo(sentence(f"-d: there is no stream {name}: the input has {count:,}, counted from 0"), err=True)
+        click.echo(
+            sentence(f"-d: There is no stream {name}. The input has {count:,} streams, counted from 0."), err=True
+        )
 
 
 def progress(session: Session) -> Iterator[range]:

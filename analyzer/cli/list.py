@@ -63,7 +63,7 @@ def command(
     gc.freeze()
     comes = any(map(is_pipe, files))
     if memory is not None and not comes:
-        raise UserError("--memory is for what comes through a pipe, and files are read as a whole: leave it out")
+        raise UserError("--memory is for pipes only, because files are read as a whole. Leave it out.")
     if comes:
         with open_session(files, decode_as, reader) as session:
             _print_growing(session, printer, selection, memory)

@@ -97,7 +97,9 @@ def _printing(status: LiveStatus) -> Iterator[None]:
                 raise BrokenPipeError from error
             if error.errno == errno.ENOSPC:
                 _print_no_more()
-                raise UserError("no room for the rows where standard output goes: give it a larger disk") from error
+                raise UserError(
+                    "There is no space left for the rows on standard output. Free some space, or write elsewhere."
+                ) from error
             raise
 
 

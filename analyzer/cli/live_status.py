@@ -110,17 +110,17 @@ class LiveStatus:
         if health.dropped > self._dropped:
             if self._quiet >= QUIET:
                 yield (
-                    f"warning: packets come too fast, {health.dropped:,} were dropped by the kernel: "
-                    "a narrower -f, a shorter -s or a larger -B helps"
+                    f"warning: The kernel dropped {health.dropped:,} packets. "
+                    "Give a narrower -f, a shorter -s or a larger -B."
                 )
             self._dropped, self._quiet = health.dropped, 0.0
         self._quiet += TICK
         if not self._behind and health.lag >= LATE:
             self._behind = True
-            yield f"warning: rows are {_late(health)}; nothing is lost by that"
+            yield f"warning: Rows are {_late(health)}. No packet is lost by that."
         elif self._behind and health.lag < CAUGHT_UP:
             self._behind = False
-            yield "rows have caught up with the capture"
+            yield "Rows have caught up with the capture."
 
     def _write(self, text: str) -> None:
         with suppress(OSError, ValueError):  # a terminal that has gone

@@ -46,7 +46,7 @@ def build_completion(shell: str) -> str:
     """Returns the completion script of bash, zsh or fish. Raises click.UsageError for another shell."""
     found = get_completion_class(shell)
     if found is None:
-        raise click.UsageError(f"There is no completion for {shell}: name bash, zsh or fish.")
+        raise click.UsageError(f"There is no completion for {shell}. Give bash, zsh or fish.")
     return found(program, {}, PROGRAM, COMPLETE_VARIABLE).source()
 
 

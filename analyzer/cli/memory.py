@@ -51,9 +51,9 @@ class Memory(click.ParamType[int | None]):
             return value
         size = 0 if value == "none" else size_of(str(value))
         if size is None:
-            self.fail(f"{value!r} is not a size: give one such as 512M or 2G, or none for no limit", param, ctx)
+            self.fail(f"{value!r} is not a size. Give one such as 512M or 2G, or none for no limit.", param, ctx)
         if 0 < size < LEAST:
-            self.fail(f"{value} is too little: give {LEAST >> 20}M or more, or none", param, ctx)
+            self.fail(f"{value} is too little. Give {LEAST >> 20}M or more, or none for no limit.", param, ctx)
         return size or None
 
 

@@ -13,8 +13,8 @@ MOST_NAMES = 10_000
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _OF_SCHEMES = {
-    "file": "name the path behind file://",
-    **dict.fromkeys(("s3", "s3a", "gs", "hdfs", "abfs"), "wireanalyze pipeline reads it, or download it first"),
+    "file": "Give the path after file://.",
+    **dict.fromkeys(("s3", "s3a", "gs", "hdfs", "abfs"), "Use wireanalyze pipeline, or download it first."),
 }
 _DASHES = "\u2013\u2014\u2212"
 _IN_FILTERS = frozenset({"==", "!=", "=", "&&", "||", "and", "or", "not", "contains", "matches", "in", "eq", "ne", "~"})
@@ -29,22 +29,22 @@ def check_names(files: Sequence[str]) -> None:
 
 def _why_missing(name: str, files: Sequence[str]) -> str:
     if not name:
-        return "the name of a file is empty: check whether a variable of the shell is set"
+        return "The name of a file is empty. Check that the shell variable is set."
     if name[0] in _DASHES:
-        return f"{name} begins with a long dash, as word processors write it: type -{name.lstrip(_DASHES)}"
+        return f"{name} begins with a long dash, as word processors write it. Type -{name.lstrip(_DASHES)} instead."
     if url := _URL.match(name):
-        remedy = _OF_SCHEMES.get(url[1].lower(), "download it first")
-        return f"cannot open {name}: it is a URL, and this command reads files: {remedy}"
+        remedy = _OF_SCHEMES.get(url[1].lower(), "Download it first.")
+        return f"Cannot open {name}: this command reads files, not URLs. {remedy}"
     if any(each in _IN_FILTERS and not os.path.lexists(each) for each in files):
-        return f"cannot open {name}: a filter of several words stands in quotes, such as -Y 'operation == Fetch'"
+        return f"Cannot open {name}. If it belongs to a filter, put the filter in quotes: -Y 'operation == Fetch'."
     if any(each in name for each in "*?["):
-        return f"no file matches {name}: check the folder and the pattern"
+        return f"No file matches {name}. Check the folder and the pattern."
     if name.isdecimal():
         return (
-            f"there is no file {name}: a number of messages stands behind an option, such as -c {name},"
-            f" and wireanalyze show FILE {name} prints message {name}"
+            f"There is no file {name}. To stop after {name} messages, give -c {name};"
+            f" to print message {name}, use wireanalyze show FILE {name}."
         )
-    return f"cannot open {name}: No such file or directory{_alike(name)}"
+    return f"Cannot open {name}: No such file or directory. {_alike(name)}"
 
 
 def _alike(name: str) -> str:
@@ -55,6 +55,6 @@ def _alike(name: str) -> str:
         with os.scandir(folder or os.curdir) as entries:
             names = [entry.name for _, entry in zip(range(MOST_NAMES), entries, strict=False)]
     except OSError:
-        return f"; there is no folder {folder}" if folder else "; check the name"
+        return f"There is no folder {folder}." if folder else "Check the name."
     near = get_close_matches(base, names, 1, 0.8)
-    return f"; did you mean {os.path.join(folder, near[0])}?" if near else "; check the name"
+    return f"Did you mean {os.path.join(folder, near[0])}?" if near else "Check the name."

@@ -11,6 +11,7 @@ from analyzer.cli.errors import sentence
 from analyzer.cli.notes import streams_to
 from analyzer.render.amounts import format_counted
 from dissectors.foreign import advice
+from dissectors.registry import BUILT_IN
 
 if TYPE_CHECKING:
     from analyzer.insight.unknown_streams import PortProtocol
@@ -22,14 +23,14 @@ SHOWN = 6
 HTTPS = 443
 """The port where TLS is what everybody expects."""
 
-ADVICE = "if one of these ports speaks a known protocol, say so: -d {port}=kafka"
-KEYS = "the fields of their messages cannot be read without keys; capture where TLS ends, or on a listener without it"
+ADVICE = "If one of these ports uses a known protocol, give it with -d, such as -d {port}={protocol}."
+KEYS = "It is not decrypted. Capture where TLS ends, or on a listener without TLS."
 
 
 def tell_nothing_passes(passing: int, count: int) -> None:
     """Says how many messages there were where none passes the filter."""
     if not passing and count:
-        click.echo(sentence(f"0 of {format_counted(count, 'message')} pass the filter"), err=True)
+        click.echo(sentence(f"0 of {format_counted(count, 'message')} pass the filter."), err=True)
 
 
 def tell_unread(session: Session) -> None:
@@ -57,8 +58,9 @@ def _is_stranger(session: Session, each: PortProtocol) -> bool:
 def _stranger(session: Session, each: PortProtocol) -> str:
     assert each.name is not None
     verb = "is" if each.connections == 1 else "are"
-    why = KEYS if each.name == "tls" else advice(each.name)
-    return f"{streams_to(session, each.connections, each.port)} {verb} {each.name.upper()}: {why}"
+    remedy = advice(each.name)
+    why = KEYS if each.name == "tls" else f"{remedy[:1].upper()}{remedy[1:]}."
+    return f"{streams_to(session, each.connections, each.port)} {verb} {each.name.upper()}. {why}"
 
 
 def _unread(session: Session, connections: Sequence[PortProtocol]) -> Iterator[str]:
@@ -67,19 +69,19 @@ def _unread(session: Session, connections: Sequence[PortProtocol]) -> Iterator[s
 
     counts = session.packets.counts
     if not counts.packets:
-        yield "the input has no packets"
+        yield "The input has no packets."
         return
-    yield f"no message of a known protocol is in {format_counted(counts.packets, 'packet')}"
+    yield f"No message of a known protocol is in the {format_counted(counts.packets, 'packet')} of the input."
     parts = [_connections(each) for each in connections[:SHOWN]]
     rest = list_other_ports(session) if counts.tcp < counts.packets else []
     if rest:
         parts.append(f"packets that are not TCP: {', '.join(f'{each.packets:,} {each.what}' for each in rest[:SHOWN])}")
     more = max(len(connections) - SHOWN, 0) + max(len(rest) - SHOWN, 0)
     if parts:
-        yield f"the capture has {'; '.join(parts)}{f'; {more:,} more kinds' if more else ''}"
+        yield f"The capture has {'; '.join(parts)}{f'; {more:,} more kinds' if more else ''}."
     unnamed = next((each for each in connections if each.name is None and each.bytes), None)
     if unnamed is not None:
-        yield ADVICE.format(port=unnamed.port)
+        yield ADVICE.format(port=unnamed.port, protocol=next(iter(BUILT_IN)))
 
 
 def _connections(each: PortProtocol) -> str:

@@ -81,7 +81,7 @@ def command(
     if DRIVER not in os.environ:
         check_terminal()
     if "-" in files and os.isatty(0):
-        raise UserError("- is the keyboard here: pipe a capture into it, or name a file")
+        raise UserError("Standard input is the keyboard. Pipe a capture into the program, or give a file.")
     with open_session(files, decode_as, reader, FIRST_BLOCK, follow=follow) as session:
         if DRIVER not in os.environ:
             read_keys_from_terminal()
@@ -101,12 +101,12 @@ def title_of(files: Sequence[str]) -> str:
 def check_terminal() -> None:
     """Raises UserError where nobody could see or press anything."""
     if os.environ.get("TERM", "dumb") == "dumb" or not all(map(os.isatty, SCREEN)):
-        raise UserError("open needs a terminal on its output and errors, and there is none here: use wireanalyze list")
+        raise UserError("open needs a terminal for its output and errors. Use wireanalyze list instead.")
     if not os.isatty(0):
         try:
             os.close(os.open(KEYBOARD, os.O_RDWR))
         except OSError as error:
-            raise UserError("open reads keys from a terminal, and there is none: use wireanalyze list") from error
+            raise UserError("open needs a terminal to read keys from. Use wireanalyze list instead.") from error
 
 
 def read_keys_from_terminal() -> None:

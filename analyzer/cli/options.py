@@ -38,7 +38,7 @@ class Count(click.ParamType[int | None]):
         if str(value).lower() == "all":
             return None
         if not str(value).isdecimal():
-            self.fail(f"give a number or all, not {value!r}", param, ctx)
+            self.fail(f"Give a number or all, not {value!r}.", param, ctx)
         return int(value)
 
 
@@ -70,7 +70,7 @@ class Size(click.ParamType[int]):
         """The bytes."""
         size = parse_whole_amount(str(value), _SIZES)
         if size is None:
-            self.fail(f"{value!r} is not a size: give one such as 512MiB", param, ctx)
+            self.fail(f"{value!r} is not a size. Give one such as 512MiB.", param, ctx)
         return size
 
 

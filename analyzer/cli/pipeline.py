@@ -38,7 +38,7 @@ class Setting(click.ParamType[tuple[str, str]]):
             return value
         key, equals, text = str(value).partition("=")
         if not equals or not key:
-            self.fail(f"{value!r} is not NAME=VALUE, for example spark.driver.memory=4g", param, ctx)
+            self.fail(f"{value!r} is not NAME=VALUE. Give for example spark.driver.memory=4g.", param, ctx)
         return key, text
 
 
@@ -124,7 +124,7 @@ def command(
     Use --close once, at the very end; later runs cannot add anything.
     """
     if any(isinstance(where, StreamNumber) for where, _ in decode_as):
-        raise UserError("streams have no numbers in a pipeline: name the stream by its id, CLIENT>SERVER=PROTOCOL")
+        raise UserError("Streams have no numbers in a pipeline. Give the ends of the stream: CLIENT>SERVER=PROTOCOL.")
     extras.require_extra("pipeline", "pipeline", whole=remote is not None)
     opened = _session(master, remote, dict(conf))
     from analyzer.pipeline import job, progress, ring_capture, spark_frames
@@ -162,7 +162,7 @@ def command(
             )
     _tell(report)
     if state is None and not report.rows["messages"]:
-        raise UserError("no message was found: is the traffic one of `wireanalyze protocols`?")
+        raise UserError("No message was found. `wireanalyze protocols` lists the protocols that are decoded.")
 
 
 def _tell(report: RunReport) -> None:
@@ -173,13 +173,14 @@ def _tell(report: RunReport) -> None:
         for finding in note.findings:
             _say(f"{finding['severity']}: {finding['text']} ({finding['code']})")
         if note.state == PASSED_OVER:
-            _say(f"note: {note.reason}; it was passed over")
+            _say(f"note: {note.reason} The file was skipped.")
         elif note.state == QUARANTINED:
             _say(f"warning: {note.path} is not in the tables: {note.reason}")
         elif note.state != READ and not note.findings:
             _say(f"warning: {note.path}: {note.reason}")
     if report.waiting:
-        _say(f"note: {len(report.waiting):,} files may still be written and wait: {', '.join(report.waiting[:3])}")
+        waiting = ", ".join(report.waiting[:3])
+        _say(f"note: {len(report.waiting):,} files may still grow and are left for the next run: {waiting}.")
     rows = ", ".join(f"{count:,} {table}" for table, count in report.rows.items() if table != "files")
     read = sum(note.packets > 0 for note in report.files)
     click.echo(f"{report.packets:,} packets in {read:,} files: {rows or 'nothing new'}")
@@ -188,11 +189,11 @@ def _tell(report: RunReport) -> None:
 def _check(state: str | None, *, close: bool, settle: float | None, overwrite: bool) -> None:
     """Raises UserError for what makes no sense together."""
     if state is None and (close or settle is not None):
-        raise UserError(
-            f"{'--close' if close else '--settle'} is about a ring capture: name its state with --state DIR"
-        )
+        raise UserError(f"{'--close' if close else '--settle'} is for ring captures. Give --state DIR, too.")
     if state is not None and overwrite:
-        raise UserError("--overwrite would take away what --state goes on from: begin another state in another folder")
+        raise UserError(
+            "--overwrite would delete the tables that --state continues. Give another --state and another folder."
+        )
 
 
 def _session(master: str | None, remote: str | None, conf: Mapping[str, str]) -> AbstractContextManager[Any]:
@@ -201,10 +202,10 @@ def _session(master: str | None, remote: str | None, conf: Mapping[str, str]) ->
 
     if spark_sessions.is_submitted():
         if master or remote or conf:
-            raise UserError("--master, --remote and --conf are spark-submit's own here: give them before the script")
+            raise UserError("spark-submit itself takes --master, --remote and --conf. Give them before the script.")
         return spark_sessions.open_submitted_session()
     if master and remote:
-        raise UserError("--master and --remote exclude each other: a server has its own cluster")
+        raise UserError("--master and --remote exclude each other. Leave out --master: the server has its own cluster.")
     return (
         spark_sessions.open_remote_session(remote, conf)
         if remote

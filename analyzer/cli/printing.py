@@ -75,7 +75,7 @@ def rows_options(command: _Command) -> Callable[..., Any]:
             form, bodies = like_tshark
             with_fields = with_fields or (bodies and not chosen and not sets)
         if not all(each.strip(", ") for each in chosen):
-            raise UserError("-e names nothing: give a key or field, such as -e latency")
+            raise UserError("-e is empty. Give a key or field, such as -e latency.")
         if LISTED in sets:
             click.echo("\n".join(_list_column_sets()))
             raise click.exceptions.Exit(0)

@@ -197,7 +197,7 @@ def _status(arguments: list[str]) -> int:
     except OSError as error:
         if error.filename is None:
             return _defect(error)
-        return _say(sentence(f"{os.fsdecode(error.filename)}: {error.strerror}"), 2)
+        return _say(sentence(f"{os.fsdecode(error.filename)}: {error.strerror}."), 2)
     except Exception as error:  # the one place where a defect of ours ends
         return _defect(error)
 

@@ -101,20 +101,20 @@ def _list(topic: str | None) -> tuple[tuple[str, ...], _Rows, Sequence[str]]:
 def _list_unnumbered(topic: str) -> str:
     """What is said in place of an empty list."""
     guide = _guide(topic)
-    pages = "" if guide is None else f"; it has the pages {', '.join(guide.names())}"
-    return f"{topic} does not number its operations{pages}"
+    pages = "" if guide is None else f" It has the pages {', '.join(guide.names())}."
+    return f"{topic} does not number its operations.{pages}"
 
 
 def _page(dissector: Dissector, name: str, version: int | None, as_json: bool) -> None:
     guide = dissector.guide
     if guide is None:
-        raise UserError(f"of {dissector.name} only the list of operations is known: leave out {name}")
+        raise UserError(f"{dissector.name} has only a list of operations. Leave out {name}.")
     try:
         page = guide.page(name, version)
     except KeyError as error:
         text = str(error.args[0])
-        hint = "" if version is not None or ";" in text else f"; {PROGRAM} protocols {dissector.name} lists operations"
-        raise UserError(f"{text}{hint}") from None
+        hint = "" if version is not None else f" {PROGRAM} protocols {dissector.name} lists the operations."
+        raise UserError(text if text.endswith("?") else f"{text}.{hint}") from None
     if as_json:
         click.echo(_json(page.data))
     else:
@@ -126,7 +126,7 @@ def _dissector(name: str) -> Dissector:
     try:
         return registry.by_name(name)
     except KeyError as error:
-        raise UserError(f"{error.args[0]}, or {FINDINGS}") from None
+        raise UserError(f"{error.args[0]}, or {FINDINGS}.") from None
 
 
 _json: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False, indent=1).encode

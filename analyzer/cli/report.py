@@ -97,11 +97,11 @@ def _check(known: Mapping[str, ReportType], name: str | None, inputs: Sequence[s
     """Raises UserError for what has no meaning, above all a report that there is none of."""
     missing = [each for each in inputs if each != "-" and not os.path.exists(each)]
     if name is None and missing:
-        raise UserError(f"{missing[0]}: there is no such report, and no such file; reports are {', '.join(known)}")
+        raise UserError(f"There is no report and no file {missing[0]}. Reports are {', '.join(known)}.")
     if name is None and form != "table":
-        raise UserError(f"--format {form} is for one report: name it, {', '.join(known)}")
+        raise UserError(f"--format {form} needs the name of a report. Reports are {', '.join(known)}.")
     if name is not None and not inputs:
-        raise UserError(f"no capture was named: wireanalyze report {name} FILE")
+        raise UserError(f"No capture was given. Use wireanalyze report {name} FILE.")
 
 
 def _choose(known: Mapping[str, ReportType], name: str, to: str) -> ReportType:
@@ -129,7 +129,7 @@ def _print_known(known: Mapping[str, ReportType], asked: Sequence[str]) -> None:
     """The reports, or the columns of those that were asked for."""
     for name in asked:
         if name not in known:
-            raise UserError(f"there is no report {name}; there are {', '.join(known)}")
+            raise UserError(f"There is no report {name}. Reports are {', '.join(known)}.")
     if not asked:
         print_fitted(align_rows([[name, report.about] for name, report in known.items()], frozenset({0, 1})))
     for name in asked:

@@ -58,7 +58,9 @@ def command(
     with load_session(names, decode_as, reader) as session:
         row = int(number[:18]) - 1  # int() refuses thousands of digits
         if not 0 <= row < len(session.rows):
-            raise UserError(f"there is no message {number}: the input has {len(session.rows)}, counted from 1")
+            raise UserError(
+                f"There is no message {number}. The input has {len(session.rows)} messages, counted from 1."
+            )
         if form == "json":
             sys.stdout.buffer.write(JsonWriter(limits).format_line(_object(session, row)))
         else:

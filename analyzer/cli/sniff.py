@@ -95,7 +95,7 @@ def command(
 def _check_terminal() -> None:
     """Raises UserError where nobody could see or press anything."""
     if os.environ.get("TERM", "dumb") == "dumb" or not all(map(os.isatty, KEYS_AND_SCREEN)):
-        raise UserError("sniff needs a terminal for keys, screen and errors: say --headless to print rows instead")
+        raise UserError("sniff needs a terminal for keys, screen and errors. Use --headless to print rows instead.")
 
 
 @contextmanager

@@ -157,22 +157,26 @@ def _check(asked: CaptureRequest, write: str | None) -> None:
     if asked.filter:
         _check_capture_filter(asked.filter)
     if ring and write is None:
-        raise UserError("--ring begins one file after the other: say with -w what they are called, such as -w a.pcapng")
+        raise UserError("--ring writes a series of files. Give their name with -w, such as -w a.pcapng.")
     if ring and not (ring.packets or ring.seconds or ring.size):
-        keeps = f"--ring files:{ring.files} keeps so many files"
-        raise UserError(f"{keeps}: say also when another one begins, such as size:100M or duration:1h")
+        keeps = f"--ring files:{ring.files} only says how many files to keep"
+        raise UserError(f"{keeps}. Say also when a new one begins, such as size:100M or duration:1h.")
     if files and not ring:
-        raise UserError(f"-a files:{files} counts files: say when another one begins, such as --ring size:100M")
+        raise UserError(
+            f"-a files:{files} counts the files of a ring. Say when a new one begins, such as --ring size:100M."
+        )
     if write == STDOUT:
-        raise UserError("-w - would mix packets with rows: name a file, or take dumpcap -w - or tcpdump -w -")
+        raise UserError("-w - would mix packets with rows. Give a file, or use tcpdump -w - or dumpcap -w -.")
     if write is not None:
         folder = os.path.dirname(write) or os.curdir
         if os.path.isdir(write) or not os.path.basename(write):
-            raise UserError(f"cannot write {write}: it is a folder; name a file in it")
+            raise UserError(f"Cannot write {write}: it is a folder. Give a file in it.")
         if not os.path.isdir(folder):
-            raise UserError(f"cannot write {write}: there is no folder {folder}; make it, or name another one")
+            raise UserError(f"Cannot write {write}: there is no folder {folder}. Create it, or give another one.")
         if os.path.exists(write) and not os.path.isfile(write):
-            raise UserError(f"cannot write {write}: it is a pipe or a device, and rows are read from what is written")
+            raise UserError(
+                f"Cannot write {write}: it is a pipe or a device. Give a regular file, because rows are read from it."
+            )
 
 
 def _check_capture_filter(text: str) -> None:
@@ -181,5 +185,5 @@ def _check_capture_filter(text: str) -> None:
 
     if is_display_filter(text):
         raise UserError(
-            f"-f {text}: this is a display filter, which -Y takes; -f takes a capture filter: tcp port 9092"
+            f"-f {text} is a display filter. Give it with -Y; -f takes a capture filter, such as 'tcp port 9092'."
         )

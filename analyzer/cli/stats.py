@@ -45,7 +45,7 @@ class Duration(click.ParamType[int]):
 
         found = parse_number(str(value))
         if found is None or found[1] not in DURATIONS or not 1 <= int(found[0]) < 1 << 62:
-            self.fail(f"{value!r} is not a length of time: give one with its unit, such as 500ms, 1s or 5m", param, ctx)
+            self.fail(f"{value!r} is not a duration. Give one with its unit, such as 500ms, 1s or 5m.", param, ctx)
         return int(found[0])
 
 
@@ -113,7 +113,7 @@ def command(
     """
     by = [name for each in names for name in each.split(",") if name]
     if names and not by:
-        raise UserError("--by names nothing: give a key, such as --by topic")
+        raise UserError("--by is empty. Give a key, such as --by topic.")
     _check(by, view, interval=interval, sort=sort, top=top, errors=errors)
     gc.freeze()  # what was imported stays: looking through it for cycles, again and again, takes a tenth of the time
     with load_session(files, decode_as, reader, jobs) as session:
@@ -134,20 +134,20 @@ def command(
 def _check(by: Sequence[str], view: str | None, **options: object) -> None:
     """Raises UserError for options that have no meaning together, and for keys that do not exist."""
     if by and view is not None:
-        raise UserError(f"--by and --{view} are different views: give one of them")
+        raise UserError(f"--by and --{view} are different views. Give one of them.")
     if len(set(by)) < len(by):
-        raise UserError(f"--by {','.join(by)}: the same key is named twice")
+        raise UserError(f"--by {','.join(by)} has the same key twice. Give it once.")
     if options["interval"] is not None and TIME not in by:
-        raise UserError("--interval is the length of what --by time counts: add --by time, or leave it out")
+        raise UserError("--interval needs --by time. Add it, or leave out --interval.")
     if options["sort"] is not None and not by:
-        raise UserError("--sort orders the groups of --by: add --by KEY, or leave it out")
+        raise UserError("--sort needs --by KEY. Add it, or leave out --sort.")
     if isinstance(options["sort"], str) and order_of(options["sort"], by) is None:
         names = ", ".join((*by, *FIGURES))
-        raise UserError(f"--sort {options['sort']}: that is neither a figure nor a key of --by; there are {names}")
+        raise UserError(f"--sort {options['sort']} is neither a key of --by nor a figure. Give one of {names}.")
     if options["top"] is not None and not by and view in (None, "counts"):
-        raise UserError("--top is for --by, --conversations and --endpoints: add one of them, or leave it out")
+        raise UserError("--top needs --by, --conversations or --endpoints. Add one of them, or leave out --top.")
     if "error" in by and not options["errors"]:
-        raise UserError("--by error looks into answers: leave out --no-errors")
+        raise UserError("--by error needs decoded responses. Leave out --no-errors.")
     from analyzer.insight.grouping import field_of
 
     for name in by:

@@ -28,8 +28,8 @@ def find_stream(session: Session, wanted: str) -> int:
         for stream in range(count):
             if name_stream(session, stream) == wanted:
                 return stream
-    known = f"the input has {count} streams, counted from 0" if count else "the input has no TCP streams"
-    raise UserError(f"there is no stream {wanted}: {known}")
+    known = f"The input has {count} streams, counted from 0." if count else "The input has no TCP streams."
+    raise UserError(f"There is no stream {wanted}. {known}")
 
 
 def split_last(
@@ -41,14 +41,14 @@ def split_last(
     """
     usage = f"wireanalyze {command} FILE {what}"
     if not files:
-        raise UserError(f"no capture and no {what} were named: {usage}")
+        raise UserError(f"No capture and no {what} were given. Use {usage}.")
     *names, last = files
     if is_one(last) and (names or not os.path.exists(last)):
         if not names:
-            raise UserError(f"no capture was named: wireanalyze {command} FILE {last}")
+            raise UserError(f"No capture was given. Use wireanalyze {command} FILE {last}.")
         return names, last
     if names and is_one(names[0]) and not os.path.exists(names[0]):
-        raise UserError(f"{what} stands behind the files: wireanalyze {command} {' '.join((*files[1:], names[0]))}")
+        raise UserError(f"{what} comes after the files. Use wireanalyze {command} {' '.join((*files[1:], names[0]))}.")
     if names and not os.path.exists(last):
-        raise UserError(f"{last} is not a {what} as list prints it, and not a file: {usage}")
-    raise UserError(f"no {what} was named: wireanalyze {command} {' '.join(files)} {what}, as list prints it")
+        raise UserError(f"{last} is neither a {what} that list prints nor a file. Use {usage}.")
+    raise UserError(f"No {what} was given. Use wireanalyze {command} {' '.join(files)} {what}; list prints the {what}.")

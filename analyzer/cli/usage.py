@@ -20,8 +20,8 @@ ALIKE = 0.7
 
 _EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)\.?", re.DOTALL)
 _INSTEAD = {
-    "sniff": "it reads an interface (-i IF), and wireanalyze list FILE reads a capture",
-    "interfaces": f"{PROGRAM} sniff -i NAME captures on one of them",
+    "sniff": f"It captures on an interface (-i IF). To read a capture, use {PROGRAM} list FILE.",
+    "interfaces": f"To capture on an interface, use {PROGRAM} sniff -i NAME.",
 }
 """What to do with a word that a command does not take."""
 
@@ -31,20 +31,20 @@ def usage_text(error: click.UsageError) -> str:
     if isinstance(error, click.MissingParameter):
         return _missing(error)
     if isinstance(error, click.BadParameter):
-        return error.message if error.param is None else f"{_name(error.param)}: {error.message.rstrip('.')}"
+        return error.message if error.param is None else f"{_name(error.param)}: {error.message}"
     if isinstance(error, click.NoSuchOption):
         return f"{_command(error)} has no option {error.option_name}{_option_hint(error)}"
     if isinstance(error, click.NoSuchCommand):
         known = _subcommands(error.ctx)
-        return f"{_command(error)} has no command {error.command_name}; there are {', '.join(known)}"
+        return f"{_command(error)} has no command {error.command_name}. Its commands are {', '.join(known)}."
     if isinstance(error, click.BadOptionUsage):
         if "does not take" in error.message:
-            return f"{error.option_name} takes no value: leave out = and what stands behind it"
-        return f"{error.option_name} needs a value behind it"
+            return f"{error.option_name} takes no value. Leave out = and the text after it."
+        return f"{error.option_name} needs a value."
     if extra := _EXTRA.fullmatch(error.message):
         command = _command(error)
-        return f"{command} does not take {extra[1]}: {_INSTEAD.get(command, f'leave it out{_help(error)}')}"
-    return f"{error.message.rstrip('.')}{_help(error)}"
+        return f"{command} does not take {extra[1]}. {_INSTEAD.get(command, f'Leave it out.{_help(error)}')}"
+    return f"{error.message.rstrip('.')}.{_help(error)}"
 
 
 def _name(param: click.Parameter) -> str:
@@ -58,8 +58,8 @@ def _missing(error: click.MissingParameter) -> str:
     param = error.param
     if not isinstance(param, click.Option):
         choices = f": {', '.join(param.type.choices)}" if param and isinstance(param.type, click.Choice) else ""
-        return f"{_command(error)} needs {_name(param) if param else 'an argument'}{choices}{_help(error)}"
-    what = (param.help or "").rstrip(".")
+        return f"{_command(error)} needs {_name(param) if param else 'an argument'}{choices}.{_help(error)}"
+    what = param.help or ""
     return f"{_command(error)} needs {param.opts[0]} {param.metavar or ''}: {what[:1].lower()}{what[1:]}"
 
 
@@ -70,7 +70,7 @@ def _command(error: click.UsageError) -> str:
 
 
 def _help(error: click.UsageError) -> str:
-    return "" if error.ctx is None else f"; see {error.ctx.command_path} --help"
+    return "" if error.ctx is None else f" See {error.ctx.command_path} --help."
 
 
 def _subcommands(ctx: click.Context | None) -> Collection[str]:
@@ -83,15 +83,15 @@ def _option_hint(error: click.NoSuchOption) -> str:
     """What to write instead of an option that a command does not have."""
     option, ctx = error.option_name, error.ctx
     if option in HINTS:
-        return f": {HINTS[option]}"
+        return f". {HINTS[option]}"
     if ctx is not None:
         if option in _options(ctx.find_root().command):
-            return f": it stands before the command, {PROGRAM} {option} ... {_command(error)}"
+            return f". Write it before the command: {PROGRAM} {option} ... {_command(error)}"
         if near := get_close_matches(option, _options(ctx.command), 2, ALIKE):
-            return f"; did you mean {' or '.join(near)}?"
+            return f". Did you mean {' or '.join(near)}?"
         if owners := list(_owners(option, ctx.find_root())):
-            return f"; {', '.join(owners)} {'has' if len(owners) == 1 else 'have'} it"
-    return _help(error)
+            return f". It is an option of {', '.join(owners)}."
+    return f".{_help(error)}"
 
 
 def _options(command: click.Command) -> list[str]:

@@ -21,8 +21,8 @@ class OneOf(click.Choice[str]):
         from difflib import get_close_matches  # only a slip of the pen pays for it
 
         near = get_close_matches(value.lower(), self.choices, 1, 0.6)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        return f"{value!r} is none of {', '.join(self.choices)}{hint}"
+        hint = f" Did you mean {near[0]}?" if near else ""
+        return f"{value!r} is not one of {', '.join(self.choices)}.{hint}"
 
 
 class Whole(click.IntRange):
@@ -33,7 +33,7 @@ class Whole(click.IntRange):
         try:
             return int(super().convert(value, param, ctx))
         except click.BadParameter:
-            self.fail(f"give a whole number{_bounds(self.min, self.max)}, not {str(value)!r}", param, ctx)
+            self.fail(f"Give a whole number{_bounds(self.min, self.max)}, not {str(value)!r}.", param, ctx)
 
 
 class Seconds(click.FloatRange):
@@ -44,7 +44,7 @@ class Seconds(click.FloatRange):
         try:
             return float(super().convert(value, param, ctx))
         except click.BadParameter:
-            self.fail(f"give seconds{_bounds(self.min, self.max)}, such as 2.5, not {str(value)!r}", param, ctx)
+            self.fail(f"Give seconds{_bounds(self.min, self.max)}, such as 2.5, not {str(value)!r}.", param, ctx)
 
 
 def _bounds(low: float | None, high: float | None) -> str:

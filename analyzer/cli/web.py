@@ -94,14 +94,14 @@ def command(
     from tui import web
 
     if host not in web.HOSTS:
-        raise UserError(f"web serves this computer alone, at {' or '.join(web.HOSTS)}, not at {host}")
+        raise UserError(f"web serves this computer only. Give --host {' or '.join(web.HOSTS)}, not {host}.")
     _check_files(files)
     open_session(files, decode_as, reader, follow=follow).close()  # what open refuses is refused before there is a page
     pages = web.serve_pages(
         _command(context), opening.title_of(files), host, port, lambda line: click.echo(line, err=True)
     )
     click.echo(sentence(f"{opening.title_of(files)} at {pages.gate.address}"), err=True)
-    click.echo(sentence("Ctrl-C ends it, and its pages with it"), err=True)
+    click.echo(sentence("Press Ctrl-C to stop it and its pages."), err=True)
     if browse:
         _browse(pages.gate.create_ticket())
     pages.run()
@@ -118,7 +118,9 @@ def _check_files(files: Sequence[str]) -> None:
     """Raises UserError for what can be read once only: each page reads for itself."""
     for name in files:
         if name == "-" or (os.path.exists(name) and stat.S_ISFIFO(os.stat(name).st_mode)):
-            raise UserError(f"{name} is a pipe, and each page of web reads anew: name a file")
+            raise UserError(
+                f"{name} is a pipe, which can be read only once, but each page reads the capture again. Give a file."
+            )
 
 
 def _browse(address: str) -> None:
@@ -126,4 +128,4 @@ def _browse(address: str) -> None:
     if sys.platform == "darwin" or any(map(os.environ.get, BROWSABLE)):
         Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     else:
-        click.echo(sentence("there is no display here to open a browser on"), err=True)
+        click.echo(sentence("There is no display to open a browser on. Open the address yourself."), err=True)

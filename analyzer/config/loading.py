@@ -36,7 +36,7 @@ def _bytes(path: str, named: bool) -> bytes | None:
             data = file.read(LARGEST + 1)
     except (FileNotFoundError, NotADirectoryError) as error:
         if named:
-            raise UserError(f"there is no configuration {path}: {error.strerror}") from None
+            raise UserError(f"There is no configuration file {path}: {error.strerror}.") from None
         return None
     except PermissionError as error:
         if named or os.path.lexists(path):
@@ -45,12 +45,12 @@ def _bytes(path: str, named: bool) -> bytes | None:
     except (OSError, ValueError) as error:
         raise _unreadable(path, error.strerror if isinstance(error, OSError) else str(error)) from None
     if len(data) > LARGEST:
-        raise UserError(f"{path} has more than {LARGEST:,} bytes: that is no configuration")
+        raise UserError(f"{path} is too large for a configuration file: it has more than {LARGEST:,} bytes.")
     return data
 
 
 def _unreadable(path: str, reason: str | None) -> UserError:
-    return UserError(f"the configuration {path} can't be read: {reason}; name another with --config")
+    return UserError(f"Cannot read the configuration file {path}: {reason}. Give another one with --config.")
 
 
 VARIABLE = "WIREANALYZE_CONFIG"

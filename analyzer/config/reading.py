@@ -39,11 +39,11 @@ def read_config(path: str, data: bytes) -> Config:
         found = tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}, line {line}: a configuration is UTF-8, and byte {error.start} is not") from None
+        raise UserError(f"{path}, line {line}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
         raise UserError(_syntax(path, str(error))) from None
     except RecursionError:
-        raise UserError(f"{path} is nested too deeply to be a configuration") from None
+        raise UserError(f"{path} is nested too deeply for a configuration file.") from None
     try:
         return _config(path, found)
     except Wrong as error:
@@ -54,9 +54,9 @@ def _syntax(path: str, said: str) -> str:
     """tomllib's sentence, with the place in front."""
     match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", said, re.DOTALL)
     if match is None:
-        return f"{path} is not TOML: {said}"
-    place = f"line {match[2]}, column {match[3]}" if match[2] else "at its end"
-    return f"{path}, {place}: this is not TOML: {match[1][:1].lower()}{match[1][1:]}"
+        return f"{path} is not TOML: {said}."
+    place = f"line {match[2]}, column {match[3]}" if match[2] else "last line"
+    return f"{path}, {place}: this is not TOML: {match[1][:1].lower()}{match[1][1:]}."
 
 
 def _find_config(text: str, wrong: Wrong) -> str:
@@ -81,17 +81,17 @@ def _find_config(text: str, wrong: Wrong) -> str:
 def _config(path: str, found: Mapping[str, Value]) -> Config:
     for name in found:
         if name not in _TABLES:
-            raise Wrong(f"there is no table {name!r}{_near(name, _TABLES, _LIST)}", name)
+            raise Wrong(f"There is no table {name!r}. {_near(name, _TABLES, _LIST)}", name)
     columns = {name: _column_names(name, value) for name, value in _table(found, "columns")}
     filters = {name: _text("filters", name, value) for name, value in _table(found, "filters")}
     for table in ("columns", "filters"):
         for name, _ in _table(found, table):
             if re.fullmatch(_NAME, name) is None:
-                raise Wrong(f"{table}.{name!r}: a name is made of letters, digits, - and _", table, name)
+                raise Wrong(f"{table}.{name!r} is not a name. Use letters, digits, - and _.", table, name)
     told = dict(_table(found, "list"))
     for name in told:
         if name not in _LIST:
-            raise Wrong(f"there is no key list.{name}{_near(name, _LIST)}", "list", name)
+            raise Wrong(f"There is no key list.{name}. {_near(name, _LIST)}", "list", name)
     return Config(
         path,
         columns,
@@ -106,14 +106,14 @@ def _config(path: str, found: Mapping[str, Value]) -> Config:
 def _table(found: Mapping[str, Value], name: str) -> Iterable[tuple[str, Value]]:
     table = found.get(name, {})
     if not isinstance(table, dict):
-        raise Wrong(f"{name} must be a table, [{name}], and is {_kind(table)}", name)
+        raise Wrong(f"{name} is {_kind(table)}. It must be a table, [{name}].", name)
     return table.items()
 
 
 def _column_names(name: str, value: Value) -> tuple[str, ...]:
     if not isinstance(value, list) or not value or not all(isinstance(each, str) and each for each in value):
         raise Wrong(
-            f'columns.{name} must be a list of fields, such as ["number", "time"], and is {_kind(value)}',
+            f'columns.{name} is {_kind(value)}. It must be a list of fields, such as ["number", "time"].',
             "columns",
             name,
         )
@@ -123,18 +123,18 @@ def _column_names(name: str, value: Value) -> tuple[str, ...]:
 def _colors(found: Mapping[str, Value]) -> tuple[ColorRule, ...]:
     tables = found.get("colors", [])
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        raise Wrong(f"colors must be a list of tables, [[colors]], and is {_kind(tables)}", "colors")
+        raise Wrong(f"colors is {_kind(tables)}. It must be a list of tables, [[colors]].", "colors")
     rules: list[ColorRule] = []
     for index, table in enumerate(tables):
         for key in table:
             if key not in _RULE:
-                raise Wrong(f"there is no key colors.{key}{_near(key, _RULE)}", "colors", key, index)
+                raise Wrong(f"There is no key colors.{key}. {_near(key, _RULE)}", "colors", key, index)
         for key in _RULE:
             if key not in table:
-                raise Wrong(f"a color rule needs {key}: it has name, filter and style", "colors", None, index)
+                raise Wrong(f"The colour rule has no {key}. It needs name, filter and style.", "colors", None, index)
         rule = ColorRule(*(_text("colors", key, table[key], index) for key in _RULE))
         if rule.name in (other.name for other in rules):
-            raise Wrong(f"there are two color rules with the name {rule.name!r}", "colors", "name", index)
+            raise Wrong(f"There are two colour rules with the name {rule.name!r}. Rename one.", "colors", "name", index)
         rules.append(rule)
     return tuple(rules)
 
@@ -146,7 +146,7 @@ def _port(name: str, value: Value) -> tuple[int | PortRange, str]:
         if not isinstance(where, int | PortRange):
             raise ValueError(f"{name!r} is no port")
     except ValueError:
-        text = f'ports.{name!r} must be a port from 1 to 65535 or a range, 19092 or "8000-8010"'
+        text = f'ports.{name!r} is not a port. Give a port from 1 to 65535, or a range: 19092 or "8000-8010".'
         raise Wrong(text, "ports", name) from None
     try:
         check_protocol(protocol)
@@ -159,19 +159,19 @@ def _time_format(value: Value) -> TimeFormat:
     for known in TIME_FORMATS:
         if value == known:
             return known
-    text = f"list.time-format must be one of {', '.join(TIME_FORMATS)}, and is {_kind(value)}"
+    text = f"list.time-format is {_kind(value)}. It must be one of {', '.join(TIME_FORMATS)}."
     raise Wrong(text, "list", "time-format")
 
 
 def _text(table: str, key: str, value: Value, index: int = 0) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise Wrong(f"{table}.{key} must be a text, and is {_kind(value)}", table, key, index)
+        raise Wrong(f"{table}.{key} is {_kind(value)}. It must be a text.", table, key, index)
     return value
 
 
 def _flag(table: str, key: str, value: Value) -> bool:
     if not isinstance(value, bool):
-        raise Wrong(f"{table}.{key} must be true or false, and is {_kind(value)}", table, key)
+        raise Wrong(f"{table}.{key} is {_kind(value)}. It must be true or false.", table, key)
     return value
 
 
@@ -192,9 +192,9 @@ def _near(name: str, known: Iterable[str], of_list: Iterable[str] = ()) -> str:
     from difflib import get_close_matches  # only for a sentence that is hardly ever said
 
     if inner := get_close_matches(name, list(of_list), 1, 0.6):
-        return f"; did you mean {inner[0]}, which stands under [list]?"
+        return f"Did you mean {inner[0]} in the table [list]?"
     near = get_close_matches(name, list(known), 2, 0.5)
-    return f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(known)}"
+    return f"Did you mean {' or '.join(near)}?" if near else f"Use {', '.join(known)}."
 
 
 _TABLES = ("columns", "colors", "ports", "filters", "list")

@@ -72,8 +72,8 @@ class Folder:
         """
         if self.count == self._most:
             raise UserError(
-                f"that would be more than {self._most:,} files: choose fewer messages with -Y,"
-                " or lift the limit with --max-files all"
+                f"The export would write more than {self._most:,} files. Select fewer messages with -Y,"
+                " or remove the limit with --max-files all."
             )
         if group is None or self._last != (text, group):
             self._last, self._stem = (text, group), self._names.new(text)

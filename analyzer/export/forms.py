@@ -67,7 +67,7 @@ def check(asked: ExportRequest) -> None:
     if asked.form == "parquet":
         extras.require_extra("parquet", "export --as parquet")
         if asked.out == STANDARD:
-            raise UserError("tables are folders, which standard output is not: name one with -o")
+            raise UserError("Tables are folders. Give a folder with -o, not standard output.")
         from analyzer.pipeline import local_export
 
         local_export.check_tables(asked.out, asked.tables or TABLES, force=asked.force)
@@ -215,4 +215,4 @@ def warning(form: ExportFormat) -> str | None:
     """What must be said before something is written that cannot be masked; None where nothing must."""
     if form.bare is None:
         return None
-    return f"{form.bare} can't be masked: passwords and tokens are among them if they were sent"
+    return f"Passwords and tokens are not masked in {form.bare}. Check the output before you share it."

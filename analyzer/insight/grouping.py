@@ -137,9 +137,11 @@ def field_of(name: str) -> FieldPath:
     except UnknownField as error:
         raise UserError(f"--by {name}: {error}") from None
     if field.kind is FieldKind.STRUCT:
-        raise UserError(f"--by {name}: this has fields in it; wireanalyze fields {name} lists them")
+        raise UserError(
+            f"--by {name}: This is a structure. Give one of its fields; wireanalyze fields {name} lists them."
+        )
     if field.kind is FieldKind.PRESENCE and name in registry.names():
-        raise UserError(f"--by {name}: that is a protocol; name one of its fields, or group --by protocol")
+        raise UserError(f"--by {name}: This is a protocol. Give one of its fields, or use --by protocol.")
     return field
 
 

@@ -90,7 +90,7 @@ class LiveCapture(SelfClosing):
             raise RuntimeError("the run before has not stopped")
         with self._lock:
             if self._over:
-                raise CaptureError(self.problem or "the capturing process has ended: start anew")
+                raise CaptureError(self.problem or "The capturing process has ended. Start the capture again.")
             run = RunMonitor(path, succession)
             self._run, self._running, self.problem = run, True, None
         self._say(StartCommand(run.path, run.spool is not None))
@@ -131,7 +131,7 @@ class LiveCapture(SelfClosing):
             self._heard.wait_for(lambda: run.health.files or self.stopped, PATIENCE)
         if not run.health.files:
             self.stop()
-            raise CaptureError(self.problem or "the capturing process does not answer")
+            raise CaptureError(self.problem or "The capturing process does not answer. Start the capture again.")
 
     def _ready(self) -> ReadyMessage:
         """Waits for the ReadyMessage. Raises CaptureError."""
@@ -143,7 +143,7 @@ class LiveCapture(SelfClosing):
             if isinstance(line, FailureMessage):
                 raise CaptureError(line.text)
             if line is None:
-                raise CaptureError(f"the capturing process {self._how_it_ended()} before it began")
+                raise CaptureError(f"The capturing process {self._how_it_ended()} before it began.")
 
     def _how_it_ended(self) -> str:
         """Returns how the child ended: its status, and its last words on standard error."""
@@ -206,7 +206,11 @@ class LiveCapture(SelfClosing):
                 self._finish(run, line.problem if isinstance(line, RunEndMessage) else line.text)
             with self._lock:
                 self._heard.notify_all()
-        how = None if self._closed else f"the capturing process {self._how_it_ended()}; what it wrote is kept"
+        how = (
+            None
+            if self._closed
+            else f"The capturing process {self._how_it_ended()}. The packets that it wrote are kept."
+        )
         with self._lock:
             self._over, run = True, self._run
             unfinished = self._running

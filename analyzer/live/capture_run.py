@@ -74,7 +74,7 @@ class CaptureRun:
         """Why some taps give no more packets, else None."""
         if not self._lost:
             return None
-        return ", ".join(self._lost) + ("; the other interfaces went on" if self.taps else "")
+        return f"{'. '.join(self._lost)}.{' The capture continues on the other interfaces.' if self.taps else ''}"
 
     @property
     def deadline(self) -> float | None:

@@ -74,7 +74,7 @@ def make_program(expression: str, link: int, snaplen: int, interface: str | None
         found = EVERYTHING
     elif re.search(r"\bvlan\b", expression):
         if interface is None or link == COOKED:
-            raise CaptureError(f"-f {expression}: VLANs can be told where one interface is captured: name it with -i")
+            raise CaptureError(f"-f {expression}: VLANs can be filtered on a single interface only. Give one with -i.")
         found = compile_for_interface(expression, interface)
     else:
         found = compile_expression(expression, link)
@@ -94,7 +94,7 @@ def compile_expression(expression: str, link: int) -> Program:
     try:
         made = compile_filter(expression, linktype=link)
     except (Scapy_Exception, ImportError, OSError) as error:
-        raise CaptureError(f"-f {expression}: {extract_reason(str(error))}") from None
+        raise CaptureError(f"-f {expression}: {extract_reason(str(error))}.") from None
     try:
         return _instructions(made)
     finally:
@@ -112,11 +112,11 @@ def compile_for_interface(expression: str, interface: str) -> Program:
     made, said = bpf_program(), ctypes.create_string_buffer(winpcapy.PCAP_ERRBUF_SIZE)
     opened = winpcapy.pcap_open_live(ctypes.create_string_buffer(interface.encode()), LONGEST, 0, 0, said)
     if not opened:
-        raise CaptureError(f"cannot capture on {interface}: {said.value.decode(errors='replace')}")
+        raise CaptureError(f"Cannot capture on {interface}: {said.value.decode(errors='replace')}.")
     try:
         if winpcapy.pcap_compile(opened, ctypes.byref(made), ctypes.create_string_buffer(expression.encode()), 1, -1):
             why = ctypes.string_at(winpcapy.pcap_geterr(opened)).decode(errors="replace")
-            raise CaptureError(f"-f {expression}: {why}")
+            raise CaptureError(f"-f {expression}: {why}.")
         try:
             return _instructions(made)
         finally:
@@ -143,14 +143,14 @@ def _without_header(each: Instruction, expression: str) -> Instruction:
     if each.operand in COOKED_FIELDS and each.code == LOAD_HALF:
         return replace(each, operand=COOKED_FIELDS[each.operand])
     raise CaptureError(
-        f"-f {expression}: it asks for addresses of a link layer, of which not all interfaces have the same: "
-        "name one with -i"
+        f"-f {expression}: The filter has link-layer addresses, and the interfaces have different link layers. "
+        "Give one interface with -i."
     )
 
 
 def extract_reason(said: str) -> str:
     """Returns what libpcap says about a filter; scapy puts libpcap's own words in parentheses."""
     if "libpcap is not" in said:
-        return "filters need libpcap: install it (Debian, Ubuntu: apt install libpcap0.8), or leave out -f"
+        return "Capture filters need libpcap. Install it (Debian, Ubuntu: apt install libpcap0.8), or leave out -f"
     _, found, reason = said.rpartition(" (")
     return reason.removesuffix(")") if found else said

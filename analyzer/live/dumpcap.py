@@ -66,7 +66,7 @@ TO_END = 2.0
 """Seconds that it gets at the very end; the analyzer waits longer than that."""
 
 MIB = 1 << 20
-REFUSED = "join its group, or say --via sudo"
+REFUSED = "Join its group, or give --via sudo"
 REASON = re.compile(r"\((.*)\)")
 
 
@@ -145,7 +145,7 @@ class DumpcapTap:
         except ValueError as error:
             self._rest.clear()
             self.halt()
-            self._problem = f"what dumpcap writes of {self._name} is no pcapng: {error}"
+            self._problem = f"The output of dumpcap for {self._name} is not pcapng: {error}"
             return None
 
     def counters(self) -> tuple[int, int]:
@@ -196,7 +196,7 @@ class DumpcapTap:
             self._stdin.write(b"\n")
         except BrokenPipeError:
             self._running = False
-            raise CaptureError("what starts dumpcap has ended: start anew") from None
+            raise CaptureError("The process that starts dumpcap has ended. Start the capture again.") from None
 
     def _read_pipe(self) -> bool:
         """Reads what is there and notes the end of a run; returns False if nothing was there."""
@@ -225,7 +225,7 @@ class DumpcapTap:
         end = time.monotonic() + PATIENCE
         while self._running:
             if not select.select([self._pipe], [], [], max(end - time.monotonic(), 0))[0]:
-                raise CaptureError(f"dumpcap does not stop capturing on {self._name}: start anew")
+                raise CaptureError(f"dumpcap does not stop capturing on {self._name}. Start the capture again.")
             self._read_pipe()
             self._rest = self._rest[-len(self._mark) :]
         self._rest.clear()
@@ -252,10 +252,10 @@ def explain_failure(said: str, interface: str, expression: str) -> str:
     line = text.partition("\n")[0].strip().rstrip(".") if found else ""
     if line.startswith("Invalid capture filter"):
         reason = REASON.search(text)
-        return f"-f {expression}: {reason[1] if reason else 'it is no capture filter'}"
+        return f"-f {expression}: {reason[1] if reason else 'this is not a capture filter'}"
     if "permission" in line.lower():
-        return f"dumpcap may not capture on {interface} either: {REFUSED}"
-    return f"dumpcap on {interface}: {line or 'it ended and did not say why'}"
+        return f"dumpcap may not capture on {interface} either. {REFUSED}"
+    return f"dumpcap on {interface}: {line or 'it ended without a message'}"
 
 
 def _enlarge(pipe: int) -> None:

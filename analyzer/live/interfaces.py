@@ -123,8 +123,9 @@ def _find_interface(name: str, known: Sequence[NetworkInterface]) -> NetworkInte
     if name.isascii() and name.isdecimal() and 0 < int(name) <= len(known):
         return known[int(name) - 1]
     near = difflib.get_close_matches(name, by_name, NEAR)
-    meant = f"did you mean {' or '.join(sorted(near))}? " if near else ""
-    raise CaptureError(f"there is no interface {name}: {meant}there are {', '.join(dict.fromkeys([*by_name, ANY]))}")
+    meant = f" Did you mean {' or '.join(sorted(near))}?" if near else ""
+    known_names = ", ".join(dict.fromkeys([*by_name, ANY]))
+    raise CaptureError(f"There is no interface {name}.{meant} Interfaces are {known_names}.")
 
 
 def may_capture() -> bool:

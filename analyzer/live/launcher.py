@@ -34,8 +34,8 @@ QUICK = 5.0
 """Seconds that dumpcap gets to say whether it may capture."""
 
 BY_DUMPCAP = (
-    "dumpcap captures, as this user may use it and has no right to capture otherwise; it tells at the end what the "
-    "kernel dropped"
+    "dumpcap captures, because you may use it but may not capture yourself. It reports packets that the kernel dropped "
+    "at the end only."
 )
 
 
@@ -84,9 +84,9 @@ def explain_denial() -> str:
     """Returns the sentence for a user who may not capture: the ways to the right."""
     user = choose_identity("").name if os.geteuid() != ROOT else "root"
     return (
-        f"capturing needs a right that {user} lacks: say --via sudo to have sudo start the capturing process alone, or "
-        f"{_way_to_dumpcap(user)}, or pipe it in: sudo tcpdump -U -w - | wireanalyze open - "
-        "(do not give the right to the Python interpreter with setcap: every script would have it)"
+        f"{user} may not capture. Give --via sudo, so that sudo starts only the capturing process; or "
+        f"{_way_to_dumpcap(user)}; or use a pipe: sudo tcpdump -U -w - | wireanalyze open -. "
+        "Do not use setcap on the Python interpreter, because every script would have the right."
     )
 
 
@@ -109,9 +109,9 @@ def _open(via: Via) -> Via:
     """Returns the way to take. Raises CaptureError."""
     if os.geteuid() == ROOT:
         if via == "dumpcap":
-            raise CaptureError("--via dumpcap is for users who may not capture themselves, not for root: leave it out")
+            raise CaptureError("--via dumpcap is not for root, who may capture anyway. Leave it out.")
         if not may_capture():
-            raise CaptureError("even root may not capture here: a container needs CAP_NET_RAW (--cap-add NET_RAW)")
+            raise CaptureError("Even root may not capture here. A container needs CAP_NET_RAW (--cap-add NET_RAW).")
         return "self"
     if via == "auto":
         via = "self" if may_capture() else "dumpcap"
@@ -120,10 +120,10 @@ def _open(via: Via) -> Via:
     if via == "self" and not may_capture():
         raise CaptureError(explain_denial())
     if via == "dumpcap" and shutil.which("dumpcap") is None:
-        raise CaptureError("--via dumpcap: there is no dumpcap that this user may run: install Wireshark's, or "
-                           f"{_way_to_dumpcap(choose_identity('').name)}")  # fmt: skip
+        raise CaptureError("--via dumpcap: There is no dumpcap that you may run. Install Wireshark's, or "
+                           f"{_way_to_dumpcap(choose_identity('').name)}.")  # fmt: skip
     if via == "sudo" and shutil.which("sudo") is None:
-        raise CaptureError("--via sudo: there is no sudo on this machine")
+        raise CaptureError("--via sudo: There is no sudo on this machine. Leave out --via to see other ways.")
     return via
 
 
@@ -138,9 +138,7 @@ def _popen(command: list[str], environment: dict[str, str] | None = None, apart:
     try:
         errors = tempfile.TemporaryFile()  # noqa: SIM115 (who has the process closes it)
     except OSError as error:
-        raise CaptureError(
-            f"there is no place for temporary files ({error.strerror}): set TMPDIR to another folder"
-        ) from None
+        raise CaptureError(f"Cannot create temporary files: {error.strerror}. Set TMPDIR to another folder.") from None
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, bufsize=0, env=environment,
@@ -148,7 +146,7 @@ def _popen(command: list[str], environment: dict[str, str] | None = None, apart:
         )  # fmt: skip
     except OSError as error:
         errors.close()
-        raise CaptureError(f"cannot start {command[0]}: {error.strerror}") from None
+        raise CaptureError(f"Cannot start {command[0]}: {error.strerror}.") from None
     return process, errors
 
 

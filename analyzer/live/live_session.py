@@ -108,7 +108,7 @@ class LiveSession(SelfClosing):
             end = time.monotonic() + PATIENCE
             while not self._capture.stopped:
                 if time.monotonic() > end:
-                    raise UserError("the capturing process does not stop: end the program and start it again")
+                    raise UserError("The capturing process does not stop. Exit the program and start it again.")
                 time.sleep(PAUSE)
         self.session = self._begin_run()
         return self.session

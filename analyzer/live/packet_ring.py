@@ -89,9 +89,11 @@ class PacketRing:
                 self._socket.close()
                 raise
         except PermissionError:
-            raise CaptureError(f"capturing on {self._name} needs a right that this user lacks") from None
+            raise CaptureError(
+                f"You may not capture on {self._name}. wireanalyze interfaces says how you can."
+            ) from None
         except OSError as error:
-            raise CaptureError(f"cannot capture on {self._name}: {error.strerror or error}") from None
+            raise CaptureError(f"Cannot capture on {self._name}: {error.strerror or error}.") from None
 
     def _open(self, interface: str | None, link: int, buffer: int) -> None:
         """Sets up the ring. The socket is bound when its filter keeps nothing, so no earlier packets can come."""
@@ -109,7 +111,7 @@ class PacketRing:
             self._index = _index(interface)
             self._check_error()
             if self._error:
-                raise CaptureError(f"{self._error}: ip link set {interface} up")
+                raise CaptureError(f"{self._error}. Bring it up with ip link set {interface} up.")
 
     @property
     def granted(self) -> int:
@@ -235,5 +237,5 @@ def read_hardware_type(interface: str) -> int:
         try:
             found = fcntl.ioctl(asking, HARDWARE_ADDRESS, struct.pack("16s24x", interface.encode()[:15]))
         except OSError as error:
-            raise CaptureError(f"cannot capture on {interface}: {error.strerror or error}") from None
+            raise CaptureError(f"Cannot capture on {interface}: {error.strerror or error}.") from None
     return int(struct.unpack_from("H", found, 16)[0])

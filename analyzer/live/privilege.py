@@ -43,8 +43,8 @@ OF_SOMEBODY_ELSE = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_
 """Environment variables that name folders of the former user."""
 
 REFUSED = (
-    "this is root, and what strangers send is not decoded as root: run it as yourself with --via sudo, say with "
-    "-Z USER who to be once interfaces are open (for example -Z nobody), or insist with -Z root"
+    "You are root, and network data should not be decoded as root. Run the program as yourself with --via sudo, or "
+    "give -Z USER to become another user once the interfaces are open, such as -Z nobody. -Z root stays root."
 )
 
 
@@ -71,7 +71,7 @@ def choose_identity(user: str) -> Identity:
     if user:
         found = _find_by_name(user)
         if found.uid != os.geteuid() and os.geteuid() != ROOT:
-            raise CaptureError(f"-Z {user}: only root can become somebody else: leave it out")
+            raise CaptureError(f"-Z {user}: Only root can become another user. Leave it out.")
         return found
     found = _behind_sudo() or _find_by_ids(os.getuid(), os.getgid())
     if found.uid == ROOT:
@@ -106,7 +106,7 @@ def become(who: Identity) -> None:
         if _linux():
             _drop_all()
     except OSError as error:
-        raise CaptureError(f"giving up privileges did not work, so nothing is captured: {error.strerror}") from None
+        raise CaptureError(f"Cannot drop privileges: {error.strerror}. Nothing is captured.") from None
     _examine(who, bounded)
     if other:
         _live_as(who)
@@ -130,7 +130,7 @@ def impersonate_sudo_caller() -> Iterator[None]:
         os.setegid(who.gid)
         os.seteuid(who.uid)
     except OSError as error:
-        raise CaptureError(f"becoming {who.name}, who called sudo, did not work: {error.strerror}") from None
+        raise CaptureError(f"Cannot become {who.name}, who called sudo: {error.strerror}.") from None
     try:
         _live_as(who)
         yield
@@ -155,7 +155,7 @@ def _find_by_name(user: str) -> Identity:
     try:
         entry = pwd.getpwnam(user)
     except (KeyError, ValueError):
-        raise CaptureError(f"-Z {user}: there is no such user on this machine") from None
+        raise CaptureError(f"-Z {user}: There is no such user on this machine.") from None
     return Identity(entry.pw_name, entry.pw_uid, entry.pw_gid, entry.pw_dir)
 
 
@@ -241,7 +241,7 @@ def _examine(who: Identity, bounded: bool) -> None:
     else:
         left = [] if (os.getuid(), os.geteuid()) == (who.uid, who.uid) else ["another user"]
     if left:
-        raise CaptureError(f"giving up privileges did not work, so nothing is captured: left is {', '.join(left)}")
+        raise CaptureError(f"Cannot drop all privileges: {', '.join(left)} remained. Nothing is captured.")
 
 
 def _live_as(who: Identity) -> None:
@@ -256,4 +256,4 @@ def _examine_installation(who: Identity) -> None:
     for module in (os, analyzer):
         path = module.__file__
         if path is not None and not os.access(path, os.R_OK):
-            raise CaptureError(f"{who.name} may not read {path}, which this program needs: name another user with -Z")
+            raise CaptureError(f"{who.name} may not read {path}, which this program needs. Give another user with -Z.")

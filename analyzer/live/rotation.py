@@ -141,7 +141,7 @@ class FileRotation:
         try:
             self._out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise CaptureError(f"cannot write {path}: {error.strerror}{self._describe_kept()}") from None
+            raise CaptureError(f"Cannot write {path}: {error.strerror}.{self._describe_kept()}") from None
         self._files.append(path)
         self._size = self._packets = self._latest = 0
         self._count_again = time.monotonic() + STATISTICS
@@ -206,10 +206,10 @@ class FileRotation:
             self._count(whole, int(ends[whole - 1]) if whole else 0)
             os.ftruncate(self._out, self._size)
         self._close()
-        raise CaptureError(f"cannot write {self._files[-1]}: {error.strerror}{self._describe_kept()}") from None
+        raise CaptureError(f"Cannot write {self._files[-1]}: {error.strerror}.{self._describe_kept()}") from None
 
     def _describe_kept(self) -> str:
-        return f"; the {self.packets:,} packets before are kept" if self.packets else ""
+        return f" The {self.packets:,} packets before are kept." if self.packets else ""
 
     def _close(self) -> None:
         if self._out >= 0:

@@ -112,9 +112,7 @@ class RunMonitor:
         """Returns a problem as a sentence for the user, who does not know the names of temporary files."""
         if problem is None or self.spool is None or self.spool not in problem:
             return problem
-        return (
-            f"no more packets could be written to {tempfile.gettempdir()}: say -w FILE, or set TMPDIR to another folder"
-        )
+        return f"Cannot write more packets to {tempfile.gettempdir()}. Give -w FILE, or set TMPDIR to another folder."
 
     def remove_spool(self) -> None:
         """Removes the rest of the temporary files."""
@@ -128,5 +126,5 @@ def _folder() -> str:
         return tempfile.mkdtemp(prefix=PREFIX)
     except OSError as error:
         raise CaptureError(
-            f"there is no place for what is captured ({error.strerror}): say -w FILE, or set TMPDIR to another folder"
+            f"Cannot write temporary files: {error.strerror}. Give -w FILE, or set TMPDIR to another folder."
         ) from None

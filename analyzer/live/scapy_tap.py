@@ -143,11 +143,13 @@ def open_socket(interface: NetworkInterface, expression: str, promiscuous: bool)
     try:
         return kind(iface=interface.name, filter=expression or None, promisc=promiscuous)
     except PermissionError:
-        raise CaptureError(f"capturing on {interface.name} needs a right that this user lacks") from None
+        raise CaptureError(
+            f"You may not capture on {interface.name}. wireanalyze interfaces says how you can."
+        ) from None
     except (Scapy_Exception, ImportError) as error:
-        raise CaptureError(f"-f {expression}: {extract_reason(str(error))}") from None
+        raise CaptureError(f"-f {expression}: {extract_reason(str(error))}.") from None
     except OSError as error:
-        raise CaptureError(f"cannot capture on {interface.name}: {error.strerror or error}") from None
+        raise CaptureError(f"Cannot capture on {interface.name}: {error.strerror or error}.") from None
 
 
 def enlarge_buffer(opened: socket.socket, size: int) -> None:

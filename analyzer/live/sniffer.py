@@ -173,7 +173,7 @@ def main(arguments: Sequence[str]) -> int:
     except CaptureError as error:
         return _fail(writer, str(error))
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        return _fail(writer, f"what is asked for cannot be read: {error}")
+        return _fail(writer, f"The capturing process cannot read its request: {error}.")
     return _sniff(CaptureRequest.from_json(arguments[0]), taps, notes, writer)
 
 
@@ -211,7 +211,7 @@ def open_taps(request: CaptureRequest, source: str = "ring") -> tuple[list[Tap],
     from analyzer.live.privilege import give_up
 
     if source not in get_args(Source):
-        raise CaptureError(f"packets come from {', '.join(get_args(Source))}, not from {source}")
+        raise CaptureError(f"Packets come from {', '.join(get_args(Source))}, not from {source}.")
     notes: list[str] = []
     if source == "dumpcap":
         taps = _open_dumpcaps(request)  # before give_up(): afterwards the kernel denies dumpcap its right
@@ -222,7 +222,7 @@ def open_taps(request: CaptureRequest, source: str = "ring") -> tuple[list[Tap],
             else _open_sockets(request)
         )
     if not taps:
-        raise CaptureError("no interface is up")
+        raise CaptureError("No interface is up. wireanalyze interfaces lists them.")
     give_up(request.user)
     return taps, notes
 
@@ -234,13 +234,15 @@ def _open_rings(request: CaptureRequest, notes: list[str]) -> list[Tap]:
     found = choose_interfaces(request.interfaces)
     buffer = min(request.buffer, TOGETHER // max(len(found), 1))
     if buffer < request.buffer:
-        notes.append(f"{len(found)} interfaces have {buffer >> 20} MiB of buffer each, not {request.buffer >> 20}")
+        notes.append(
+            f"Each of {len(found)} interfaces gets a buffer of {buffer >> 20} MiB, not of {request.buffer >> 20}."
+        )
     for number, each in enumerate(found):
         name = None if each.name == ANY else each.name
         tap = PacketRing(number, name, request.filter, request.snaplen, buffer, request.promiscuous)
         taps.append(tap)
         if tap.granted < buffer >> 20 << 20:
-            notes.append(f"{each.name}: the kernel gave {tap.granted >> 20} MiB of buffer, not {buffer >> 20}")
+            notes.append(f"{each.name}: The kernel gave a buffer of {tap.granted >> 20} MiB, not of {buffer >> 20}.")
     return taps
 
 

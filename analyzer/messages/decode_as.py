@@ -75,7 +75,7 @@ def parse_rule(text: str) -> tuple[DecodeAsTarget, str]:
     """Parses a rule, as after -d. Raises ValueError with a sentence about the mistake."""
     match = re.fullmatch(_ORDER, text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is not {SYNTAX}, for example 9092=kafka")
+        raise ValueError(f"{text!r} is not {SYNTAX}. Give for example 9092={next(iter(BUILT_IN))}.")
     where = parse_target(match[1].rstrip())
     check_protocol(match[2])
     return where, match[2]
@@ -94,7 +94,7 @@ def parse_target(text: str) -> DecodeAsTarget:
         client, server = _end(match[1]), _end(match[2])
         if client is not None and server is not None:
             return StreamEnds(client, server, int(match[3] or 0))
-    raise ValueError(f"{text!r} names no port and no stream; give {SYNTAX}")
+    raise ValueError(f"{text!r} is neither a port nor a stream. Give {SYNTAX}.")
 
 
 def check_protocol(name: str) -> None:
@@ -103,7 +103,7 @@ def check_protocol(name: str) -> None:
         try:
             by_name(name)
         except KeyError as error:
-            raise ValueError(f"{error.args[0]}, or none to leave it undecoded") from error
+            raise ValueError(f"{error.args[0]}, or none to leave it undecoded.") from error
 
 
 def merge_rules(rules: Iterable[tuple[DecodeAsTarget, str]]) -> dict[DecodeAsTarget, str]:

@@ -370,8 +370,8 @@ class Engine:
         asked, rows = chunk.append_to(self.rows, self.pieces, self._learn)
         if len(self.rows) > MOST_ROWS:
             raise UserError(
-                f"there are more than {MOST_ROWS:,} messages, and no more have numbers: what was captured is in its"
-                " files, open them a few at a time; to go on live, begin again"
+                f"There are more than {MOST_ROWS:,} messages, the most that a session can number. Open fewer files at a"
+                " time; start a live capture again."
             )
         pairs = np.flatnonzero(asked >= 0)
         request = self.serial_rows.column("row")[asked[pairs]] - 1

@@ -38,14 +38,14 @@ def refuse_others(folder: str, there: Collection[str]) -> None:
     for table in there:
         path = os.path.join(folder, table)
         if not is_table(path):
-            raise UserError(f"{path} is there and is no table of ours, so it is not replaced: name another folder")
+            raise UserError(f"{path} is not replaced, because it is not a table of this program. Give another folder.")
 
 
 @contextmanager
 def lock_folder(folder: str) -> Iterator[None]:
     """The folder (made if there is none) is ours while the block runs. Raises UserError if another run has it."""
     if any("\udc80" <= letter <= "\udcff" for letter in folder):
-        raise UserError(f"{folder} is no UTF-8, and Parquet files can't be written there: name another folder")
+        raise UserError(f"Parquet files need a folder whose name is UTF-8, and {folder} is not. Give another folder.")
     try:
         os.makedirs(folder, exist_ok=True)
         descriptor = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -55,7 +55,7 @@ def lock_folder(folder: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UserError(f"another run is writing {folder}: wait for its end") from error
+            raise UserError(f"Another run is writing to {folder}. Wait until it has ended.") from error
         yield
     finally:
         os.close(descriptor)

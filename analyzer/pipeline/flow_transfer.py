@@ -131,8 +131,8 @@ def _list_handles(connection: Connection | None) -> list[int]:
     except NotImplementedError:
         name = "its protocol" if connection.dissector is None else connection.dissector.name
         raise UserError(
-            f"connections of {name} cannot be carried from batch to batch, for its conversation does not tell its"
-            " handles(): read these captures without --state"
+            f"Connections of {name} cannot be continued in a later run, because its conversation has no handles()."
+            " Read these captures without --state."
         ) from None
 
 

@@ -72,7 +72,7 @@ class Gateway:
             while not told.exists():
                 if self._process.poll() is not None:
                     raise SparkError(
-                        f"Java could not start Spark: {_read_last_line(log_path)}; all of it is in {log_path}"
+                        f"Java could not start Spark: {_read_last_line(log_path)}. {log_path} has the whole output."
                     )
                 time.sleep(PERIOD)
         except BaseException:
@@ -128,7 +128,7 @@ def _build_class_path(before: str) -> str:
     home = find_spark_home()
     jars = [jar for jar in sorted(glob(os.path.join(home, "jars", "*.jar"))) if "spark-mllib_" not in jar]
     if not jars:
-        raise UserError(f"{home} has no Spark: unset SPARK_HOME, or install Spark again")
+        raise UserError(f"{home} has no Spark. Unset SPARK_HOME, or install Spark again.")
     configured = os.environ.get("SPARK_CONF_DIR") or os.path.join(home, "conf")
     hadoop = [os.environ.get(name, "") for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")]
     return ":".join(filter(None, [before, configured, *jars, *hadoop]))
@@ -193,7 +193,9 @@ def find_java() -> str:
 
         return str(JAVA)
     found = f" ({'; '.join(seen)})" if seen else ""
-    raise UserError(f"there is no Java 17 or 21{found}: set JAVA_HOME to one, or {make_install_command('pipeline')}")
+    raise UserError(
+        f"There is no Java 17 or 21{found}. Set JAVA_HOME to one, or run: {make_install_command('pipeline')}"
+    )
 
 
 def _list_candidates() -> Iterator[str]:

@@ -77,7 +77,9 @@ def check_folder(folder: str, *, overwrite: bool) -> None:
     there = [table for table in ALL_TABLES if os.path.lexists(os.path.join(folder, table))]
     commit.refuse_others(folder, there)
     if there and not overwrite:
-        raise UserError(f"{folder} has tables already ({', '.join(there)}): name another folder, or give --overwrite")
+        raise UserError(
+            f"{folder} has tables already ({', '.join(there)}). Give another folder, or --overwrite to replace them."
+        )
 
 
 def run(
@@ -111,7 +113,9 @@ def fill_folder(
         batch = replace(batch, files=[file for file in batch.files if file.path not in lost])
         _clear_folder(folder)
     else:
-        raise UserError(f"files vanish faster than they are read, at last {', '.join(sorted(lost)[-3:])}: copy them")
+        raise UserError(
+            f"Files were deleted before they were read, the last ones {', '.join(sorted(lost)[-3:])}. Copy them first."
+        )
     tried.tidy(None if batch.carry is None else batch.carry.folder)
     report = RunReport(files=[*lost.values(), *tried.notes()])
     place = RunFolder(folder, batch.part, not options.shuffled)

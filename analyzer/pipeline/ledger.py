@@ -90,7 +90,7 @@ class Ledger:
                 told = json.load(file)
             if (version := told.pop("version")) != VERSION:
                 raise UserError(
-                    f"{path} is of version {version}, this program writes {VERSION}: go on with the one that wrote it"
+                    f"{path} has version {version}, but this program writes {VERSION}. Use the program that wrote it."
                 )
             found = cls(**told)
             found.read = {path: FileMark(**mark) for path, mark in told["read"].items()}
@@ -98,14 +98,16 @@ class Ledger:
         except FileNotFoundError:
             return cls(folder, settings)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UserError(f"cannot read {path} ({error}): name the folder that an earlier run was given") from error
+            raise UserError(
+                f"Cannot read {path}: {error}. Give the --state of an earlier run, or a new folder."
+            ) from error
         if found.folder != folder:
             raise UserError(
-                f"{state} goes on from the tables in {found.folder}: give -o {found.folder}, or another state"
+                f"{state} belongs to the tables in {found.folder}. Give -o {found.folder}, or another --state."
             )
         if found.settings != settings:
             raise UserError(
-                f"{state} was begun with other options ({found.settings}): give the same, or begin another one"
+                f"{state} was begun with other options ({found.settings}). Give the same options, or another --state."
             )
         return found
 

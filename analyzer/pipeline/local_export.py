@@ -44,13 +44,13 @@ def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator
 def check_tables(folder: str, named: Collection[str], *, force: bool) -> None:
     """Raises UserError where tables could not be written, as far as that can be told beforehand."""
     if os.path.lexists(folder) and not os.path.isdir(folder):
-        raise UserError(f"{folder} is a file: tables are folders, so name a folder")
+        raise UserError(f"{folder} is a file. Tables are folders; give a folder.")
     there = [table for table in named if os.path.lexists(os.path.join(folder, table))]
     if force:
         refuse_others(folder, there)
     elif there:
         raise UserError(
-            f"{folder} has tables already ({', '.join(there)}): name another, or give --force to replace them"
+            f"{folder} has tables already ({', '.join(there)}). Give another folder, or --force to replace them."
         )
 
 

@@ -36,7 +36,7 @@ def create_owned_folder(prefix: str, parent: str | None = None) -> Iterator[Path
     except OSError as error:
         if parent is not None:
             raise make_write_error(parent, error) from error
-        raise UserError("there is no temporary folder that can be written: name one, TMPDIR=DIR") from error
+        raise UserError("No temporary folder can be written. Set TMPDIR to one.") from error
     descriptor = os.open(home / f"{OWNER_FILE}.new", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

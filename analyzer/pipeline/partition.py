@@ -55,7 +55,7 @@ class MissingFileError(CaptureError):
     """A file that was there cannot be opened any more."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"cannot open {path} again: {reason}")
+        super().__init__(f"Cannot open {path} again: {reason}.")
         self.path = path
 
 

@@ -53,9 +53,11 @@ def run(
     """Adds a batch to the tables. Raises UserError."""
     folder, state = os.path.abspath(folder), os.path.abspath(ring.state)
     if remote := [file.path for file in sources.files if file.remote]:
-        raise UserError(f"{remote[0]} is read through Spark, which does not tell whether it is finished: mount it")
+        raise UserError(
+            f"{remote[0]} is read through Spark, which cannot tell whether a file is finished. Mount the file system."
+        )
     if os.path.realpath(folder) == os.path.realpath(state):
-        raise UserError(f"{state} can't have the tables and the state: give --state a folder of its own")
+        raise UserError(f"{state} cannot hold both the tables and the state. Give another folder with --state.")
     with commit.lock_folder(state), commit.lock_folder(folder):
         told = Ledger.load(state, folder, _describe_settings(options, sources))
         if not told.batches:  # before anything is taken away: a batch that waits there may be another state's
@@ -65,7 +67,9 @@ def run(
         captures = {file.path: file.capture_name for file in sources.files}
         todo = ledger.plan_files(told, captures, settle=ring.settle, close=ring.close)
         if told.closed and todo.new:
-            raise UserError(f"{state} was closed before {min(todo.new)} came: begin another state, in another folder")
+            raise UserError(
+                f"{state} was closed before {min(todo.new)} was written. Give another --state and another folder."
+            )
         return _Run(spark, folder, state, options, ring, told).do(todo, sources.files)
 
 

@@ -46,8 +46,8 @@ def scan_splits(
         ) -> RangeReader:
             if file.too_large:
                 raise CaptureError(
-                    f"{file.path} has {file.size:,} bytes, and Spark gives no file of more than {LARGEST_REMOTE:,}: "
-                    "copy it to where it can be opened, or cut it"
+                    f"{file.path} has {file.size:,} bytes, but Spark reads remote files of up to {LARGEST_REMOTE:,}. "
+                    "Copy it to a mounted file system, or split it."
                 )
             return RangeReader(file.path, split.stretch, earlier)
 
@@ -96,7 +96,7 @@ def _scan_file(
         else:
             said = replace(said, error=str(error))
     except OSError as error:
-        said = replace(said, error=f"cannot read {file.path}: {error.strerror or error}; it is read up to there")
+        said = replace(said, error=f"Cannot read the rest of {file.path}: {error.strerror or error}.")
     yield build_note(number, said.as_json())
 
 
@@ -112,12 +112,12 @@ def _check_unchanged(file: CaptureFile) -> None:
         status = os.stat(file.path)
     except OSError as error:
         raise ChangedFileError(
-            f"cannot open {file.path}: {error.strerror or error}; it was there when the run began"
+            f"Cannot open {file.path}: {error.strerror or error}. It existed when the run began."
         ) from error
     if (status.st_size, status.st_mtime_ns) != (file.size, file.changed):
         raise ChangedFileError(
-            f"{file.path} has changed since the run began ({file.size:,} bytes then, {status.st_size:,} now): "
-            "read it again when nobody writes to it"
+            f"{file.path} has changed since the run began ({file.size:,} bytes then, {status.st_size:,} now). "
+            "Read it again when nothing writes to it."
         )
 
 

@@ -70,10 +70,10 @@ def find_captures(sources: Iterable[str], pattern: str | None = None, *, needed:
             reason = problem.__cause__
             if not file.found or (isinstance(reason, OSError) and not isinstance(reason, FileNotFoundError)):
                 raise problem
-            passed_over.append(f"{problem}; it was passed over")
+            passed_over.append(f"{problem} The file was skipped.")
     files = named.list_files()
     if needed and not files and not remote:
-        raise UserError("no capture was found: name pcap or pcapng files, or folders with them")
+        raise UserError("No capture was found. Give pcap or pcapng files, or folders with them.")
     return CaptureSources(files, tuple(passed_over), tuple(remote), pattern)
 
 
@@ -84,7 +84,7 @@ class CaptureGroups:
         try:
             self._pattern = None if pattern is None else re.compile(pattern)
         except re.error as error:
-            raise UserError(f"{pattern!r} is no regular expression: {error}") from error
+            raise UserError(f"{pattern!r} is not a regular expression: {error}.") from error
         self._captures: dict[str, dict[str, CaptureFile]] = {}
         self._real: dict[str, str] = {}
 
@@ -95,7 +95,7 @@ class CaptureGroups:
         if self._pattern is not None:
             match = self._pattern.search(file.path)
             if match is None:
-                return CaptureError(f"{file.path} does not match {self._pattern.pattern}, so it belongs to no capture")
+                return CaptureError(f"{file.path} does not match {self._pattern.pattern}, so it belongs to no capture.")
             capture, name = next(iter(match.groups()), None) or match[0], file.path
         files = self._captures.setdefault(capture, {})
         real, mine = self._resolve_links(file), replace(file, capture_name=capture, name=name)
@@ -180,7 +180,7 @@ def list_paths(source: str) -> Iterator[tuple[str, bool]]:
     elif not os.path.lexists(source) and glob.has_magic(source):
         paths = glob.glob(source, recursive=True)
         if not paths:
-            raise UserError(f"{source} matches no file: check the pattern")
+            raise UserError(f"{source} matches no file. Check the pattern.")
         for path in paths:
             yield from [(path, False)] if not os.path.isdir(path) else list_paths(path)
     else:
@@ -197,7 +197,7 @@ def _skip_own_files(folders: list[str], names: list[str]) -> None:
 def _handle_walk_error(error: OSError) -> None:
     """A folder that has gone since it was listed belongs to a ring that turns on; others have files nobody sees."""
     if not isinstance(error, FileNotFoundError):
-        raise UserError(f"cannot look into {error.filename}: {error.strerror or error}") from error
+        raise UserError(f"Cannot list {error.filename}: {error.strerror or error}.") from error
 
 
 def inspect_file(one: tuple[str, bool]) -> tuple[CaptureFile, CaptureError | None]:
@@ -208,7 +208,7 @@ def inspect_file(one: tuple[str, bool]) -> tuple[CaptureFile, CaptureError | Non
         status = os.stat(path)
         file = replace(file, size=status.st_size, changed=status.st_mtime_ns)
         if not stat.S_ISREG(status.st_mode):
-            why = f"{path} is no file: save what comes through it as a capture first, for it is read twice"
+            why = f"{path} is not a regular file. Save the capture to a file first, because it is read twice."
             return file, CaptureError(why)
         with open(path, "rb", buffering=0) as opened:
             head = opened.read(max(LONGEST_MAGIC, 12))

@@ -23,10 +23,10 @@ LONGEST_REASON = 300
 
 
 DISK_FULL = (
-    "a disk is full, that of the tables or that of Spark's own files: make room, or name another folder with "
-    "--conf spark.local.dir=DIR"
+    "The disk of the tables or of Spark's own files is full. Free some space, or give another folder with "
+    "--conf spark.local.dir=DIR."
 )
-TOO_LARGE = "a file has become larger than this system allows (ulimit -f): raise that, or give more --partitions"
+TOO_LARGE = "A file became larger than this system allows. Raise ulimit -f, or give more --partitions."
 """Known by their words from Spark, and by their numbers from this process."""
 
 
@@ -40,52 +40,50 @@ class KnownCause(NamedTuple):
 KNOWN_CAUSES: Sequence[KnownCause] = (
     KnownCause(
         r"No module named '([\w.]+)'",
-        "the executors have no Python package {0}: give them this command's environment (see docs/how-to/clusters.md)",
+        "The executors have no Python package {0}. Give them this command's environment (see docs/how-to/clusters.md).",
     ),
     KnownCause(
         r"PYTHON_VERSION_MISMATCH\].*?(\d+\.\d+).*?(\d+\.\d+)",
-        "the executors run another Python ({0}) than this command ({1}): set PYSPARK_PYTHON to one of the same version",
+        "The executors run Python {0}, this command runs {1}. Set PYSPARK_PYTHON to a Python of the same version.",
     ),
     KnownCause(
         r'Cannot run program "([^"]+)"',
-        "the executors have no {0}: set PYSPARK_PYTHON to the path of their Python",
+        "The executors have no {0}. Set PYSPARK_PYTHON to the path of their Python.",
     ),
     KnownCause(r"No space left on device|Disk quota exceeded", DISK_FULL),
     KnownCause(r"File too large", TOO_LARGE),
     KnownCause(
         r"increase heap size using the --driver-memory",
-        "Java has less memory than Spark starts with: give it more (--conf spark.driver.memory=1g)",
+        "Java has less memory than Spark needs. Give it more (--conf spark.driver.memory=1g).",
     ),
     KnownCause(
         r"EOFException occurred while reading the port number",
-        "a worker ended before it had begun: it was killed, or PYSPARK_PYTHON is no Python with Spark",
+        "A worker ended before it began. Something killed it, or PYSPARK_PYTHON is not a Python with Spark.",
     ),
     KnownCause(
         r"java\.lang\.OutOfMemoryError|Java heap space",
-        "Java ran out of memory: give it more (--conf spark.driver.memory=4g), or give more --partitions",
+        "Java ran out of memory. Give it more (--conf spark.driver.memory=4g), or give more --partitions.",
     ),
     KnownCause(
         r"Python worker exited unexpectedly|Python worker process terminated",
-        "a worker was killed, most likely for want of memory: let fewer run at a time (--master 'local[1]'), or give "
-        "more --partitions",
+        "A worker was killed, probably because memory ran out. Run fewer at a time (--master 'local[1]'), or give "
+        "more --partitions.",
     ),
     KnownCause(
         r"ExecutorLostFailure.*?Reason: ([^\n]+)",
-        "an executor was lost ({0}): if it was for want of memory, give it more "
-        "(--conf spark.executor.memoryOverhead=1g)",
+        "An executor was lost: {0}. If its memory ran out, give it more (--conf spark.executor.memoryOverhead=1g).",
     ),
     KnownCause(
         r"LoginException: java\.lang\.NullPointerException: invalid null input: name",
-        "the user that runs this has no name on this machine, and Spark asks for it: give its number a line in "
-        "/etc/passwd",
+        "Your user has no name on this machine, and Spark needs one. Add a line for its number to /etc/passwd.",
     ),
     KnownCause(
         r"All masters are unresponsive|Could not parse Master URL",
-        "no Spark master answered: check --master",
+        "No Spark master answered. Check --master.",
     ),
     KnownCause(
         r"java\.net\.BindException: ([^\n]+)",
-        "Spark could not listen on this machine ({0}): check --conf spark.driver.bindAddress and spark.driver.port",
+        "Spark could not listen on this machine: {0}. Check --conf spark.driver.bindAddress and spark.driver.port.",
     ),
 )
 
@@ -106,10 +104,9 @@ def translate_spark_errors(log: Path | None) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        where = "the logs of the driver and its executors say more" if log is None else f"what Spark says is in {log}"
-        raise SparkError(
-            f"Spark could not finish: {extract_reason(str(error)) or type(error).__name__}; {where}"
-        ) from error
+        where = "See the logs of the driver and its executors." if log is None else f"{log} has Spark's output."
+        reason = extract_reason(str(error)) or type(error).__name__
+        raise SparkError(f"Spark could not finish: {reason}{'' if reason.endswith('.') else '.'} {where}") from error
 
 
 @contextmanager

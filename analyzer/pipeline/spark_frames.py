@@ -156,16 +156,16 @@ def list_remote_files(spark: SparkSession, sources: CaptureSources) -> CaptureSo
             rows = reader.load(uri).select("path", "length", unix_micros("modificationTime").alias("changed")).collect()
         except (PySparkException, Py4JError) as error:
             reason = str(getattr(error, "java_exception", error)).strip().splitlines()[0][:300]
-            raise UserError(f"cannot read {uri}: {reason}; check the name and Spark's access to it") from error
+            raise UserError(f"Cannot read {uri}: {reason}. Check the name and Spark's access to it.") from error
         for row in rows:
             found = row.path.rstrip("/") != uri.rstrip("/")
             file = CaptureFile(row.path, -1, "", "", row.length, row.changed * 1000, False, True, found)
             problem = named.add(file)
             if problem is not None:
-                passed_over.append(f"{problem}; it was passed over")
+                passed_over.append(f"{problem} The file was skipped.")
     files = named.list_files()
     if not files:
-        raise UserError("no capture was found: name pcap or pcapng files, or folders with them")
+        raise UserError("No capture was found. Give pcap or pcapng files, or folders with them.")
     return replace(sources, files=files, passed_over=tuple(passed_over), remote=())
 
 

@@ -29,18 +29,18 @@ def check_master(master: str) -> None:
     if master.startswith("spark://"):
         names = master.removeprefix("spark://").split(",")
         _check_reachable(
-            [_parse_address(f"spark://{name}", MASTER_PORT) for name in names], f"the Spark master {master}"
+            [_parse_address(f"spark://{name}", MASTER_PORT) for name in names], f"The Spark master {master}"
         )
     elif not (LOCAL_MASTER.fullmatch(master) or master == "yarn" or re.match(r"\w+://.", master)):
-        raise UserError(f"{master!r} is no Spark master: give local[N], spark://HOST:PORT, yarn or k8s://URL")
+        raise UserError(f"{master!r} is not a Spark master. Give local[N], spark://HOST:PORT, yarn or k8s://URL.")
 
 
 def connect_session(url: str, settings: Mapping[str, str]) -> SparkSession:
     """A session on a server of Spark Connect. Raises UserError if there is none within a minute."""
     if not url.startswith("sc://"):
-        raise UserError(f"{url!r} is no Spark Connect server: give sc://HOST:PORT")
+        raise UserError(f"{url!r} is not a Spark Connect server. Give sc://HOST:PORT.")
     host, port = place = _parse_address(url, CONNECT_PORT)
-    server = f"the Spark Connect server {host}:{port}"  # without what may follow, which may be a token
+    server = f"The Spark Connect server {host}:{port}"  # without what may follow, which may be a token
     _check_reachable([place], server)
     from pyspark.sql import SparkSession
 
@@ -62,7 +62,7 @@ def connect_session(url: str, settings: Mapping[str, str]) -> SparkSession:
     thread.start()
     thread.join(ANSWER_SECONDS)
     if not found:
-        raise UserError(f"{server} does not answer: is it one, and does it run the same Spark?")
+        raise UserError(f"{server} does not answer. Check that it is one, and that it runs the same version of Spark.")
     if isinstance(found[0], Exception):
         raise found[0]
     return found[0]
@@ -76,7 +76,7 @@ def _parse_address(url: str, usual: int) -> tuple[str, int]:
         host, port = None, usual
     if not host:
         raise UserError(
-            f"{url.split(';', maxsplit=1)[0]!r} names no host and port: give {url[: url.index(':')]}://HOST:PORT"
+            f"{url.split(';', maxsplit=1)[0]!r} has no valid host and port. Give {url[: url.index(':')]}://HOST:PORT."
         )
     return host, port
 
@@ -90,4 +90,4 @@ def _check_reachable(places: Sequence[tuple[str, int]], what: str) -> None:
             return
         except OSError as error:
             reasons.append(error.strerror or str(error) or type(error).__name__)
-    raise UserError(f"{what} cannot be reached ({reasons[-1]}): check host and port, and whether it runs")
+    raise UserError(f"{what} cannot be reached: {reasons[-1]}. Check host and port, and whether it runs.")

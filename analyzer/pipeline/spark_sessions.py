@@ -101,7 +101,7 @@ def open_session(master: str, conf: Mapping[str, str]) -> Iterator[SparkSession]
                         yield spark
                 except Exception as error:
                     if not gateway.alive:
-                        raise SparkError(f"Java has ended; what it said is in {home / LOG_NAME}") from error
+                        raise SparkError(f"Java has ended. {home / LOG_NAME} has its output.") from error
                     raise
                 finally:
                     gateway.close()
@@ -225,8 +225,8 @@ def _name_user(master: str) -> None:
     except KeyError:
         if master.startswith("local-cluster["):
             raise UserError(
-                f"user {os.geteuid()} has no name on this machine, and executors ask for it: give it a line in "
-                "/etc/passwd, or run on --master local"
+                f"User {os.geteuid()} has no name on this machine, and the executors need one. Add a line to "
+                "/etc/passwd, or give --master local."
             ) from None
         SparkContext._ensure_initialized()
         assert SparkContext._jvm is not None

@@ -124,7 +124,7 @@ class StateReader:
             found = os.pread(self._files[place.path], place.length, place.position)
         except OSError as error:
             raise UserError(
-                f"cannot read the state {place.path}: {error.strerror}; start anew with another --state"
+                f"Cannot read the state {place.path}: {error.strerror}. Begin again with another --state."
             ) from error
         if len(found) < place.length:
             raise _make_damage_error(place.path)
@@ -178,7 +178,7 @@ class _Unpickler(pickle.Unpickler):
         """See pickle.Unpickler.persistent_load."""
         name, method = pid
         if name not in self._known:
-            raise UserError(f"the state has connections of {name}, a protocol that is not installed here: install it")
+            raise UserError(f"The state has connections of {name}, a protocol that is not installed here. Install it.")
         return getattr(self._known[name], method) if method else self._known[name]
 
     def find_class(self, module: str, name: str) -> type:
@@ -198,17 +198,19 @@ def _check_head(path: str, head: bytes) -> None:
     if b" ".join(said[:-1]).decode(errors="replace") != _NAME or not said[-1].isdigit():
         raise _make_damage_error(path)
     raise UserError(
-        f"the state {path} is of version {int(said[-1])} and this program reads version {STATE_VERSION}: go on with the"
-        " program that wrote it, or start anew with another --state"
+        f"The state {path} has version {int(said[-1])}, but this program reads version {STATE_VERSION}. Use the program"
+        " that wrote it, or begin again with another --state."
     )
 
 
 def _make_damage_error(path: str) -> UserError:
-    return UserError(f"the state {path} is damaged: start anew with another --state")
+    return UserError(f"The state {path} is damaged. Begin again with another --state.")
 
 
 def _make_write_error(path: str, error: OSError) -> UserError:
-    return UserError(f"cannot write the state {path}: {error.strerror}; free some space there, or name another --state")
+    return UserError(
+        f"Cannot write the state {path}: {error.strerror}. Free some space there, or give another --state."
+    )
 
 
 STATE = "state"

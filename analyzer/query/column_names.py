@@ -75,7 +75,9 @@ def resolve_key(name: str, option: str) -> str | FieldPath:
     if isinstance(path.origin, RowKey) and path.origin.name in ROW_KEYS:
         return path.origin.name
     if path.kind is FieldKind.PRESENCE and isinstance(path.origin, BodyField) and path.origin.operation is None:
-        raise UserError(f"{option} {name}: that is a protocol and no key; wireanalyze fields {name} lists its fields")
+        raise UserError(
+            f"{option} {name}: This is a protocol. Give one of its fields; wireanalyze fields {name} lists them."
+        )
     return path
 
 
@@ -84,6 +86,6 @@ def find_preset(name: str, own: Mapping[str, Sequence[str]]) -> Sequence[str]:
     known = {**load_presets(), **own}
     if name not in known:
         near = get_close_matches(name, known, 3)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-        raise UserError(f"--columns {name}: there is no such set of columns; {hint}")
+        hint = f"Did you mean {' or '.join(near)}?" if near else f"Give one of {', '.join(known)}."
+        raise UserError(f"--columns {name}: There is no such set of columns. {hint}")
     return known[name]

@@ -46,7 +46,7 @@ def _parse_sort_key(text: str) -> SortKey:
     name, _, way = text.rpartition(":") if text.endswith((f":{_DOWN}", f":{_UP}")) else (text, "", "")
     key = resolve_key(name.removeprefix("-"), "--sort")
     if key == "fields" or (isinstance(key, FieldPath) and key.kind is FieldKind.STRUCT):
-        raise UserError(f"--sort {text}: that is a structure; name a field in it")
+        raise UserError(f"--sort {text}: This is a structure. Give one of its fields.")
     return SortKey(key, name.startswith("-") != (way == _DOWN))
 
 

@@ -50,7 +50,7 @@ class TreePlace(NamedTuple):
 def parse_text(text: str) -> SearchTarget:
     """A text in the decoded message and the line about it. Raises UserError for none."""
     if not text:
-        raise UserError("there is nothing to find: write a text")
+        raise UserError("The search text is empty. Write a text.")
     return SearchTarget(compile_filter(f"lower(text) contains {quote(text.lower())}"), text=text.lower())
 
 
@@ -61,7 +61,7 @@ def parse_bytes(text: str) -> SearchTarget:
     elif _HEX.fullmatch(text.strip()):
         data = bytes.fromhex(re.sub(r"^0[xX]|[\s:.-]", "", text.strip()))
     else:
-        raise UserError(f"{text!r} are no bytes: write hexadecimal digits, as 00:0a or 000a, or a text in quotes")
+        raise UserError(f"{text!r} is not hex. Write hex digits, such as 00:0a or 000a, or a text in quotes.")
     escaped = "".join(f"\\x{byte:02x}" for byte in data)
     return SearchTarget(compile_filter(f'bytes contains "{escaped}"'), data=data)
 

@@ -62,7 +62,7 @@ def explain_missing_extra(error: ImportError) -> str | None:
     for extra, each in EXTRAS.items():
         for module in (*each.modules, *each.sometimes):
             if name == module or name.startswith(f"{module}."):
-                return _make_sentence(extra, "this command", module)
+                return _make_sentence(extra, "This command", module)
     return None
 
 
@@ -76,7 +76,7 @@ def make_install_command(extra: str) -> str:
 
 
 def _make_sentence(extra: str, what: str, module: str) -> str:
-    return f"{what} needs {module}, which is not installed: {make_install_command(extra)} ({EXTRAS[extra].size})"
+    return f"{what} needs {module}, which is not installed. Run: {make_install_command(extra)} ({EXTRAS[extra].size})"
 
 
 def _is_missing(module: str) -> bool:

@@ -97,7 +97,7 @@ def test_results_are_in_order_whatever_their_number(count: int) -> None:
 @pytest.mark.parametrize("start", [3, 6, 15])
 def test_one_that_is_killed_is_one_clear_error(start: int, run: str) -> None:
     found = printed(3, start, "os.kill(os.getpid(), signal.SIGKILL)", run)
-    assert found.stderr.startswith("told: one of 3 processes that share the work was ended by signal 9")
+    assert found.stderr.startswith("told: Signal 9 ended one of 3 processes")
     assert found.stdout.split()[:start] == [*map(str, range(start))] or run is MAP
     assert len(found.stdout.splitlines()) == (start if run is PRINT else start // 3)
 

@@ -215,7 +215,7 @@ def test_what_is_longer_than_terminals_take_goes_to_the_file(monkeypatch: pytest
         assert copied.read_text().startswith("00000000  00 00 00 36")
         monkeypatch.setattr(copying, "LARGEST", 20)
         await choose(found, "as a dump")
-        assert "are too many to copy: w exports them" in found.status()
+        assert "are too many to copy. Press w to export them." in found.status()
 
     drive(test, size=(200, 40))
 

@@ -132,9 +132,9 @@ async def test_a_stream_that_is_selected_stays_so(found: Drive) -> None:
 
 WRONG = [
     ("latency > ", "", "expected a value, found the end"),
-    ("latency > 5ms and kafka.topik == x", "kafka.topik", "did you mean kafka.topic"),
-    ("length in {1, five}", "five", "expected a number"),
-    ("$slw", "$slw", "did you mean slow?"),
+    ("latency > 5ms and kafka.topik == x", "kafka.topik", "Did you mean kafka.topic"),
+    ("length in {1, five}", "five", "Write a number"),
+    ("$slw", "$slw", "Did you mean slow?"),
 ]
 
 

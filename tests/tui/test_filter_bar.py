@@ -72,12 +72,12 @@ def underlined(found: Drive) -> str:
 
 TYPED = [
     ("", "✓", "", ""),
-    ("lat", "…", "did you mean latency", ""),
+    ("lat", "…", "Did you mean latency", ""),
     ("latency", "✓", "", ""),
     ("latency >", "…", "expected a value", ""),
     ("latency > 5ms", "✓", "", ""),
-    ("latensy > 5ms", "✗", "did you mean latency", "latensy"),
-    ("error and latency > 5q", "✗", "q is no unit", "5q"),
+    ("latensy > 5ms", "✗", "Did you mean latency", "latensy"),
+    ("error and latency > 5q", "✗", "q is not a unit", "5q"),
     ("$slow", "✓", "", ""),
 ]
 

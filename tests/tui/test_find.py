@@ -149,9 +149,9 @@ async def test_the_first_message_of_a_stream_lies_behind_its_line(found: Drive) 
 
 
 WRONG = [
-    ("", "there is nothing to find"),
-    ("0xabc", "are no bytes"),
-    ("'open", "are no bytes"),
+    ("", "The search text is empty"),
+    ("0xabc", "is not hex"),
+    ("'open", "is not hex"),
     ("=latency >", "expected a value"),
 ]
 

@@ -424,7 +424,7 @@ def test_own_rules_come_first_and_wrong_ones_are_told_once() -> None:
     )
 
     async def test(found: Drive) -> None:
-        await found.until(lambda: "the colour rule bad filter is left out: " in found.status())
+        await found.until(lambda: "The colour rule bad filter is left out. " in found.status())
         assert "(1 more are wrong, too)" in found.status()
         reader = RowReader(found.main.session)
         row = compile_filter("operation == Heartbeat").select_rows(reader, range(648)).tolist()[0]

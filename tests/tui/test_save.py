@@ -127,9 +127,9 @@ def test_what_is_there_is_replaced_only_when_said(tmp_path: Path) -> None:
     ("path", "said"),
     [
         ("/no/such/folder/x.csv", "there is no folder /no/such/folder"),
-        ("/", "is a folder: name a file"),
-        ("", "an empty name is none"),
-        ("-", "name a file"),
+        ("/", "is a folder. Give a file."),
+        ("", "The name of the output is empty"),
+        ("-", "Give a file"),
     ],
 )
 @driven(size=(160, 40))

@@ -117,7 +117,7 @@ def copy_text(main: MainScreen, about: str, make: Callable[[], str | None], *, h
             text = made.encode("utf-8", "backslashreplace").decode()  # half of a pair of surrogates is no text
             size = len(text.encode())
             if size > LARGEST:
-                raise UserError(f"{about}: {size:,} bytes are too many to copy: w exports them")
+                raise UserError(f"{about}: {size:,} bytes are too many to copy. Press w to export them.")
         except UserError as error:
             return str(error)
         acting = sum(not character.isprintable() and character != "\n" for character in text)

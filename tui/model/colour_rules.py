@@ -79,7 +79,7 @@ def compile_rules(colors: Sequence[ColorRule], named: Mapping[str, str]) -> tupl
         try:
             filter_ = compile_filter(color.filter, named)
         except UserError as error:
-            wrong.append(f"the colour rule {color.name} is left out: {error}")
+            wrong.append(f"The colour rule {color.name} is left out. {error}")
             continue
         of_protocol = color in protocol_colors()
         rules.append(

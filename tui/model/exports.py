@@ -86,7 +86,7 @@ def make_request(name: str, form: str, limits: Limits, watch: Callable[[int | No
     """Makes the request of an export that replaces no existing file. Raises UserError for an unusable name."""
     path = os.path.expanduser(name.strip())
     if path == "-" or "\0" in path:
-        raise UserError("name a file, or for tables and objects a folder")
+        raise UserError("Give a file, or for tables and objects a folder.")
     together = LINES_AT_ONCE if form in LINES else BODIES_AT_ONCE
     return ExportRequest(out=path, form=form, force=False, limits=limits, watch=watch, together=together)
 

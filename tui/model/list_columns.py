@@ -85,10 +85,10 @@ class ListColumns:
     def __init__(self, session: Session, names: Sequence[str], limits: Limits) -> None:
         self.names = tuple(dict.fromkeys(names))
         if not self.names:
-            raise UserError("a list needs a column")
+            raise UserError("The list needs at least one column.")
         keys = resolve_keys(self.names, "columns")
         if "fields" in keys.names:
-            raise UserError("columns fields: the tree shows them")
+            raise UserError("The column fields is not for the list. The tree shows all fields.")
         right = NUMBERS | find_number_keys(keys)
         self.columns = [ListColumn(name, key, key in right) for name, key in zip(keys.titles, keys.names, strict=True)]
         self.widths = [len(safe_text(column.title, WIDEST_COLUMN)) for column in self.columns]

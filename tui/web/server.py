@@ -45,7 +45,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise UserError(f"cannot serve at port {port} of {host}: {error.strerror}") from error
+        raise UserError(f"Cannot listen on port {port} of {host}: {error.strerror}. Give another --port.") from error
 
 
 class PageServer(Server):

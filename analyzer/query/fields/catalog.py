@@ -54,8 +54,8 @@ class UnknownField(UserError):
 
     def __init__(self, name: str, near: Sequence[str], hint: str = "") -> None:
         self.name, self.near = name, near
-        meant = f"; did you mean {' or '.join(near)}?" if near else hint
-        super().__init__(f"there is no field {name}{meant}")
+        meant = f"Did you mean {' or '.join(near)}?" if near else hint
+        super().__init__(f"There is no field {name}. {meant}".rstrip())
 
 
 def resolve_fields(names: Iterable[str]) -> list[FieldPath]:
@@ -96,13 +96,13 @@ def _make_unknown_error(name: str) -> UnknownField:
         else:
             meant = _find_operations(name)
         known = [*NAMES, *registry.names(), *list_shared_names()]
-        return UnknownField(name, meant or find_near(name, known), "; wireanalyze fields lists them")
+        return UnknownField(name, meant or find_near(name, known), "wireanalyze fields lists all fields.")
     catalog = registry.by_name(protocol).catalog
     if catalog is None:
-        return UnknownField(name, (), f"; nobody wrote down what messages of {protocol} have")
+        return UnknownField(name, (), f"The fields of {protocol} messages are not listed.")
     operation, *path = parts = rest.split(".")
     if len(path) > DEEPEST:
-        return UnknownField(name[:_LONGEST], (), f"; no path has more than {DEEPEST} steps")
+        return UnknownField(name[:_LONGEST], (), f"A path has at most {DEEPEST} steps.")
     layouts = [each for each in catalog.layouts() if each.operation == operation]
     if not layouts:
         return _refuse_operation(name, protocol, catalog, parts)
@@ -257,8 +257,8 @@ def _refuse_member(
     if not meant and inside:
         # The name may be right and its place be wrong.
         meant = [each for layout in layouts for each in _find_elsewhere(protocol, layout, path[-1])][:_NEAR]
-    shown = ", ".join(list(inside)[:_SHOWN]) + (", ..." if len(inside) > _SHOWN else "")
-    return UnknownField(name, meant, f"; {'.'.join(before)} has {shown or 'no fields of its own'}")
+    shown = ", ".join(list(inside)[:_SHOWN]) + (", ..." if len(inside) > _SHOWN else "." if inside else "")
+    return UnknownField(name, meant, f"{'.'.join(before)} has {shown or 'no fields.'}")
 
 
 def _find_elsewhere(protocol: str, layout: Layout, wanted: str) -> Iterator[str]:

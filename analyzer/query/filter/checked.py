@@ -129,7 +129,7 @@ class _Checker:
         field, steps = self._check_value(value.value)
         if isinstance(value, Slice):
             if field.kind in _NUMERIC or field.kind is FieldKind.FLAG:
-                self._fail(value.span, f"{field.name} is a {field.kind.value}: only text and bytes have parts")
+                self._fail(value.span, f"{field.name} is a {field.kind.value}, but only text and bytes have slices")
             kind = FieldKind.TEXT if field.kind is FieldKind.ADDRESS else field.kind
             return replace(field, kind=kind), (*steps, ValueStep(None, value.cuts))
         return self._check_call(field, value), (*steps, ValueStep(value.function))
@@ -137,19 +137,21 @@ class _Checker:
     def _check_call(self, field: FieldPath, call: Call) -> FieldPath:
         """What a function makes of a field."""
         if field.kind is FieldKind.PRESENCE:
-            self._fail(call.span, f"{field.name} has no values: {call.function} wants a field")
+            self._fail(call.span, f"{field.name} has no value. Give {call.function} a field")
         if call.function == "len" and (field.kind in _NUMERIC or field.kind is FieldKind.FLAG):
-            self._fail(call.span, f"len wants text or bytes, {field.name} is {_add_article(field.kind)}")
+            self._fail(call.span, f"len takes text or bytes, but {field.name} is {_add_article(field.kind)}")
         if call.function in ("len", "count"):
             return replace(field, kind=FieldKind.NUMBER, label=None, scale=None)
         if call.function in ("min", "max", "abs"):
             if field.kind not in (*_NUMERIC, FieldKind.ANY):
-                self._fail(call.span, f"{call.function} wants numbers, {field.name} is {_add_article(field.kind)}")
+                self._fail(call.span, f"{call.function} takes numbers, but {field.name} is {_add_article(field.kind)}")
             return field
         if field.kind is FieldKind.TIME and field.scale is None:
-            self._fail(call.span, f'{field.name} is a time: compare it with one, as {field.name} > "2026-11-21 10:00"')
+            self._fail(
+                call.span, f'{field.name} is a time. Compare it with one, as in {field.name} > "2026-11-21 10:00"'
+            )
         if call.function != "string" and field.kind not in (FieldKind.TEXT, FieldKind.ADDRESS, FieldKind.ANY):
-            self._fail(call.span, f"{call.function} wants text, {field.name} is {_add_article(field.kind)}")
+            self._fail(call.span, f"{call.function} takes text, but {field.name} is {_add_article(field.kind)}")
         return replace(field, kind=FieldKind.TEXT, label=None, scale=None)
 
     def _check_member(self, field: FieldPath, member: Literal | Range) -> Operand | tuple[Operand, Operand]:
@@ -159,7 +161,7 @@ class _Checker:
 
     def _check_operand(self, field: FieldPath, literal: Literal, takes: str) -> Operand:
         if field.kind is FieldKind.PRESENCE:
-            self._fail(literal.span, f"{field.name} has no value to compare: it stands alone")
+            self._fail(literal.span, f"{field.name} has no value to compare. Write it alone")
         if takes in ("searched", "pattern"):
             return self._check_searched(field, literal, takes)
         found = Operand(literal.text, self._read_data(field, literal), label=field.label)
@@ -169,19 +171,19 @@ class _Checker:
         if kind is FieldKind.FLAG:
             flag = units.parse_flag(literal.text)
             if flag is None:
-                self._fail(literal.span, f"{field.name} is true or false")
+                self._fail(literal.span, f"{field.name} is true or false. Compare it with one of them")
             return replace(found, flag=flag)
         if kind is FieldKind.ADDRESS:
             network = units.parse_network(literal.text)
             if network is None:
-                self._fail(literal.span, f"{field.name} is an address: expected one, as 10.0.0.1, ::1 or 10.0.0.0/8")
+                self._fail(literal.span, f"{field.name} is an address. Write one, such as 10.0.0.1, ::1 or 10.0.0.0/8")
             return replace(found, network=network)
         if kind is FieldKind.TEXT:
             if isinstance(self._comparison.value, Name):
                 self._require_possible(field, literal)
             return replace(found, labels=_labels(field, literal))
         if kind is FieldKind.STRUCT:
-            self._fail(literal.span, f"{field.name} has fields of its own: compare one of them, or ask count() of it")
+            self._fail(literal.span, f"{field.name} is a structure. Compare one of its fields, or its count()")
         if kind is FieldKind.BYTES:
             return found
         number = self._read_number(field, literal)
@@ -193,7 +195,9 @@ class _Checker:
 
     def _check_searched(self, field: FieldPath, literal: Literal, takes: str) -> Operand:
         if (field.kind in _NUMERIC and field.label is None) or field.kind is FieldKind.FLAG:
-            self._fail(literal.span, f"{field.name} is {_add_article(field.kind)}: only text and bytes can be searched")
+            self._fail(
+                literal.span, f"{field.name} is {_add_article(field.kind)}, but only text and bytes can be searched"
+            )
         found = Operand(literal.text, self._read_data(field, literal) or literal.data, label=field.label)
         return replace(found, pattern=self._read_pattern(literal)) if takes == "pattern" else found
 
@@ -203,7 +207,7 @@ class _Checker:
         number = self._read_number(field, literal)
         if number is None:
             self._fail(
-                literal.span, f"{field.name} is {_add_article(field.kind)}: {_describe_expected(field, literal)}"
+                literal.span, f"{field.name} is {_add_article(field.kind)}. {_describe_expected(field, literal)}"
             )
         if self._comparison.operator == "bitwise_and" and number.denominator != 1:
             self._fail(literal.span, "only whole numbers have bits")
@@ -220,7 +224,7 @@ class _Checker:
             return plain[0]
         time = units.parse_time(literal.text)
         if time is None:
-            self._fail(literal.span, f'{field.name} is a time: expected one, as "2026-11-21 10:00" (UTC)')
+            self._fail(literal.span, f'{field.name} is a time. Write one, such as "2026-11-21 10:00" (UTC)')
         return Fraction(time, field.scale or 1)
 
     def _read_number(self, field: FieldPath, literal: Literal) -> Fraction | None:
@@ -230,12 +234,12 @@ class _Checker:
             return None
         number, unit = found
         if field.kind is FieldKind.DURATION and unit in SIZES:
-            self._fail(literal.span, f"{field.name} counts time: expected a unit of {', '.join(DURATIONS)}")
+            self._fail(literal.span, f"{field.name} is a duration. Its unit is one of {', '.join(DURATIONS)}")
         if unit not in DURATIONS:
             return number
         scale = 1 if field.kind is FieldKind.DURATION else field.scale
         if scale is None:
-            self._fail(literal.span, f"{field.name} does not count time: leave {unit} away")
+            self._fail(literal.span, f"{field.name} is not a duration. Leave out {unit}")
         return number / scale
 
     def _read_data(self, field: FieldPath, literal: Literal) -> bytes | None:
@@ -258,7 +262,7 @@ class _Checker:
         except (re2.error, UnicodeError) as error:
             why = error.args[0] if error.args else "it can't be read"
             said = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
-            self._fail(literal.span, f"this is no regular expression as RE2 has them: {said}")
+            self._fail(literal.span, f"this is not a regular expression in RE2's syntax: {said}")
 
     def _require_possible(self, field: FieldPath, literal: Literal) -> None:
         """Refuses a value that the field can never have."""
@@ -271,7 +275,7 @@ class _Checker:
         if not among or text in known or _NAMELESS.fullmatch(literal.text):
             return
         meant = find_near(literal.text, among)
-        hint = f"; did you mean {' or '.join(meant)}?" if meant else ""
+        hint = f". Did you mean {' or '.join(meant)}?" if meant else ""
         if len(among) <= _LISTED:
             self._fail(literal.span, f"{field.name} is one of {', '.join(among)}{hint}")
         self._fail(literal.span, f"{field.name} is never {literal.text}{hint}")
@@ -281,7 +285,7 @@ class _Checker:
         names = find_names(field.label)
         if names is not None and literal.text.lower() not in {name.lower() for name in names}:
             meant = find_near(literal.text, names)
-            hint = f"; did you mean {' or '.join(meant)}?" if meant else ""
+            hint = f". Did you mean {' or '.join(meant)}?" if meant else ""
             self._fail(literal.span, f"{field.name} is a number, and none is called {literal.text}{hint}")
 
     def _fail(self, span: Span, why: str) -> NoReturn:
@@ -306,10 +310,14 @@ def _describe_expected(field: FieldPath, literal: Literal) -> str:
     unit = units.find_unknown_unit(literal.text)
     if unit is not None:
         known = DURATIONS if field.kind is FieldKind.DURATION or field.scale is not None else SIZES
-        return f"{unit} is no unit, expected one of {', '.join(known)}"
+        return f"{unit} is not a unit. Give one of {', '.join(known)}"
     if literal.text.lower() in _NULLS:
-        return f"{field.name} alone asks whether there is one"
-    example = ", as 50ms or 1.5s" if field.kind is FieldKind.DURATION else ", as 1MiB" if field.name == "length" else ""
-    return (
-        f"expected a number{example}{', without quotes' if literal.quoted and units.parse_number(literal.text) else ''}"
+        return f"To test whether it has a value, write {field.name} alone"
+    example = (
+        ", such as 50ms or 1.5s"
+        if field.kind is FieldKind.DURATION
+        else ", such as 1MiB"
+        if field.name == "length"
+        else ""
     )
+    return f"Write a number{example}{', without quotes' if literal.quoted and units.parse_number(literal.text) else ''}"

@@ -18,10 +18,10 @@ class Span(NamedTuple):
 
 
 class FilterError(UserError):
-    """`why` says what is wrong at `span` of `text`, for whoever underlines it; as a text all of it in one sentence."""
+    """A mistake in a filter. `why` says what is wrong at `span` of `text`; str() has the place, too."""
 
     def __init__(self, text: str, span: Span, why: str) -> None:
         self.text, self.span, self.why = text, span, why
         cut = text[span.start : span.stop]
         shown = f" at {cut[:SHOWN]}{'...' if len(cut) > SHOWN else ''}" if cut else " at its end"
-        super().__init__(f"filter, character {span.start + 1}{shown}: {why}")
+        super().__init__(f"Filter, character {span.start + 1}{shown}: {why}{'' if why.endswith(('.', '?')) else '.'}")

@@ -65,7 +65,7 @@ def parse(text: str, named: Mapping[str, str] | None = None) -> Node:
         meant = translate_capture_filter(text)
         if meant is None or not _is_filter(meant):
             raise
-        why = f"this is a capture filter, as sniff -f takes it; the display filter is {meant}"
+        why = f"this is a capture filter, as sniff -f takes it. The display filter is {meant}"
         raise FilterError(text, error.span, why) from None
 
 
@@ -94,10 +94,10 @@ class FilterParser(FilterScanner):
     def parse_all(self) -> Node:
         """The tree of all of the text. Raises FilterError."""
         if len(self._text) > LONGEST:
-            raise FilterError(self._text, Span(LONGEST, LONGEST), f"longer than {LONGEST:,} characters")
+            raise FilterError(self._text, Span(LONGEST, LONGEST), f"it is longer than {LONGEST:,} characters")
         self._skip()
         if self._at == len(self._text):
-            raise self._make_error("it is empty: write a field, as in error or latency > 50ms")
+            raise self._make_error("it is empty. Write a field or a comparison, such as error or latency > 50ms")
         found = self._parse_expression()
         if self._at < len(self._text):
             raise self._make_error(f"expected and, or, or the end{self._hint_operator(found)}")
@@ -140,21 +140,21 @@ class FilterParser(FilterScanner):
         begin = self._at
         match = _MACRO.match(self._text, begin)
         if match is None:
-            raise self._make_error("expected the name of a filter behind $")
+            raise self._make_error("expected the name of a filter after $")
         name = match[1] or match[2]
         self._at = match.end()
         span = Span(begin, self._at)
         if name not in self._named.texts:
             meant = (
                 _explain_missing(find_near(name, self._named.texts))
-                or "; the configuration names filters, under [filters]"
+                or ". The configuration defines filters in the table [filters]"
             )
-            raise FilterError(self._text, span, f"no filter is called {name}{meant}")
+            raise FilterError(self._text, span, f"there is no filter {name}{meant}")
         if name in self._within:
             raise FilterError(self._text, span, f"the filter {name} refers to itself")
         self._named.unfolded += 1
         if self._named.unfolded > MOST_NAMED:
-            raise FilterError(self._text, span, f"more than {MOST_NAMED} named filters, each as often as it is used")
+            raise FilterError(self._text, span, f"it uses named filters more than {MOST_NAMED} times")
         self._skip()
         try:
             text = self._named.texts[name]
@@ -170,7 +170,7 @@ class FilterParser(FilterScanner):
         every = None if word is None else word == "all"
         operator, operands = self._parse_operation()
         if operator is None and word is not None:
-            raise self._make_error(f"expected an operator: {word} says how many values must fulfil it")
+            raise self._make_error(f"expected an operator, because {word} says how many values must fulfil it")
         return Comparison(value, operator, operands, every, Span(begin, self._find_end()))
 
     def _parse_operation(self) -> tuple[str | None, tuple[Literal | Range, ...]]:
@@ -198,7 +198,7 @@ class FilterParser(FilterScanner):
             found.append(Range(low, self._take_literal()) if self._take_symbol("..") else low)
             self._take_symbol(",")
         if not found:
-            raise self._make_error("the set is empty: write its values between the braces", self._at - 1)
+            raise self._make_error("the set is empty. Write its values between the braces", self._at - 1)
         return tuple(found)
 
     def _parse_value(self) -> Value:
@@ -217,7 +217,7 @@ class FilterParser(FilterScanner):
             value = Slice(value, self._parse_cuts(), Span(begin, self._find_end()))
         elif self._text.startswith("(", self._at):
             raise FilterError(
-                self._text, Span(begin, self._at), f"there is no function {name}; there are {', '.join(FUNCTIONS)}"
+                self._text, Span(begin, self._at), f"there is no function {name}. Functions are {', '.join(FUNCTIONS)}"
             )
         return value
 
@@ -247,43 +247,47 @@ class FilterParser(FilterScanner):
         if self._take_symbol("-"):
             last = self._take_integer()
             if (start < 0) != (last < 0) or last < start:
-                raise FilterError(self._text, Span(begin, self._find_end()), "a slice [first-last] goes forward")
+                raise FilterError(
+                    self._text,
+                    Span(begin, self._find_end()),
+                    "the last position of a slice [first-last] is before the first",
+                )
             return SliceRange(start, last - start + 1)
         return SliceRange(start, 1)
 
     def _parse_size(self, begin: int) -> int:
         size = self._take_integer()
         if size <= 0:
-            raise FilterError(self._text, Span(begin, self._find_end()), "a slice takes at least one: [start:length]")
+            raise FilterError(self._text, Span(begin, self._find_end()), "the length of a slice [start:length] is 0")
         return size
 
     def _enter_level(self) -> None:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise self._make_error(f"more than {DEEPEST} levels")
+            raise self._make_error(f"it has more than {DEEPEST} levels")
 
     def _hint_operator(self, found: Node) -> str:
         """What stands behind an expression, and what it could have been."""
         last = found.parts[-1] if isinstance(found, Junction) else found
         operated = isinstance(last, Comparison) and last.operator is not None
         if self._text.startswith("=", self._at) and not operated:
-            return ", found =; did you mean ==?"
+            return ", found =. Did you mean ==?"
         if self._text.startswith(".", self._at):
-            return ", found a dot without a name behind it"
+            return ", found a dot without a name after it"
         word = WORD.match(self._text, self._at)
         if word is None and not operated:
             return f", found {self._describe_next()}"
         known = _JOINING[:3] if operated else (*OPERATORS, IN, f"not {IN}", *_JOINING[:3])
         meant = [] if word is None else find_near(word[0], known)
-        hint = "; a text of several words, or with signs in it, stands in quotes" if operated and not meant else ""
+        hint = ". Put a text with spaces or signs in quotes" if operated and not meant else ""
         return f", found {self._describe_next()}{_explain_missing(meant)}{hint}"
 
 
 def _explain_missing(close: list[str]) -> str:
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+    return f". Did you mean {' or '.join(close)}?" if close else ""
 
 
 def _hint_field(found: str) -> str:
     if found in ('"', "'") or found[:1].isdigit():
-        return "; the field stands first, as in version == 3"
+        return ". The field comes first, as in version == 3"
     return ""

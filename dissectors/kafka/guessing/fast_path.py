@@ -55,7 +55,7 @@ from dissectors.kafka.guessing.weighing import (
 )
 from dissectors.wire.fast_path import Column
 
-FEW = 24
+FEW = 96
 """Messages below which each goes on alone."""
 
 LONGEST = 1 << 16

@@ -49,6 +49,9 @@ _SHORT = 12
 _VALUES, _LARGE = 20_000, 1 << 20
 """Values looked at in a body, all layouts together, and one more for each four of its bytes up to `_LARGE`."""
 
+_REMEMBERED = 512
+"""Bytes of a body up to which its guess is remembered."""
+
 _CODE = "guessed-layout"
 _TEXT, _NOTHING, _UNDECIDED, _SECRET = "guessText", "nothing", "undecided", "secret"
 _HEADER_TAGS: Piece = ("tags", ())
@@ -189,7 +192,19 @@ def descend(node: Node, scales: Scales, bits: float, at: int, found: list[Candid
 
 def guess(message: bytes) -> Guess | None:
     """What an orphaned answer may be; None where nothing fits, or it is not whole."""
-    return decide(message, candidates(message)) if is_whole(message) else None
+    if not is_whole(message):
+        return None
+    body = message[BODY:]
+    return _guess_again(body) if len(body) <= _REMEMBERED else _guess_body(body)
+
+
+def _guess_body(body: bytes) -> Guess | None:
+    message = (len(body) + BODY - 4).to_bytes(4) + bytes(BODY - 4) + body
+    return decide(message, candidates(message))
+
+
+_guess_again = lru_cache(maxsize=8192)(_guess_body)
+"""The same of bodies that are short: a connection has many that are equal."""
 
 
 def is_whole(message: bytes) -> bool:

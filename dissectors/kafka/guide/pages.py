@@ -56,7 +56,7 @@ class KafkaGuide(Guide):
         if version is not None and version not in Versions.parse(row["versions"]):
             proper = row["name"] if api is None else api["name"]
             raise KeyError(
-                f"{proper} has no version {version}; it has {format_versions(Versions.parse(row['versions']))}"
+                f"{proper} has no version {version}. It has {format_versions(Versions.parse(row['versions']))}"
             )
         if api is None:
             assert structure is not None

@@ -88,4 +88,4 @@ def suggest_names(name: str, names: Sequence[str]) -> str:
     close = [lower[each] for each in get_close_matches(name, lower, _MEANT, _CLOSE)]
     if len(name) > _MEANT:
         close += [each for known, each in lower.items() if name in known and each not in close]
-    return f"; did you mean {' or '.join(close[:_MEANT])}?" if close else ""
+    return f". Did you mean {' or '.join(close[:_MEANT])}?" if close else ""

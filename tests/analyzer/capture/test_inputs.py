@@ -124,13 +124,13 @@ def test_bomb_stops_at_the_bound(tmp_path: Path, name: str) -> None:
 
 BAD = {
     "empty": (b"", "bad is empty"),
-    "text": (b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n", "bad is not a capture but text: give a pcap or pcapng"),
+    "text": (b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n", "bad is not a capture but text. Give a pcap or pcapng"),
     "one byte": (b"\xd4", "bad is not a capture"),
     "pcap header cut": (pcap()[:23], "bad ends within its pcap header, at byte 23"),
     "pcapng header cut": (Ng().section()[:27], "bad ends within its pcapng section header, at byte 27"),
     "gzip of text": (gzip.compress(b"hello world"), "bad is not a capture"),
-    "gzip of nothing": (gzip.compress(b""), "bad holds no gzip data"),
-    "cut gzip": (gzip.compress(CAPTURE)[:12], "bad holds no gzip data"),
+    "gzip of nothing": (gzip.compress(b""), "bad has no gzip data"),
+    "cut gzip": (gzip.compress(CAPTURE)[:12], "bad has no gzip data"),
 }
 
 
@@ -146,11 +146,11 @@ def test_no_capture(tmp_path: Path, name: str) -> None:
 
 
 def test_missing_directory_unreadable(tmp_path: Path) -> None:
-    with pytest.raises(CaptureError, match=r"cannot open .*missing: No such file"):
+    with pytest.raises(CaptureError, match=r"Cannot open .*missing: No such file"):
         PacketReader([tmp_path / "missing"])
     with pytest.raises(CaptureError, match="is a directory"):
         PacketReader([tmp_path])
-    with pytest.raises(CaptureError, match="cannot open"):
+    with pytest.raises(CaptureError, match="Cannot open"):
         PacketReader(["a\0b"])
     secret = tmp_path / "secret"
     secret.write_bytes(CAPTURE)

@@ -62,9 +62,9 @@ def test_what_is_interrupted_leaves_nothing(tmp_path: Path, error: type[BaseExce
 def test_what_is_there_stays_unless_told(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.write_bytes(b"old")
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="exists already"):
         check_file(str(out), force=False)
-    with pytest.raises(UserError, match="is there already"), create_file(str(out)):
+    with pytest.raises(UserError, match="exists already"), create_file(str(out)):
         raise AssertionError
     with create_file(str(out), force=True) as output:
         output.write(b"new")
@@ -73,9 +73,9 @@ def test_what_is_there_stays_unless_told(tmp_path: Path) -> None:
 
 def test_what_appears_meanwhile_stays(tmp_path: Path) -> None:
     out, folder = tmp_path / "out", tmp_path / "folder"
-    with pytest.raises(UserError, match="has appeared meanwhile"), create_file(str(out)):
+    with pytest.raises(UserError, match="meanwhile"), create_file(str(out)):
         out.write_bytes(b"theirs")
-    with pytest.raises(UserError, match="has appeared meanwhile"), create_folder(str(folder)):
+    with pytest.raises(UserError, match="meanwhile"), create_folder(str(folder)):
         folder.mkdir()
     assert (names(tmp_path), out.read_bytes(), names(folder)) == (["folder", "out"], b"theirs", [])
 
@@ -100,7 +100,7 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 @pytest.mark.parametrize("size", [10, 1 << 22])
 def test_a_full_disk_is_one_sentence(size: int) -> None:
     with (
-        pytest.raises(UserError, match="cannot write /dev/full: No space left on device"),
+        pytest.raises(UserError, match="Cannot write /dev/full: No space left on device"),
         create_file("/dev/full") as out,
     ):
         out.write(bytes(size))
@@ -110,8 +110,8 @@ def test_a_full_disk_is_one_sentence(size: int) -> None:
     ("path", "text"),
     [
         ("no/such/out", "there is no folder"),
-        ("", "an empty name"),
-        (".", "is a folder: name a file"),
+        ("", "output is empty"),
+        (".", "is a folder. Give a file."),
         ("file/out", "there is no folder"),
     ],
 )
@@ -127,15 +127,15 @@ def test_only_our_own_folders_are_replaced(tmp_path: Path) -> None:
     with create_folder(str(out)) as hidden:
         Path(hidden, INDEX).write_text("{}\n")
         assert not out.exists()
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="exists already"):
         check_folder(str(out), force=False)
     with create_folder(str(out), force=True) as hidden:
         Path(hidden, "other").touch()
     assert (names(tmp_path), names(out)) == (["out"], ["other"])
     for path in (out, out / "other"):
-        with pytest.raises(UserError, match="was not written by an export"):
+        with pytest.raises(UserError, match="no export wrote it"):
             check_folder(str(path), force=True)
-    with pytest.raises(UserError, match="standard output is not"):
+    with pytest.raises(UserError, match="not standard output"):
         check_folder("-", force=True)
 
 

@@ -179,7 +179,7 @@ def test_the_oldest_rows_leave(
 
 def test_memory_is_not_for_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["list", str(CAPTURE), "--memory", "1G"]) == 2
-    assert "--memory is for what comes through a pipe" in capsys.readouterr().err
+    assert "--memory is for pipes" in capsys.readouterr().err
 
 
 WRITERS = {

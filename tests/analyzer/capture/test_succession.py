@@ -352,7 +352,7 @@ def test_a_session_of_several_files_of_which_the_first_has_gone(tmp_path: Path) 
         files.add_file(written(tmp_path / str(number), part, head))
     whole = written(tmp_path / "whole", blocks, head)
     with Session(files) as session, Session([whole]).load() as other:
-        with pytest.raises(UserError, match="stop the capture first"):
+        with pytest.raises(UserError, match="Stop it first"):
             session.reopen_with_rule(29092, "raw")
         files.finish()
         session.load()
@@ -382,9 +382,9 @@ def test_saved_while_it_is_captured(tmp_path: Path) -> None:
     assert files.save(str(saved)) == 25, "nothing has been read yet"
     assert read(saved).payloads == PAYLOADS[:25]
     assert read(saved).findings == []
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="exists already"):
         files.save(str(saved))
-    with pytest.raises(UserError, match="is what is captured to"):
+    with pytest.raises(UserError, match="is being written to"):
         files.save(str(tmp_path / "2"), force=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "2", "saved"]
     files.close()

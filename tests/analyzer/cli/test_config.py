@@ -27,7 +27,7 @@ def test_path(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert call("config", "path") == (0, f"{path}\n", "")
     monkeypatch.setenv("WIREANALYZE_CONFIG", "")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
-    said = "wireanalyze: there is no such file, so everything has its default\n"
+    said = "wireanalyze: There is no such file, so all settings have their defaults.\n"
     assert call("config", "path") == (0, f"{tmp_path}/none/wireanalyze/config.toml\n", said)
 
 
@@ -45,14 +45,14 @@ def test_show_loads_again_to_the_same(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", [["config", "show"], ["list", CAPTURE], ["info", CAPTURE]])
 def test_a_wrong_file_is_one_sentence(call: Call, tmp_path: Path, command: list[str]) -> None:
     path = file(tmp_path, "[lst]")
-    said = f"wireanalyze: {path}, line 1: there is no table 'lst'; did you mean list?\n"
+    said = f"wireanalyze: {path}, line 1: There is no table 'lst'. Did you mean list?\n"
     assert call("--config", path, *command) == (2, "", said)
 
 
 def test_a_file_that_was_named_must_be_there(call: Call, tmp_path: Path) -> None:
     status, out, said = call("--config", str(tmp_path / "none"), "list", CAPTURE)
     assert (status, out) == (2, "")
-    assert "there is no configuration" in said
+    assert "There is no configuration" in said
 
 
 def test_a_capture_is_opened_without_a_file(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,7 +115,7 @@ def test_what_was_cut_says_so() -> None:
     [
         (b"\x16\x03\x01\x00\xc8\x01\x00\x00\xc4\x03\x03", "369295616"),
         (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "1195725856"),
-        (bytes.fromhex("00000004fffffffe"), "no protocol fits"),
+        (bytes.fromhex("00000004fffffffe"), "No protocol fits."),
     ],
 )
 def test_nothing_fits(data: bytes, reason: str) -> None:
@@ -134,13 +134,13 @@ def test_nothing_fits(data: bytes, reason: str) -> None:
         (["zz"], "the input is not hex: line 1, column 1: 'z'"),
         (["-"], "stdin is empty"),
         (["@no/such/file"], "no/such/file: No such file"),
-        ([API_VERSIONS, "-p", "kafak"], "no protocol is called 'kafak'; there are kafka"),
-        ([API_VERSIONS, "--api", "3"], "--api says what a response answers: give --response too"),
-        ([API_VERSIONS, "--response", "--version", "3"], "give --response --api NAME too"),
-        ([API_VERSIONS, "--response", "--api", "3"], "say --version N too"),
+        ([API_VERSIONS, "-p", "kafak"], "no protocol 'kafak'. Give one of kafka,"),
+        ([API_VERSIONS, "--api", "3"], "--api is about the request of a response. Give --response, too."),
+        ([API_VERSIONS, "--response", "--version", "3"], "Give --response --api NAME, too."),
+        ([API_VERSIONS, "--response", "--api", "3"], "Give --version N, too."),
         ([API_VERSIONS, "--response", "--api", "Nope", "--version", "1"], "kafka has no operation 'Nope'"),
         ([API_VERSIONS, "--response", "--request"], "exclude each other"),
-        ([API_VERSIONS, "--max-items", "x"], "--max-items: give a number or all, not 'x'"),
+        ([API_VERSIONS, "--max-items", "x"], "--max-items: Give a number or all, not 'x'."),
         ([], "decode needs HEX..."),
     ],
 )

@@ -102,7 +102,7 @@ def test_lines_for_people_say_name_kind_and_what_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "said"), [("latencyy", "did you mean latency"), ("qqqqqq", "wireanalyze fields lists all of them")]
+    ("word", "said"), [("latencyy", "Did you mean latency"), ("qqqqqq", "wireanalyze fields lists all of them")]
 )
 def test_a_word_in_no_name_is_an_error(word: str, said: str) -> None:
     with pytest.raises(UserError, match=said):

@@ -57,10 +57,10 @@ def test_an_empty_array(call: Call) -> None:
     [
         (["list", KAFKA, "--format", "parquet"], "wireanalyze export FILE --as parquet -o FOLDER"),
         (["doctor", KAFKA, "--format", "parquet"], "wireanalyze export FILE --as parquet -o FOLDER"),
-        (["list", KAFKA, "--format", "ndjsn"], "did you mean ndjson?"),
-        (["list", KAFKA, "--format", "jsonl"], "did you mean ndjson?"),
-        (["info", KAFKA, "--format", "xml"], "'xml' is none of table, json"),
-        (["list", KAFKA, "--json", "--format", "csv"], "--json is short for --format ndjson"),
+        (["list", KAFKA, "--format", "ndjsn"], "Did you mean ndjson?"),
+        (["list", KAFKA, "--format", "jsonl"], "Did you mean ndjson?"),
+        (["info", KAFKA, "--format", "xml"], "'xml' is not one of table, json."),
+        (["list", KAFKA, "--json", "--format", "csv"], "--json means --format ndjson,"),
     ],
 )
 def test_what_is_refused_says_what_to_do(words: list[str], text: str, call: Call) -> None:

@@ -64,12 +64,12 @@ def test_what_is_meant_in_a_terminal(options: list[str], meant: str) -> None:
 @pytest.mark.parametrize(
     ("word", "text"),
     [
-        ("lits", "did you mean list?"),
-        ("sats", "did you mean stats?"),
-        ("doctr", "did you mean doctor?"),
-        ("tcpdump", "did you mean sniff?"),
-        ("capinfos", "did you mean info?"),
-        ("xyzzy", "commands are open, web, list,"),
+        ("lits", "Did you mean list?"),
+        ("sats", "Did you mean stats?"),
+        ("doctr", "Did you mean doctor?"),
+        ("tcpdump", "Did you mean sniff?"),
+        ("capinfos", "Did you mean info?"),
+        ("xyzzy", "Commands are open, web, list,"),
     ],
 )
 def test_a_misspelt_command(word: str, text: str) -> None:

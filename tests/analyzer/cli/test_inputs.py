@@ -111,8 +111,8 @@ def test_who_speaks_what(call: Call, told: list[str], expected: set[str]) -> Non
     ("told", "said"),
     [
         ("9092", "'9092' is not PORT=PROTOCOL, FIRST-LAST=PROTOCOL, stream==NUMBER,PROTOCOL or CLIENT>SERVER=PROTOCOL"),
-        ("9092=parrot", "no protocol is called 'parrot'"),
-        ("99999=kafka", "'99999' names no port and no stream"),
+        ("9092=parrot", "no protocol 'parrot'."),
+        ("99999=kafka", "-d: '99999' is neither a port nor a stream."),
     ],
 )
 def test_a_word_that_says_nothing(call: Call, told: str, said: str) -> None:
@@ -126,13 +126,13 @@ def test_a_word_about_no_stream_is_told(call: Call) -> None:
     options = [word for each in words for word in ("-d", each)]
     status, _, error = call("info", CAPTURE, *options)
     assert status == 0
-    count = "the input has 37, counted from 0\n"
+    count = "The input has 37 streams, counted from 0.\n"
     assert error == "".join(
-        f"wireanalyze: -d: there is no stream {name}: {count}" for name in ("99", "127.0.0.1:29092>127.0.0.1:1")
+        f"wireanalyze: -d: There is no stream {name}. {count}" for name in ("99", "127.0.0.1:29092>127.0.0.1:1")
     )
 
 
 def test_streams_have_no_numbers_in_a_pipeline(call: Call, tmp_path: Path) -> None:
     status, _, error = call("pipeline", CAPTURE, "-o", str(tmp_path / "out"), "-d", "stream==3,kafka")
     assert status == 2
-    assert "name the stream by its id" in error
+    assert "ends of the stream: CLIENT>SERVER=PROTOCOL." in error

@@ -410,17 +410,17 @@ def test_a_table_without_rows_has_its_head(listed: Listed) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-e", "latensy"], "-e latensy: there is no field latensy; did you mean latency"),
-        (["-e", "kafka.topc"], "did you mean kafka.topic"),
-        (["-e", "kafka"], "-e kafka: that is a protocol and no key"),
-        (["--columns", "kafak"], "--columns kafak: there is no such set of columns; did you mean kafka"),
-        (["--columns", "x"], "there are default, wide, latency, kafka"),
-        (["--sort", "nope"], "--sort nope: there is no field nope"),
-        (["--sort", "fields"], "--sort fields: that is a structure"),
+        (["-e", "latensy"], "-e latensy: There is no field latensy. Did you mean latency"),
+        (["-e", "kafka.topc"], "Did you mean kafka.topic"),
+        (["-e", "kafka"], "-e kafka: This is a protocol. Give one of"),
+        (["--columns", "kafak"], "--columns kafak: There is no such set of columns. Did you mean kafka?"),
+        (["--columns", "x"], "There is no such set of columns. Give one of default, wide, latency, kafka,"),
+        (["--sort", "nope"], "--sort nope: There is no field nope."),
+        (["--sort", "fields"], "--sort fields: This is a structure."),
         (["-Y", "latency >"], "wireanalyze: "),
-        (["--head", "-1"], "--head: give a whole number, 0 or more, not '-1'"),
-        (["-c", "x"], "-c/--count: give a whole number, 0 or more, not 'x'"),
-        (["--time-format", "utc"], "--time-format: 'utc' is none of iso, relative"),
+        (["--head", "-1"], "--head: Give a whole number, 0 or more, not '-1'."),
+        (["-c", "x"], "-c/--count: Give a whole number, 0 or more, not 'x'."),
+        (["--time-format", "utc"], "--time-format: 'utc' is not one of iso, relative,"),
     ],
 )
 def test_what_is_not_there_is_told(

@@ -57,9 +57,9 @@ def told(states: Iterable[RunHealth], out: io.StringIO, monkeypatch: pytest.Monk
     return status
 
 
-DROPPING = "wireanalyze: warning: packets come too fast, {} were dropped by the kernel: a narrower -f, a shorter -s or"
-BEHIND = "wireanalyze: warning: rows are 4.0 s (400 packets) behind; nothing is lost by that"
-CAUGHT_UP = "wireanalyze: rows have caught up with the capture"
+DROPPING = "wireanalyze: warning: The kernel dropped {} packets. Give a narrower -f, a shorter -s or"
+BEHIND = "wireanalyze: warning: Rows are 4.0 s (400 packets) behind. No packet is lost by that."
+CAUGHT_UP = "wireanalyze: Rows have caught up with the capture."
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from analyzer.cli.nothing import KEYS
-from dissectors.foreign import advice
 from tests.analyzer.cli.conftest import Call
 
 KAFKA = str(Path(__file__).parents[3] / "captures" / "kafka.pcap")
@@ -50,14 +49,14 @@ def capture(path: Path, frames: Sequence[bytes]) -> str:
 def test_a_filter_that_nothing_passes(arguments: list[str], call: Call) -> None:
     status, _, told = call(*arguments)
     assert status == 0
-    assert "wireanalyze: 0 of 648 messages pass the filter\n" in told
+    assert "wireanalyze: 0 of 648 messages pass the filter.\n" in told
 
 
 def test_of_those_that_were_read(call: Call) -> None:
-    assert call("list", KAFKA, "-c", "9", "-Y", NEVER)[2] == "wireanalyze: 0 of 9 messages pass the filter\n"
+    assert call("list", KAFKA, "-c", "9", "-Y", NEVER)[2] == "wireanalyze: 0 of 9 messages pass the filter.\n"
     status, _, told = call("follow", KAFKA, "3", "-Y", NEVER)
     assert status == 0
-    assert " messages pass the filter" in told
+    assert " messages pass the filter." in told
 
 
 def test_something_passes_and_nothing_is_said(call: Call) -> None:
@@ -70,12 +69,12 @@ def test_what_a_capture_has_that_nobody_reads(command: str, call: Call, tmp_path
     frames += [tcp(8080, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"), tcp(7777, b"\xde\xad\xbe\xef" * 30)]
     told = call(command, capture(tmp_path / "odd.pcap", frames))[2].splitlines()
     assert told[-3:] == [
-        "wireanalyze: no message of a known protocol is in 10 packets",
+        "wireanalyze: No message of a known protocol is in the 10 packets of the input.",
         (
-            "wireanalyze: the capture has 1 connection to port 7777 (120B); 1 connection to port 8080 (HTTP, 27B);"
-            " packets that are not TCP: 5 UDP port 53, 2 ICMP, 1 not IP"
+            "wireanalyze: The capture has 1 connection to port 7777 (120B); 1 connection to port 8080 (HTTP, 27B);"
+            " packets that are not TCP: 5 UDP port 53, 2 ICMP, 1 not IP."
         ),
-        "wireanalyze: if one of these ports speaks a known protocol, say so: -d 7777=kafka",
+        "wireanalyze: If one of these ports uses a known protocol, give it with -d, such as -d 7777=kafka.",
     ]
 
 
@@ -84,10 +83,10 @@ def test_tls(call: Call, tmp_path: Path) -> None:
     frames = [tcp(9093, hello, source) for source in range(40_000, 40_400)]
     told = call("list", capture(tmp_path / "tls.pcap", frames))[2].splitlines()
     assert told == [
-        "wireanalyze: no message of a known protocol is in 400 packets",
+        "wireanalyze: No message of a known protocol is in the 400 packets of the input.",
         (
-            "wireanalyze: 400 of 400 streams to port 9093 are TLS: the fields of their messages cannot be read without"
-            " keys; capture where TLS ends, or on a listener without it"
+            "wireanalyze: 400 of 400 streams to port 9093 are TLS. It is not decrypted. Capture where TLS ends, or on a"
+            " listener without TLS."
         ),
     ]
 
@@ -99,27 +98,30 @@ def test_strangers_beside_messages(call: Call, tmp_path: Path) -> None:
     frames = [tcp(9092, ask, 40_000), tcp(9092, get, 40_001), tcp(9092, b"", 40_002), tcp(9093, hello), tcp(443, hello)]
     frames += [tcp(80, get), tcp(8080, get)]
     assert call("stats", capture(tmp_path / "a.pcap", frames))[2].splitlines() == [
-        "wireanalyze: 1 of 1 stream to port 9093 is TLS: " + KEYS,
-        "wireanalyze: 1 of 3 streams to port 9092 is HTTP: " + advice("http"),
+        "wireanalyze: 1 of 1 stream to port 9093 is TLS. " + KEYS,
+        (
+            "wireanalyze: 1 of 3 streams to port 9092 is HTTP. A browser, a scrape or a health check may have the wrong"
+            " port."
+        ),
     ]
 
 
 def test_no_packets(call: Call, tmp_path: Path) -> None:
-    assert call("list", capture(tmp_path / "empty.pcap", []))[2] == "wireanalyze: the input has no packets\n"
+    assert call("list", capture(tmp_path / "empty.pcap", []))[2] == "wireanalyze: The input has no packets.\n"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("operation == Fech", "operation is never Fech; did you mean Fetch?"),
-        ("operation in {Fetch, Produc}", "operation is never Produc; did you mean Produce"),
-        ("operation != fetch", "operation is never fetch; did you mean Fetch"),
-        ("protocol == kafak", "did you mean kafka?"),
-        ("role == req", "did you mean request?"),
-        ("error == REBALANCE_IN_PROGRES", "did you mean REBALANCE_IN_PROGRESS"),
+        ("operation == Fech", "operation is never Fech. Did you mean Fetch?"),
+        ("operation in {Fetch, Produc}", "operation is never Produc. Did you mean Produce"),
+        ("operation != fetch", "operation is never fetch. Did you mean Fetch"),
+        ("protocol == kafak", "Did you mean kafka?"),
+        ("role == req", "Did you mean request?"),
+        ("error == REBALANCE_IN_PROGRES", "Did you mean REBALANCE_IN_PROGRESS"),
         ("error.name == X", "error.name is never X"),
-        ("findings == crc-mismach", "did you mean crc-mismatch?"),
-        ("findings.severity == warn", "did you mean warning?"),
+        ("findings == crc-mismach", "Did you mean crc-mismatch?"),
+        ("findings.severity == warn", "Did you mean warning?"),
     ],
 )
 def test_a_value_that_no_message_has_is_an_error(text: str, said: str, call: Call) -> None:

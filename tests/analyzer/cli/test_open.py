@@ -154,12 +154,12 @@ def test_quit_while_the_pipe_is_silent(sent: bytes) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["/nowhere.pcap"], b"cannot open /nowhere.pcap"),
-        (["-"], b"- is the keyboard here"),
-        ([], b"no capture was named"),
+        (["/nowhere.pcap"], b"Cannot open /nowhere.pcap:"),
+        (["-"], b"input is the keyboard. Pipe"),
+        ([], b"No capture was given."),
         ([str(KAFKA), "-d", "9092=smtp"], b"smtp"),
-        ([str(KAFKA), str(KAFKA), "--follow"], b"--follow goes on with one file"),
-        ([str(KAFKA), "--follow", "--reader", "scapy"], b"read by the native reader"),
+        ([str(KAFKA), str(KAFKA), "--follow"], b"--follow reads one file,"),
+        ([str(KAFKA), "--follow", "--reader", "scapy"], b"reads one file, with the native reader."),
     ],
 )
 def test_what_it_refuses_on_a_terminal(arguments: list[str], said: bytes) -> None:

@@ -15,5 +15,5 @@ def test_a_number_or_all(text: str, number: int | None) -> None:
 
 @pytest.mark.parametrize("text", ["-1", "al", "6.4", ""])
 def test_neither(text: str) -> None:
-    with pytest.raises(BadParameter, match="give a number or all"):
+    with pytest.raises(BadParameter, match="Give a number or all"):
         Count().convert(text, None, None)

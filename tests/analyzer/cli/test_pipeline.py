@@ -25,13 +25,13 @@ needs_spark = pytest.mark.skipif(
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["nope.pcap"], "cannot open nope.pcap: No such file or directory"),
+        (["nope.pcap"], "Cannot open nope.pcap: No such file or directory"),
         ([__file__], "is not a capture"),
         ([str(CAPTURE), "--conf", "spark"], "'spark' is not NAME=VALUE"),
-        ([str(CAPTURE), "--partitions", "0"], "--partitions: give a whole number, 1 or more, not '0'"),
-        ([str(CAPTURE), "-d", "9092=nope"], "no protocol is called 'nope'"),
-        ([str(CAPTURE), "--master", "nonsense"], "'nonsense' is no Spark master: give local[N]"),
-        ([str(CAPTURE), "--remote", "host:15002"], "is no Spark Connect server: give sc://HOST:PORT"),
+        ([str(CAPTURE), "--partitions", "0"], "--partitions: Give a whole number, 1 or more, not '0'."),
+        ([str(CAPTURE), "-d", "9092=nope"], "There is no protocol 'nope'."),
+        ([str(CAPTURE), "--master", "nonsense"], "'nonsense' is not a Spark master. Give local[N]"),
+        ([str(CAPTURE), "--remote", "host:15002"], "is not a Spark Connect server. Give sc://HOST:PORT."),
         ([str(CAPTURE), "--master", "local", "--remote", "sc://host"], "--master and --remote exclude each other"),
         ([], "pipeline needs SOURCE..."),
     ],
@@ -49,7 +49,10 @@ def test_spark_submit_has_said_where_to_run(
 ) -> None:
     monkeypatch.setenv(spark_sessions.SUBMITTED, "1")
     assert run(["pipeline", str(CAPTURE), "-o", str(tmp_path / "out"), "--conf", "spark.x=y"]) == 2
-    assert "are spark-submit's own here: give them before the script" in capsys.readouterr().err
+    assert (
+        "spark-submit itself takes --master, --remote and --conf. Give them before the script."
+        in capsys.readouterr().err
+    )
 
 
 def test_where_the_script_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +64,7 @@ def test_where_the_script_is(capsys: pytest.CaptureFixture[str]) -> None:
 def test_tables_are_not_replaced_unasked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "exchanges").mkdir()
     assert run(["pipeline", str(CAPTURE), "-o", str(tmp_path)]) == 2
-    assert "has tables already (exchanges): name another folder, or give --overwrite" in capsys.readouterr().err
+    assert "has tables already (exchanges). Give another folder, or --overwrite" in capsys.readouterr().err
 
 
 @needs_spark

@@ -72,8 +72,8 @@ def test_help_of_commands(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["nope"], "nope is neither a command nor a file; did you mean open?"),
-        (["--nope"], "list has no option --nope; see wireanalyze list --help"),
+        (["nope"], "nope is neither a command nor a file. Did you mean open?"),
+        (["--nope"], "list has no option --nope. See wireanalyze list --help."),
     ],
 )
 def test_wrong_usage(arguments: list[str], text: str) -> None:
@@ -101,7 +101,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
         (
             FileNotFoundError(2, "No such file or directory", "a.pcap"),
             2,
-            "wireanalyze: a.pcap: No such file or directory\n",
+            "wireanalyze: a.pcap: No such file or directory.\n",
         ),
         (KeyboardInterrupt(), 130, ""),
         (click.Abort(), 130, ""),

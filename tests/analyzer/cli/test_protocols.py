@@ -42,7 +42,7 @@ def test_operations_without_versions(capsys: pytest.CaptureFixture[str]) -> None
 def test_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["protocols", "kafak"]) == 2
     names = ", ".join(registry.BUILT_IN)
-    assert f"no protocol is called 'kafak'; there are {names}, or findings" in capsys.readouterr().err
+    assert f"no protocol 'kafak'. Give one of {names}, or findings." in capsys.readouterr().err
 
 
 def test_a_layout(capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,14 +69,14 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["kafka", "Fecth"], "did you mean Fetch?"),
-        (["kafka", "Fetch", "77"], "Fetch has no version 77; it has 0-18"),
-        (["kafka", "Fetch", "new"], "VERSION: give a whole number, 0 or more, not 'new'"),
-        (["zookeeper", "getDate"], "ZooKeeper has no page called 'getDate'; did you mean getData"),
+        (["kafka", "Fecth"], "Did you mean Fetch?"),
+        (["kafka", "Fetch", "77"], "Fetch has no version 77. It has 0-18."),
+        (["kafka", "Fetch", "new"], "VERSION: Give a whole number, 0 or more, not 'new'."),
+        (["zookeeper", "getDate"], "ZooKeeper has no page called 'getDate'. Did you mean getData"),
         (["zookeeper", "getData", "1"], "getData has no versions"),
-        (["rocketmq", "HEART_BAET"], "RocketMQ has no page called 'HEART_BAET'; did you mean HEART_BEAT"),
-        (["rocketmq-ha", "REPORT"], "of rocketmq-ha only the list of operations is known: leave out REPORT"),
-        (["kafak", "Fetch"], "no protocol is called 'kafak'"),
+        (["rocketmq", "HEART_BAET"], "RocketMQ has no page called 'HEART_BAET'. Did you mean HEART_BEAT"),
+        (["rocketmq-ha", "REPORT"], "rocketmq-ha has only a list of operations. Leave out REPORT."),
+        (["kafak", "Fetch"], "no protocol 'kafak'."),
     ],
 )
 def test_no_such_page(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

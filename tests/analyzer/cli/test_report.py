@@ -148,10 +148,10 @@ def test_standard_input() -> None:
 
 
 WRONG = [
-    (("stories", KAFKA), f"wireanalyze: stories: there is no such report, and no such file; reports are {NAMES}\n"),
-    (("sessions",), "wireanalyze: no capture was named: wireanalyze report sessions FILE\n"),
-    (("--list", "none"), f"wireanalyze: there is no report none; there are {NAMES}\n"),
-    (("--format", "csv", KAFKA), f"wireanalyze: --format csv is for one report: name it, {NAMES}\n"),
+    (("stories", KAFKA), f"wireanalyze: There is no report and no file stories. Reports are {NAMES}.\n"),
+    (("sessions",), "wireanalyze: No capture was given. Use wireanalyze report sessions FILE.\n"),
+    (("--list", "none"), f"wireanalyze: There is no report none. Reports are {NAMES}.\n"),
+    (("--format", "csv", KAFKA), f"wireanalyze: --format csv needs the name of a report. Reports are {NAMES}.\n"),
 ]
 
 

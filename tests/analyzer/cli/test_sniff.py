@@ -128,33 +128,36 @@ def messages() -> int:
 WRONG = [
     (
         ["-i", "no-such-if", "-a", "60"],
-        "'60' is none of duration:60s, size:100M, filesize:100000 (kilobytes), packets:10000, files:5",
+        "'60' is not one of duration:60s, size:100M, filesize:100000 (kilobytes), packets:10000, files:5.",
     ),
-    (["-a", "duration:soon"], "'duration:soon' does not say how much: write for example duration:60s"),
+    (["-a", "duration:soon"], "'duration:soon' does not say how much. Write for example duration:60s."),
     (["-a", "duration:0"], "'duration:0' does not say how much"),
     (["-a", "duration:1e9"], "'duration:1e9' does not say how much"),
-    (["-a", "packets:-1"], "'packets:-1' does not say how much: write for example packets:10000"),
-    (["-a", "files:2"], "-a files:2 counts files: say when another one begins"),
+    (["-a", "packets:-1"], "'packets:-1' does not say how much. Write for example packets:10000."),
+    (["-a", "files:2"], "-a files:2 counts the files of a ring. Say when a new one begins,"),
     (
         ["-w", "x", "-b", "filesize:1M"],
-        "'filesize:1M' does not say how much: write for example filesize:100000 (kilobytes)",
+        "'filesize:1M' does not say how much. Write for example filesize:100000 (kilobytes).",
     ),
-    (["-w", "x", "-b", "size:12Q"], "'size:12Q' does not say how much: write for example size:100M"),
+    (["-w", "x", "-b", "size:12Q"], "'size:12Q' does not say how much. Write for example size:100M."),
     (["-w", "x", "-b", "size:5iB"], "'size:5iB' does not say how much"),
-    (["-w", "x", "--ring", "files:3"], "--ring files:3 keeps so many files: say also when another one begins"),
-    (["-w", "x", "--ring", "size:1M,file:3"], "'file:3' is none of"),
-    (["--ring", "size:1M"], "--ring begins one file after the other: say with -w what they are called"),
-    (["-c", "0"], "-c/--count: give a whole number, 1 or more, not '0'"),
-    (["-s", "-5"], "give a whole number, 0 or more, not '-5'"),
-    (["-B", "0"], "give a whole number from 1 to 2047, not '0'"),
-    (["--memory", "lots"], "'lots' is not a size: give one such as 512M or 2G"),
-    (["--memory", "10M"], "10M is too little: give 256M or more, or none"),
-    (["--via", "magic"], "'magic' is none of"),
-    (["-w", "-"], "-w - would mix packets with rows: name a file, or take dumpcap -w - or tcpdump -w -"),
-    (["-w", "/no/such/folder/x"], "cannot write /no/such/folder/x: there is no folder /no/such/folder"),
-    (["-w", "/tmp"], "cannot write /tmp: it is a folder"),
-    (["-w", "/dev/null"], "cannot write /dev/null: it is a pipe or a device"),
-    (["-e", "nope"], "-e nope: there is no field nope"),
+    (
+        ["-w", "x", "--ring", "files:3"],
+        "--ring files:3 only says how many files to keep. Say also when a new one begins,",
+    ),
+    (["-w", "x", "--ring", "size:1M,file:3"], "'file:3' is not one of"),
+    (["--ring", "size:1M"], "--ring writes a series of files. Give their name with -w, such as -w a.pcapng."),
+    (["-c", "0"], "-c/--count: Give a whole number, 1 or more, not '0'."),
+    (["-s", "-5"], "Give a whole number, 0 or more, not '-5'."),
+    (["-B", "0"], "Give a whole number from 1 to 2047, not '0'."),
+    (["--memory", "lots"], "'lots' is not a size. Give one such as 512M or 2G,"),
+    (["--memory", "10M"], "10M is too little. Give 256M or more, or none"),
+    (["--via", "magic"], "'magic' is not one of"),
+    (["-w", "-"], "-w - would mix packets with rows. Give a file, or use tcpdump -w - or dumpcap -w -."),
+    (["-w", "/no/such/folder/x"], "Cannot write /no/such/folder/x: there is no folder /no/such/folder."),
+    (["-w", "/tmp"], "Cannot write /tmp: it is a folder."),
+    (["-w", "/dev/null"], "Cannot write /dev/null: it is a pipe or a device."),
+    (["-e", "nope"], "-e nope: There is no field nope."),
     (["-Y", "latency >"], "expected a value, found the end"),
 ]
 
@@ -439,10 +442,10 @@ def read_until(terminal: int, text: str) -> str:
 
 
 REFUSED = [
-    ([], ["-i", "lo"], "this is root"),
-    (as_nobody(), ["-i", "lo"], "capturing needs a right"),
+    ([], ["-i", "lo"], "You are root"),
+    (as_nobody(), ["-i", "lo"], "may not capture."),
     (as_nobody(*MAY_CAPTURE), ["-i", "lo", "-f", "tcp prt 1"], "-f tcp prt 1: "),
-    (as_nobody(*MAY_CAPTURE), ["-i", "lo", "-w", "/kept.pcapng"], "cannot write /kept.pcapng"),
+    (as_nobody(*MAY_CAPTURE), ["-i", "lo", "-w", "/kept.pcapng"], "Cannot write /kept.pcapng:"),
 ]
 
 

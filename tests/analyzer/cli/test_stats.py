@@ -184,9 +184,9 @@ def test_traffic_in_all_forms(view: str) -> None:
     [
         (["--by", "nonsense"], "no field nonsense"),
         (["--by", "client,client"], "twice"),
-        (["--by", ","], "names nothing"),
+        (["--by", ","], "--by is empty"),
         (["--by", "kafka"], "that is a protocol"),
-        (["--by", "kafka.Fetch.request.topics"], "has fields in it"),
+        (["--by", "kafka.Fetch.request.topics"], "its fields; wireanalyze"),
         (["--by", "client", "--endpoints"], "different views"),
         (["--interval", "1s"], "--by time"),
         (["--by", "time", "--interval", "soon"], "is not a length of time"),

@@ -42,13 +42,16 @@ def test_it_is_a_command() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "no capture was named"),
-        (["/nowhere.pcap"], "cannot open /nowhere.pcap"),
+        ([], "No capture was given."),
+        (["/nowhere.pcap"], "Cannot open /nowhere.pcap:"),
         ([__file__], "is not a capture"),
-        (["-"], "- is a pipe, and each page of web reads anew: name a file"),
-        ([str(KAFKA), "--host", "0.0.0.0"], "web serves this computer alone, at 127.0.0.1 or ::1, not at 0.0.0.0"),
-        ([str(KAFKA), "--host", "::"], "not at ::"),
-        ([str(KAFKA), "--host", "example.com"], "not at example.com"),
+        (["-"], "- is a pipe, which can be read only once, but each page reads the capture again. Give a file."),
+        (
+            [str(KAFKA), "--host", "0.0.0.0"],
+            "web serves this computer only. Give --host 127.0.0.1 or ::1, not 0.0.0.0.",
+        ),
+        ([str(KAFKA), "--host", "::"], "not ::."),
+        ([str(KAFKA), "--host", "example.com"], "::1, not example.com."),
         ([str(KAFKA), "--port", "65536"], "65536"),
         ([str(KAFKA), "-d", "9092=smtp"], "smtp"),
         ([str(KAFKA), "-Y", "latency >"], "expected a value"),
@@ -71,7 +74,7 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert run(["web", str(KAFKA), "--port", str(port)]) == 2
-    assert f"cannot serve at port {port} of 127.0.0.1" in capsys.readouterr().err
+    assert f"Cannot listen on port {port} of 127.0.0.1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -348,7 +351,7 @@ def test_the_program_behind_a_page(tmp_path: Path) -> None:
     assert process.stderr is not None
     try:
         line, told = process.stderr.readline(), process.stderr.readline()
-        assert told == "wireanalyze: Ctrl-C ends it, and its pages with it\n"
+        assert told == "wireanalyze: Press Ctrl-C to stop it and its pages.\n"
         assert line.startswith("wireanalyze: a; touch pwned; ")
         origin, _, token = line.split(" at ")[1].strip().rpartition("/")
         for pid in asyncio.run(look(origin, token, process.pid)):

@@ -144,14 +144,14 @@ def test_runs(spools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ("script", "expected"),
     [
         ("say(FailureMessage('there is no interface x'))", "there is no interface x"),
-        ("", "the capturing process ended with status 0 before it began"),
+        ("", "The capturing process ended with status 0 before it began."),
         ('print(\'{"say": "ready"\', flush=True); raise SystemExit(3)', "ended with status 3 before it began"),
         (
             "sys.stderr.write('one\\nsudo: a password is required\\n'); sys.exit(1)",
             r"1 \(sudo: a password is required\)",
         ),
-        ("os.kill(os.getpid(), 9)", "the capturing process was ended by SIGKILL before it began"),
-        ("sys.stdin.readline(); time.sleep(60)", "the capturing process does not answer before it began"),
+        ("os.kill(os.getpid(), 9)", "The capturing process was ended by SIGKILL before it began."),
+        ("sys.stdin.readline(); time.sleep(60)", "The capturing process does not answer before it began."),
     ],
 )
 def test_it_does_not_begin(script: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,9 +166,9 @@ def test_it_does_not_begin(script: str, expected: str, monkeypatch: pytest.Monke
     [
         ("heard(); say(RunEndMessage(0, 0, 0, 'cannot write x'))", "cannot write x"),
         ("heard(); say(FailureMessage('no more'))", "no more"),
-        ("heard(); os.kill(os.getpid(), 15)", "ended by SIGTERM; what it wrote is kept"),
-        ("heard(); time.sleep(60)", "the capturing process does not answer"),
-        ("sys.exit(0)", "the capturing process ended with status 0; what it wrote is kept"),
+        ("heard(); os.kill(os.getpid(), 15)", "ended by SIGTERM. The packets that it wrote are kept."),
+        ("heard(); time.sleep(60)", "The capturing process does not answer."),
+        ("sys.exit(0)", "The capturing process ended with status 0. The packets that it wrote are kept."),
     ],
 )
 def test_a_run_does_not_begin(script: str, expected: str, spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,8 +186,11 @@ def test_a_run_does_not_begin(script: str, expected: str, spools: Path, monkeypa
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("os.kill(os.getpid(), 9)", "the capturing process was ended by SIGKILL; what it wrote is kept"),
-        ("sys.exit('it broke')", "the capturing process ended with status 1 (it broke); what it wrote is kept"),
+        ("os.kill(os.getpid(), 9)", "The capturing process was ended by SIGKILL. The packets that it wrote are kept."),
+        (
+            "sys.exit('it broke')",
+            "The capturing process ended with status 1 (it broke). The packets that it wrote are kept.",
+        ),
     ],
 )
 def test_it_ends_in_a_run(script: str, expected: str, spools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +234,7 @@ def test_one_that_still_writes_is_waited_for(spools: Path, monkeypatch: pytest.M
 def test_there_is_no_place_for_a_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with capturing("say(ReadyMessage()); heard()", monkeypatch) as capture:
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-        with pytest.raises(CaptureError, match=r"there is no place for what is captured \(No such file"):
+        with pytest.raises(CaptureError, match=r"Cannot write temporary files: No such file"):
             capture.begin(None, Following())
         assert capture.stopped
 
@@ -283,7 +286,7 @@ def test_whoever_is_killed_the_other_ends_and_leaves_nothing(victim: str, kept: 
             process.stdin.flush()
             run = line_of(process)
             assert (run["captured"], run["read"]) == (20, 20)
-            assert run["problem"] == "the capturing process was ended by SIGKILL; what it wrote is kept"
+            assert run["problem"] == "The capturing process was ended by SIGKILL. The packets that it wrote are kept."
         process.wait(PATIENCE)
         until(lambda: gone([ready["pid"], *holding["below"]]))
     assert not list(place.glob("wireanalyze-*"))

@@ -45,8 +45,8 @@ def test_a_cooked_one_asks_for_what_stands_before_the_packet() -> None:
     [
         ("tcp prt 1", ETHERNET, "-f tcp prt 1: can't parse filter expression: syntax error"),
         ("ether host 00:11:22:33:44:55", COOKED, "-f ether host 00:11:22:33:44:55: ethernet addresses supported only"),
-        ("link[6:2] = 5", COOKED, "-f link[6:2] = 5: it asks for addresses of a link layer"),
-        ("vlan 5", COOKED, "-f vlan 5: VLANs can be told where one interface is captured"),
+        ("link[6:2] = 5", COOKED, "-f link[6:2] = 5: The filter has link-layer addresses"),
+        ("vlan 5", COOKED, "-f vlan 5: VLANs can be filtered on a single interface only"),
         ("port 99999999", RAW, "-f port 99999999: "),
     ],
 )

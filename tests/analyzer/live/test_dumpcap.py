@@ -126,10 +126,10 @@ INVALID = (
         ),
         (
             'dumpcap: You do not have permission to capture on device "lo".\n(socket: Operation not permitted)\n',
-            "dumpcap may not capture on lo either: join its group, or say --via sudo",
+            "dumpcap may not capture on lo either. Join its group, or give --via sudo",
         ),
-        ("Capturing on 'lo'\nPackets captured: 4\n", "dumpcap on lo: it ended and did not say why"),
-        ("", "dumpcap on lo: it ended and did not say why"),
+        ("Capturing on 'lo'\nPackets captured: 4\n", "dumpcap on lo: it ended without a message"),
+        ("", "dumpcap on lo: it ended without a message"),
     ],
 )
 def test_what_dumpcap_says_becomes_a_sentence(said: str, expected: str) -> None:

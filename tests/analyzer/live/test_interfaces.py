@@ -38,13 +38,16 @@ KNOWN = [ETH, LO, IDLE, DOWN, ALL]
         (("5",), [ALL]),
         (("any", "lo"), [ALL, LO]),
         (("eth1",), [DOWN]),
-        (("etho",), "there is no interface etho: did you mean eth0 or eth1? there are eth0, lo, wlan0, eth1, any"),
-        (("zzz",), "there is no interface zzz: there are eth0, lo, wlan0, eth1, any"),
-        (("0",), "there is no interface 0: "),
-        (("6",), "there is no interface 6: "),
-        (("٣",), "there is no interface ٣: "),
-        (("-1",), "there is no interface -1: "),
-        (("",), "there is no interface : there are"),
+        (
+            ("etho",),
+            "There is no interface etho. Did you mean eth0 or eth1? Interfaces are eth0, lo, wlan0, eth1, any.",
+        ),
+        (("zzz",), "There is no interface zzz. Interfaces are eth0, lo, wlan0, eth1, any."),
+        (("0",), "There is no interface 0. "),
+        (("6",), "There is no interface 6. "),
+        (("٣",), "There is no interface ٣. "),
+        (("-1",), "There is no interface -1. "),
+        (("",), "There is no interface . Interfaces are"),
     ],
 )
 def test_chosen(

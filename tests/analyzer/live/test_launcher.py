@@ -78,13 +78,13 @@ def test_the_way_that_is_taken(
             True,
             "auto",
             True,
-            "this is root, and what strangers send is not decoded as root: run it as yourself with",
+            "You are root, and network data should not be decoded as root. Run the program as yourself with",
         ),
-        (0, True, "dumpcap", True, "this is root, and what strangers send is not decoded as root"),
-        (ORDINARY, False, "auto", True, f"capturing needs a right that {ORDINARY} lacks: say --via sudo to have sudo"),
-        (ORDINARY, False, "self", True, f"capturing needs a right that {ORDINARY} lacks"),
-        (ORDINARY, False, "dumpcap", False, "--via dumpcap: there is no dumpcap that this user may run"),
-        (ORDINARY, False, "sudo", False, "--via sudo: there is no sudo on this machine"),
+        (0, True, "dumpcap", True, "You are root, and network data should not be decoded as root"),
+        (ORDINARY, False, "auto", True, f"{ORDINARY} may not capture. Give --via sudo, so that sudo"),
+        (ORDINARY, False, "self", True, f"{ORDINARY} may not capture."),
+        (ORDINARY, False, "dumpcap", False, "--via dumpcap: There is no dumpcap that you may run"),
+        (ORDINARY, False, "sudo", False, "--via sudo: There is no sudo on this machine"),
     ],
 )
 def test_no_way(
@@ -104,10 +104,10 @@ def test_root_that_may_not_capture_and_root_with_dumpcap(
     commands: list[tuple[list[str], dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be(monkeypatch, 0, may=False)
-    with pytest.raises(CaptureError, match="even root may not capture here"):
+    with pytest.raises(CaptureError, match="Even root may not capture here"):
         start_capture_process(CaptureRequest(user="root"))
     be(monkeypatch, 0, may=True)
-    with pytest.raises(CaptureError, match="--via dumpcap is for users who may not capture themselves"):
+    with pytest.raises(CaptureError, match="--via dumpcap is not for root"):
         start_capture_process(CaptureRequest(user="root"), "dumpcap")
 
 
@@ -161,7 +161,7 @@ def test_dumpcap_is_asked_whether_it_may(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_what_cannot_be_started_is_told() -> None:
-    with pytest.raises(CaptureError, match="cannot start /no/such/program: No such file"):
+    with pytest.raises(CaptureError, match="Cannot start /no/such/program: No such file"):
         launcher._popen(["/no/such/program"])
 
 
@@ -192,7 +192,7 @@ def test_a_user_who_may_capture_needs_no_help(place: Path) -> None:
 @privileged
 def test_a_user_who_may_not_is_told_how(place: Path) -> None:
     (said,) = told(f"{USER} {trial('auto')}")
-    assert said["error"].startswith("capturing needs a right that nobody lacks: say --via sudo")
+    assert said["error"].startswith("nobody may not capture. Give --via sudo")
 
 
 @privileged

@@ -204,7 +204,10 @@ def test_an_interface_that_goes(ring: Ring, change: str, text: str, back: str | 
 @in_own_network
 def test_what_cannot_be_opened_is_a_sentence(ring: Ring) -> None:
     shell("ip link set v1 down")
-    for name, text in (("v1", "v1 is down: ip link set v1 up"), ("none", "cannot capture on none: No such device")):
+    for name, text in (
+        ("v1", "v1 is down. Bring it up with ip link set v1 up."),
+        ("none", "Cannot capture on none: No such device."),
+    ):
         with pytest.raises(CaptureError) as raised:
             ring(name)
         assert str(raised.value).endswith(text)

@@ -21,21 +21,21 @@ CLEAN = dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"), "0" * 
 @pytest.mark.parametrize(
     ("user", "uid", "environment", "expected"),
     [
-        ("", 0, {}, "this is root, and what strangers send is not decoded as root: "),
-        ("", 0, {"SUDO_UID": "0", "SUDO_GID": "0"}, "this is root"),
-        ("", 0, {"SUDO_UID": "nobody", "SUDO_GID": "1"}, "this is root"),
-        ("", 0, {"SUDO_UID": "1000"}, "this is root"),
+        ("", 0, {}, "You are root, and network data should not be decoded as root. "),
+        ("", 0, {"SUDO_UID": "0", "SUDO_GID": "0"}, "You are root"),
+        ("", 0, {"SUDO_UID": "nobody", "SUDO_GID": "1"}, "You are root"),
+        ("", 0, {"SUDO_UID": "1000"}, "You are root"),
         ("", 0, SUDO, NOBODY),
         ("", 0, {"SUDO_UID": "54321", "SUDO_GID": "54322"}, 54321),
         ("root", 0, SUDO, 0),
         ("root", 0, {}, 0),
         ("nobody", 0, {"SUDO_UID": "54321", "SUDO_GID": "54322"}, NOBODY),
-        ("no-such-user", 0, SUDO, "-Z no-such-user: there is no such user on this machine"),
-        ("a\0b", 0, {}, "-Z a\0b: there is no such user on this machine"),
+        ("no-such-user", 0, SUDO, "-Z no-such-user: There is no such user on this machine."),
+        ("a\0b", 0, {}, "-Z a\0b: There is no such user on this machine."),
         ("", 54321, {}, 54321),
         ("", 54321, SUDO, 54321),
         ("nobody", NOBODY, {}, NOBODY),
-        ("root", 54321, {}, "-Z root: only root can become somebody else: leave it out"),
+        ("root", 54321, {}, "-Z root: Only root can become another user. Leave it out."),
     ],
 )
 def test_who_to_be(
@@ -156,7 +156,7 @@ def test_who_could_not_read_the_program_is_not_chosen(place: Path) -> None:
     text = told(script)[0]["error"]
     assert (
         text
-        == f"nobody may not read {closed}/analyzer/__init__.py, which this program needs: name another user with -Z"
+        == f"nobody may not read {closed}/analyzer/__init__.py, which this program needs. Give another user with -Z."
     )
 
 
@@ -164,4 +164,4 @@ def test_who_could_not_read_the_program_is_not_chosen(place: Path) -> None:
 def test_rights_that_cannot_be_given_up_are_told() -> None:
     """As in a container without the capability to change users."""
     text = told("setpriv --bounding-set=-setuid " + python("-c", GIVING_UP.format(user="nobody")))[0]["error"]
-    assert text == "giving up privileges did not work, so nothing is captured: Operation not permitted"
+    assert text == "Cannot drop privileges: Operation not permitted. Nothing is captured."

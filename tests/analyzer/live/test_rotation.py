@@ -200,7 +200,7 @@ def test_a_file_that_takes_no_more_is_cut_back(over: int, takes: tuple[int, ...]
     found = Written(tmp_path / "a", CaptureBounds())
     with room(HEAD + 7 * ONE + over), pytest.raises(CaptureError) as raised:
         found.feed(*takes)
-    assert str(raised.value) == f"cannot write {tmp_path / 'a'}: File too large; the 7 packets before are kept"
+    assert str(raised.value) == f"Cannot write {tmp_path / 'a'}: File too large. The 7 packets before are kept."
     assert found.rotation.packets == 7
     assert found.rotation.size == (tmp_path / "a").stat().st_size == HEAD + 7 * ONE
     assert frames_in(tmp_path / "a") == [frame(number) for number in range(7)]
@@ -217,8 +217,8 @@ def test_a_file_that_takes_no_counters_is_cut_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("/no/such/folder/x", "cannot write /no/such/folder/x: No such file or directory"),
-        ("/dev/full", "cannot write /dev/full: No space left on device"),
+        ("/no/such/folder/x", "Cannot write /no/such/folder/x: No such file or directory."),
+        ("/dev/full", "Cannot write /dev/full: No space left on device."),
     ],
 )
 def test_one_that_cannot_be_begun_is_a_sentence(path: str, text: str) -> None:

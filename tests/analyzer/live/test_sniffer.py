@@ -71,7 +71,7 @@ def test_it_starts_and_stops_as_often_as_it_is_told_to(tmp_path: Path) -> None:
             send(FRAMES[:3])
             assert frames_in(path) == FRAMES
         child.say(StartCommand("/no/such/folder/x"))
-        assert child.hear(RunEndMessage).problem == "cannot write /no/such/folder/x: No such file or directory"
+        assert child.hear(RunEndMessage).problem == "Cannot write /no/such/folder/x: No such file or directory."
         assert child.end() == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.pcapng", "1.pcapng"]
     assert (tmp_path / "0.pcapng").stat().st_mode & 0o777 == 0o600
@@ -133,7 +133,7 @@ def test_a_full_disk_ends_it(tmp_path: Path) -> None:
         # The mount is this thread's and the child's; others see an empty folder.
         found = frames_in(tmp_path / "a")
         assert stopped.problem == (
-            f"cannot write {tmp_path}/a: No space left on device; the {len(found):,} packets before are kept"
+            f"Cannot write {tmp_path}/a: No space left on device. The {len(found):,} packets before are kept."
         )
         assert stopped.packets == len(found) == captured(tmp_path / "a")
         assert found == MANY[: len(found)]
@@ -158,7 +158,7 @@ def test_interfaces_that_go_one_after_the_other(tmp_path: Path) -> None:
         time.sleep(0.1)
         shell("ip link set lo down")
         stopped = child.hear(RunEndMessage)
-    assert (stopped.packets, stopped.problem) == (6, "v1 is gone, lo is down")
+    assert (stopped.packets, stopped.problem) == (6, "v1 is gone. lo is down.")
     assert [frame[-5:] == b"still" for frame in frames_in(tmp_path / "a")] == [False] * 5 + [True]
 
 
@@ -217,7 +217,7 @@ def test_a_ring_keeps_the_newest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (asked("none", "v1"), "there is no interface none"),
+        (asked("none", "v1"), "There is no interface none"),
         pytest.param(
             asked("v1", filter="tcp prt 1"),
             "-f tcp prt 1: can't parse filter expression: syntax error",
@@ -310,8 +310,8 @@ MIB = 1 << 20
     [
         (1, 2047, 2047, ()),
         (16, 128, 128, ()),
-        (32, 128, 64, ("32 interfaces have 64 MiB of buffer each, not 128",)),
-        (2, 1500, 1024, ("2 interfaces have 1024 MiB of buffer each, not 1500",)),
+        (32, 128, 64, ("Each of 32 interfaces gets a buffer of 64 MiB, not of 128.",)),
+        (2, 1500, 1024, ("Each of 2 interfaces gets a buffer of 1024 MiB, not of 1500.",)),
     ],
 )
 def test_many_interfaces_share_what_all_may_have(

@@ -49,19 +49,19 @@ GOOD: list[tuple[str, DecodeAsTarget, str]] = [
 BAD = {
     "9092": "is not PORT=PROTOCOL",
     "": "is not PORT=PROTOCOL",
-    "0=kafka": "'0' names no port and no stream",
-    "65536=kafka": "names no port",
-    "10-5=kafka": "names no port",
-    "65000:1000=kafka": "names no port",
-    "8000:0=kafka": "names no port",
-    "stream==3": "names no port",
-    "stream=3=kafka": "names no port",
-    "stream==-1=kafka": "names no port",
-    "10.0.0.1:1>10.0.0.256:2=kafka": "names no port",
-    "10.0.0.1:1>10.0.0.2:99999=kafka": "names no port",
-    "10.0.0.1>10.0.0.2=kafka": "names no port",
-    "[10.0.0.1:1>[::2]:2=kafka": "names no port",
-    "9092=parrot": "no protocol is called 'parrot'; there are kafka, ",
+    "0=kafka": "'0' is neither a port nor a stream",
+    "65536=kafka": "is neither a port",
+    "10-5=kafka": "is neither a port",
+    "65000:1000=kafka": "is neither a port",
+    "8000:0=kafka": "is neither a port",
+    "stream==3": "is neither a port",
+    "stream=3=kafka": "is neither a port",
+    "stream==-1=kafka": "is neither a port",
+    "10.0.0.1:1>10.0.0.256:2=kafka": "is neither a port",
+    "10.0.0.1:1>10.0.0.2:99999=kafka": "is neither a port",
+    "10.0.0.1>10.0.0.2=kafka": "is neither a port",
+    "[10.0.0.1:1>[::2]:2=kafka": "is neither a port",
+    "9092=parrot": "There is no protocol 'parrot'. Give one of kafka, ",
 }
 
 
@@ -196,5 +196,5 @@ def test_a_capture_is_read_again_with_one_word_more(tmp_path: Path) -> None:
         with again.reopen_with_rule(StreamNumber(0), "none").load() as left:
             assert {row["protocol"] for row in rows_of(left)} == {"unknown"}
         path.unlink()
-        with pytest.raises(UserError, match="can't be read again"):
+        with pytest.raises(UserError, match="can be read only once"):
             session.reopen_with_rule(9092, "none")

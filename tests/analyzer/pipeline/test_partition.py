@@ -191,6 +191,6 @@ def test_a_file_that_has_vanished(tmp_path: Path) -> None:
     (part,) = shuffled(files, 1, 1000)
     (tmp_path / "a" / "1.pcap").unlink()
     (found,) = partition.build_rows(part, files, Options())
-    assert (found.table, b"cannot open" in found.batch.column(0).to_pylist()[-1]) == (NOTES, True)
+    assert (found.table, b"Cannot open" in found.batch.column(0).to_pylist()[-1]) == (NOTES, True)
     (scanned,) = scan_splits(split_whole_files(files), files, Options())
-    assert b"cannot open" in scanned.column(3).to_pylist()[0]
+    assert b"Cannot open" in scanned.column(3).to_pylist()[0]

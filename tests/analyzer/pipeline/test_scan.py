@@ -133,7 +133,7 @@ def test_what_a_bundle_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("shorter", "has changed since the run began"),
         ("longer", "has changed since the run began"),
         ("written anew", "has changed since the run began"),
-        ("gone", "cannot open .*: No such file"),
+        ("gone", "Cannot open .*: No such file"),
         ("a folder", "has changed since the run began"),
     ],
 )

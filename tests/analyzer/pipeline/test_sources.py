@@ -76,7 +76,7 @@ def test_a_folder_that_cannot_be_looked_into(tree: Path, monkeypatch: pytest.Mon
     error = OSError(errno.ENOENT, "gone", "c")
     assert len(find_captures([str(tree)]).files) == len(WHOLE) - 1
     error = OSError(errno.EACCES, "Permission denied", str(tree / "b" / "c"))
-    with pytest.raises(UserError, match=r"cannot look into .*/b/c: Permission denied"):
+    with pytest.raises(UserError, match=r"Cannot list .*/b/c: Permission denied"):
         find_captures([str(tree)])
 
 
@@ -107,11 +107,11 @@ def test_a_pattern_names_captures(
 
 
 def test_patterns_that_are_none_or_fit_nothing(tree: Path) -> None:
-    with pytest.raises(UserError, match="no regular expression"):
+    with pytest.raises(UserError, match="not a regular expression"):
         find_captures([str(tree)], "(")
     with pytest.raises(UserError, match="does not match ring"):
         find_captures([str(tree / "a" / "2.pcap")], "ring")
-    with pytest.raises(UserError, match="no capture was found"):
+    with pytest.raises(UserError, match="No capture was found"):
         find_captures([str(tree)], "ring")
 
 
@@ -169,7 +169,7 @@ def test_what_vanishes_while_folders_are_looked_through(tree: Path) -> None:
     """A link that leads nowhere stands for it."""
     (tree / "a" / "gone.pcap").symlink_to("nowhere")
     assert sum("gone.pcap: No such file" in text for text in find_captures([str(tree)]).passed_over) == 1
-    with pytest.raises(UserError, match=r"cannot open .*gone\.pcap"):
+    with pytest.raises(UserError, match=r"Cannot open .*gone\.pcap"):
         find_captures([str(tree / "a" / "gone.pcap")])
 
 
@@ -182,11 +182,11 @@ def test_what_is_passed_over_in_a_folder_is_told(tree: Path) -> None:
     ("source", "text"),
     [
         ("a/notes.txt", "is not a capture"),
-        ("a/nope.pcap", "cannot open"),
+        ("a/nope.pcap", "Cannot open"),
         ("nope/*.pcap", "matches no file"),
         ("a/*.txt", "is not a capture"),
-        ("void", "no capture was found"),
-        ("pipe", "is no file"),
+        ("void", "No capture was found"),
+        ("pipe", "is not a regular file"),
     ],
 )
 def test_what_cannot_be_read(tree: Path, source: str, text: str) -> None:

@@ -62,5 +62,5 @@ def test_every_set_is_made_of_fields(name: str) -> None:
 def test_own_sets_go_before_built_in_ones() -> None:
     assert find_preset("kafka", {"kafka": ("number",)}) == ("number",)
     assert find_preset("default", {"mine": ("number",)}) == TABLE_KEYS
-    with pytest.raises(UserError, match="did you mean mine"):
+    with pytest.raises(UserError, match="Did you mean mine"):
         find_preset("mien", {"mine": ("number",)})

@@ -93,7 +93,7 @@ def test_a_hidden_package_is_named(
     assert run([each.replace("OUT", str(tmp_path / "out")) for each in arguments]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert f" needs {module}, which is not installed: " in said
+    assert f" needs {module}, which is not installed. Run: " in said
     assert f"[{what}]" in said
     assert f"({extras.EXTRAS[what].size})" in said
     assert not (tmp_path / "out").exists()
@@ -108,7 +108,7 @@ def test_a_failed_import_of_an_extra_is_no_defect(
 
     monkeypatch.setattr("analyzer.cli.inputs.check_names", fail)
     assert run(["list", str(CAPTURE)]) == 2
-    assert "this command needs " in capsys.readouterr().err
+    assert "This command needs " in capsys.readouterr().err
 
 
 def test_a_failed_import_of_our_own_is_a_defect(

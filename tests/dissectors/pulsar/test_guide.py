@@ -141,8 +141,8 @@ def test_a_command_without_fields() -> None:
 @pytest.mark.parametrize(
     ("name", "version", "said"),
     [
-        ("SNED", None, "Pulsar has no page called 'SNED'; did you mean SEND?"),
-        ("get-last-id", None, "Pulsar has no page called 'get-last-id'; did you mean GET_LAST_MESSAGE_ID"),
+        ("SNED", None, "Pulsar has no page called 'SNED'. Did you mean SEND?"),
+        ("get-last-id", None, "Pulsar has no page called 'get-last-id'. Did you mean GET_LAST_MESSAGE_ID"),
         ("69", None, "Pulsar has no page called '69'"),
         ("SEND", 1, "SEND has no versions"),
     ],

@@ -186,8 +186,8 @@ def test_data() -> None:
 @pytest.mark.parametrize(
     ("name", "version", "said"),
     [
-        ("PULL_MESAGE", None, "RocketMQ has no page called 'PULL_MESAGE'; did you mean PULL_MESSAGE"),
-        ("receipt", None, "RocketMQ has no page called 'receipt'; did you mean receipt-handle"),
+        ("PULL_MESAGE", None, "RocketMQ has no page called 'PULL_MESAGE'. Did you mean PULL_MESSAGE"),
+        ("receipt", None, "RocketMQ has no page called 'receipt'. Did you mean receipt-handle"),
         ("4711", None, "RocketMQ has no page called '4711'"),
         ("PULL_MESSAGE", 1, "PULL_MESSAGE has no versions"),
     ],

@@ -128,7 +128,7 @@ def test_a_wrong_filter_is_one_sentence() -> None:
     rules, wrong = compile_rules(colors, {"slow": "latency > 1s"})
     assert [rule.name for rule in rules] == ["named"]
     assert len(wrong) == 2
-    assert all(sentence.startswith("the colour rule ") and "\n" not in sentence for sentence in wrong)
+    assert all(sentence.startswith("The colour rule ") and "\n" not in sentence for sentence in wrong)
 
 
 def test_signs() -> None:

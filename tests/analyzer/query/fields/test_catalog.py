@@ -93,7 +93,7 @@ WRONG = [
     ("kafka.Fetch.request.maxWaitMs.x", [], ""),
     ("kafka.Fetch.", [], ""),
     ("kafka..topics", [], ""),
-    ("qqqqqq", [], "wireanalyze fields lists them"),
+    ("qqqqqq", [], "wireanalyze fields lists all fields."),
     ("unknown.x", [], ""),
     ("", [], ""),
 ]
@@ -106,7 +106,7 @@ def test_a_name_that_means_nothing_says_what_may_be_meant(name: str, close: list
     assert set(close) <= set(caught.value.near), caught.value.near
     assert all(find_field(each) for each in caught.value.near)
     assert said in str(caught.value)
-    assert f"there is no field {name}" in str(caught.value)
+    assert f"There is no field {name}" in str(caught.value)
 
 
 def test_names_that_are_near() -> None:

@@ -206,13 +206,13 @@ def test_versions() -> None:
 @pytest.mark.parametrize(
     ("name", "version", "said"),
     [
-        ("fecth", None, "Kafka has no API, structure or page called 'fecth'; did you mean Fetch?"),
-        ("telemetry", None, "'telemetry'; did you mean PushTelemetry or GetTelemetrySubscriptions?"),
+        ("fecth", None, "Kafka has no API, structure or page called 'fecth'. Did you mean Fetch?"),
+        ("telemetry", None, "'telemetry'. Did you mean PushTelemetry or GetTelemetrySubscriptions?"),
         ("zzzzzz", None, "called 'zzzzzz'"),
         ("99", None, "called '99'"),
-        ("Fetch", 19, "Fetch has no version 19; it has 0-18"),
-        ("43", 3, "ElectLeaders has no version 3; it has 0-2"),
-        ("EndTxnMarker", 1, "EndTxnMarker has no version 1; it has 0"),
+        ("Fetch", 19, "Fetch has no version 19. It has 0-18"),
+        ("43", 3, "ElectLeaders has no version 3. It has 0-2"),
+        ("EndTxnMarker", 1, "EndTxnMarker has no version 1. It has 0"),
         ("types", 0, "types has no versions"),
     ],
 )

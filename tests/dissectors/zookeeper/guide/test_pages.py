@@ -138,10 +138,10 @@ def test_names_that_differ_in_their_case_are_two() -> None:
 @pytest.mark.parametrize(
     ("guide", "name", "version", "said"),
     [
-        (CLIENTS, "getDate", None, "ZooKeeper has no page called 'getDate'; did you mean getData"),
+        (CLIENTS, "getDate", None, "ZooKeeper has no page called 'getDate'. Did you mean getData"),
         (CLIENTS, "12345", None, "ZooKeeper has no page called '12345'"),
         (CLIENTS, "getData", 1, "getData has no versions"),
-        (QUORUM, "PROPSAL", None, "ZooKeeper's quorum has no page called 'PROPSAL'; did you mean PROPOSAL?"),
+        (QUORUM, "PROPSAL", None, "ZooKeeper's quorum has no page called 'PROPSAL'. Did you mean PROPOSAL?"),
     ],
 )
 def test_no_such_page(guide: Guide, name: str, version: int | None, said: str) -> None:
