@@ -75,7 +75,9 @@ def _parse_address(url: str, usual: int) -> tuple[str, int]:
     except ValueError:
         host, port = None, usual
     if not host:
-        raise UserError(f"{url.split(';', maxsplit=1)[0]!r} has no host. Give {url[: url.index(':')]}://HOST:PORT.")
+        raise UserError(
+            f"{url.split(';', maxsplit=1)[0]!r} has no valid host and port. Give {url[: url.index(':')]}://HOST:PORT."
+        )
     return host, port
 
 

@@ -127,10 +127,10 @@ def test_standard_input() -> None:
 
 
 WRONG = [
-    (("stories", KAFKA), f"wireanalyze: There is no report and no file stories. Reports are {NAMES}\n"),
+    (("stories", KAFKA), f"wireanalyze: There is no report and no file stories. Reports are {NAMES}.\n"),
     (("sessions",), "wireanalyze: No capture was given. Use wireanalyze report sessions FILE.\n"),
-    (("--list", "none"), f"wireanalyze: There is no report none. Reports are {NAMES}\n"),
-    (("--format", "csv", KAFKA), f"wireanalyze: --format csv needs the name of a report. Reports are {NAMES}\n"),
+    (("--list", "none"), f"wireanalyze: There is no report none. Reports are {NAMES}.\n"),
+    (("--format", "csv", KAFKA), f"wireanalyze: --format csv needs the name of a report. Reports are {NAMES}.\n"),
 ]
 
 

@@ -216,7 +216,7 @@ def test_a_conversation_that_tells_no_handles(tmp_path: Path, monkeypatch: pytes
     assert texts(found)["messages"] == expected["messages"]
     run = Run(tmp_path / "state", Random(1))
     run.batch([path])
-    assert "cannot be carried from batch to batch" in complaints(run.found)[0]
+    assert "cannot be continued in a later run" in complaints(run.found)[0]
 
 
 def test_too_many_that_wait_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +241,7 @@ def test_too_many_that_wait_are_written(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     ("head", "said"),
-    [(b"wireanalyze state 99\n", "is of version 99"), (b"something else      \n", "is damaged"), (b"", "is damaged")],
+    [(b"wireanalyze state 99\n", "has version 99"), (b"something else      \n", "is damaged"), (b"", "is damaged")],
 )
 def test_states_of_another_program(tmp_path: Path, head: bytes, said: str) -> None:
     folder = tmp_path / "capture"

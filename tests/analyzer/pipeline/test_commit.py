@@ -137,7 +137,7 @@ def test_all_is_on_the_disk_before_the_step_that_decides(
 
 
 def test_two_runs_do_not_write_at_once(tmp_path: Path) -> None:
-    other = pytest.raises(UserError, match="another run is writing")
+    other = pytest.raises(UserError, match="Another run is writing")
     with commit.lock_folder(str(tmp_path)), other, commit.lock_folder(str(tmp_path)):
         pass
     with commit.lock_folder(str(tmp_path)):
@@ -146,12 +146,15 @@ def test_two_runs_do_not_write_at_once(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="cannot write"), commit.lock_folder(str(tmp_path / "file" / "tables")):
+    with pytest.raises(UserError, match="Cannot write"), commit.lock_folder(str(tmp_path / "file" / "tables")):
         pass
 
 
 def test_a_folder_whose_name_parquet_cannot_take(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no UTF-8"), commit.lock_folder(os.fsdecode(bytes(tmp_path) + b"/\xff")):
+    with (
+        pytest.raises(UserError, match="whose name is UTF-8"),
+        commit.lock_folder(os.fsdecode(bytes(tmp_path) + b"/\xff")),
+    ):
         pass
     assert os.listdir(tmp_path) == []
 

@@ -21,36 +21,36 @@ WORKER = 'An exception was thrown from the Python worker:\nTraceback (most recen
 CASES = [
     (WORKER + "analyzer.errors.UserError: no room: make some", "no room: make some"),
     (WORKER + "analyzer.errors.CaptureError: cannot open x\nmore: y", "cannot open x"),
-    (WORKER + "ModuleNotFoundError: No module named 'analyzer.pipeline'", "no Python package analyzer.pipeline: give"),
+    (WORKER + "ModuleNotFoundError: No module named 'analyzer.pipeline'", "no Python package analyzer.pipeline. Give"),
     (
         "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: 3.11, PySpark",
-        "another Python (3.12) than this command (3.11)",
+        "run Python 3.12, this command runs 3.11.",
     ),
     (
         'java.io.IOException: Cannot run program "./env/bin/python": error=2',
-        "have no ./env/bin/python: set PYSPARK_PYTHON",
+        "have no ./env/bin/python. Set PYSPARK_PYTHON",
     ),
-    (WORKER + "OSError: [Errno 28] No space left on device: '/x'", "a disk is full"),
-    (WORKER + "OSError: [Errno 122] Disk quota exceeded", "a disk is full"),
+    (WORKER + "OSError: [Errno 28] No space left on device: '/x'", "files is full"),
+    (WORKER + "OSError: [Errno 122] Disk quota exceeded", "files is full"),
     ("java.io.IOException: File too large", "larger than this system allows"),
-    ("Please increase heap size using the --driver-memory option or", "less memory than Spark starts with"),
+    ("Please increase heap size using the --driver-memory option or", "less memory than Spark needs"),
     (
         "x.SparkException: EOFException occurred while reading the port number from",
-        "a worker ended before it had begun",
+        "A worker ended before it began",
     ),
     ("Job aborted.\njava.lang.OutOfMemoryError: Java heap space", "Java ran out of memory"),
-    ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "a worker was killed"),
+    ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "A worker was killed"),
     (
         "Lost task: ExecutorLostFailure (executor 1 exited) Reason: Command exited with code 137\nDriver stacktrace:",
-        "an executor was lost (Command exited with code 137)",
+        "An executor was lost: Command exited with code 137.",
     ),
-    ("org.apache.spark.SparkException: Could not parse Master URL: 'x'", "no Spark master answered"),
+    ("org.apache.spark.SparkException: Could not parse Master URL: 'x'", "No Spark master answered"),
     (
         "java.net.BindException: Cannot assign requested address: Service\nat x",
-        "(Cannot assign requested address: Service)",
+        ": Cannot assign requested address: Service.",
     ),
     (WORKER + "KeyError: 'x'", "KeyError: 'x'"),
-    ("LoginException: java.lang.NullPointerException: invalid null input: name\nat x", "a line in /etc/passwd"),
+    ("LoginException: java.lang.NullPointerException: invalid null input: name\nat x", "its number to /etc/passwd."),
     (WORKER + "KeyError: 'x'\n SQLSTATE: 38000", "KeyError: 'x'"),
     ("one line", "one line"),
     ("y: " + "x" * 500, "y: " + "x" * (LONGEST_REASON - 3)),
@@ -65,7 +65,7 @@ def test_reasons(text: str, told: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("log", "where"), [(Path("spark.log"), "in spark.log"), (None, "of the driver and its executors")]
+    ("log", "where"), [(Path("spark.log"), "spark.log has"), (None, "of the driver and its executors")]
 )
 def test_where_to_read_on(log: Path | None, where: str) -> None:
     pyspark = pytest.importorskip("pyspark.errors", reason="the extra wireanalyze[pipeline] is not installed")
@@ -75,7 +75,7 @@ def test_where_to_read_on(log: Path | None, where: str) -> None:
         raise KeyError
 
 
-@pytest.mark.parametrize(("number", "told"), [(errno.ENOSPC, "disk is full"), (errno.EFBIG, "ulimit -f")])
+@pytest.mark.parametrize(("number", "told"), [(errno.ENOSPC, "files is full"), (errno.EFBIG, "ulimit -f")])
 def test_no_room_for_what_this_process_writes(number: int, told: str) -> None:
     with pytest.raises(UserError, match=told), translate_full_disk():
         raise OSError(number, "words")

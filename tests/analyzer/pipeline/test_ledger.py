@@ -246,12 +246,12 @@ def test_it_is_saved_and_read_again(tmp_path: Path, told: Ledger) -> None:
 @pytest.mark.parametrize(
     ("folder", "settings", "text", "sentence"),
     [
-        ("other", "{}", None, "goes on from the tables in"),
+        ("other", "{}", None, "belongs to the tables in"),
         (None, '{"fields": false}', None, "was begun with other options"),
-        (None, "{}", '{"version": 99}', "is of version 99"),
-        (None, "{}", "[]", "cannot read"),
-        (None, "{}", "{", "cannot read"),
-        (None, "{}", '{"version": 1, "batches": 1, "colour": 3}', "cannot read"),
+        (None, "{}", '{"version": 99}', "has version 99"),
+        (None, "{}", "[]", "Cannot read"),
+        (None, "{}", "{", "Cannot read"),
+        (None, "{}", '{"version": 1, "batches": 1, "colour": 3}', "Cannot read"),
     ],
 )
 def test_a_state_of_something_else(

@@ -190,7 +190,10 @@ def test_tables_come_beside_others_and_replace_none(tmp_path: Path) -> None:
 def test_a_folder_of_somebody_else_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "song").touch()
-    with Session([MIXED]) as session, pytest.raises(UserError, match="records is there and is no table of ours"):
+    with (
+        Session([MIXED]) as session,
+        pytest.raises(UserError, match="records is not replaced"),
+    ):
         write_tables(session, str(tmp_path), None, Options(), ["records"], force=True)
     assert (tmp_path / "records" / "song").exists()
 

@@ -69,7 +69,7 @@ def test_damage_is_told(spark: SparkSession, house: Path, tmp_path: Path) -> Non
     told = {os.path.basename(row.file): row.text for row in found.notes.collect()}
     assert set(told) == {"1.pcap", ""}
     assert "text" in told[""]
-    assert "passed over" in told[""]
+    assert "skipped" in told[""]
     assert [row.code for row in found.findings.where("id IS NULL").collect()] == ["damaged-capture"]
     assert set(ALL_TABLES) <= {name for name in dir(found) if not name.startswith("_")}
 

@@ -50,10 +50,10 @@ def test_who_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
-        pytest.raises(UserError, match=r"cannot write .*nowhere: No such file"),
+        pytest.raises(UserError, match=r"Cannot write .*nowhere: No such file"),
         create_owned_folder("x-", str(tmp_path / "nowhere")),
     ):
         pass
     monkeypatch.setattr(owned_folders.tempfile, "gettempdir", lambda: str(tmp_path / "nowhere"))
-    with pytest.raises(UserError, match="no temporary folder that can be written"), create_owned_folder("x-"):
+    with pytest.raises(UserError, match="No temporary folder can be written"), create_owned_folder("x-"):
         pass

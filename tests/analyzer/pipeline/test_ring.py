@@ -101,7 +101,7 @@ def test_batches_make_the_tables_of_one_process(spark: SparkSession, tmp_path: P
         spark, sources(live), str(tables), Options(), RingCapture(state.state, close=True)
     ).files
     build(live / "more")
-    with pytest.raises(UserError, match=r"was closed before .* came"):
+    with pytest.raises(UserError, match=r"was closed before .* was written"):
         ring_capture.run(spark, sources(live), str(tables), Options(), state)
 
 
@@ -173,7 +173,7 @@ def test_another_ring_is_told_apart(spark: SparkSession, tmp_path: Path) -> None
     state = RingCapture(str(tmp_path / "state"))
     ring_capture.run(spark, sources(tmp_path / "ring"), str(tmp_path / "tables"), Options(), state)
     for folder, options, sentence in (
-        ("other", Options(), "goes on from the tables in"),
+        ("other", Options(), "belongs to the tables in"),
         ("tables", Options(fields=False), "was begun with other options"),
     ):
         with pytest.raises(UserError, match=sentence):
@@ -197,7 +197,7 @@ def test_another_state_takes_nothing_away(spark: SparkSession, tmp_path: Path, m
     (wrong / "open-source").mkdir(parents=True)
     with pytest.raises(UserError, match="has tables already"):
         ring_capture.run(spark, sources(*others), str(tables), Options(), RingCapture(str(wrong)))
-    with pytest.raises(UserError, match="can't have the tables and the state"):
+    with pytest.raises(UserError, match="cannot hold both the tables and the state"):
         ring_capture.run(spark, sources(*others), str(tables), Options(), RingCapture(str(tables)))
     assert not ring_capture.run(
         spark, sources(first, *others), str(tables), Options(), RingCapture(state.state, close=True)
@@ -235,7 +235,7 @@ def test_what_is_closed_stays_closed(spark: SparkSession, tmp_path: Path) -> Non
         "quarantined",
         "it has grown since it was read: its last 1 bytes are not in the tables",
     )
-    with pytest.raises(UserError, match=r"was closed before .* came"):
+    with pytest.raises(UserError, match=r"was closed before .* was written"):
         ring_capture.run(spark, sources(tmp_path / "ring"), str(tables), Options(), state)
 
 

@@ -76,7 +76,7 @@ def test_a_folder_that_cannot_be_looked_into(tree: Path, monkeypatch: pytest.Mon
     error = OSError(errno.ENOENT, "gone", "c")
     assert len(find_captures([str(tree)]).files) == len(WHOLE) - 1
     error = OSError(errno.EACCES, "Permission denied", str(tree / "b" / "c"))
-    with pytest.raises(UserError, match=r"cannot look into .*/b/c: Permission denied"):
+    with pytest.raises(UserError, match=r"Cannot list .*/b/c: Permission denied"):
         find_captures([str(tree)])
 
 
@@ -107,7 +107,7 @@ def test_a_pattern_names_captures(
 
 
 def test_patterns_that_are_none_or_fit_nothing(tree: Path) -> None:
-    with pytest.raises(UserError, match="no regular expression"):
+    with pytest.raises(UserError, match="not a regular expression"):
         find_captures([str(tree)], "(")
     with pytest.raises(UserError, match="does not match ring"):
         find_captures([str(tree / "a" / "2.pcap")], "ring")
@@ -186,7 +186,7 @@ def test_what_is_passed_over_in_a_folder_is_told(tree: Path) -> None:
         ("nope/*.pcap", "matches no file"),
         ("a/*.txt", "is not a capture"),
         ("void", "No capture was found"),
-        ("pipe", "is no file"),
+        ("pipe", "is not a regular file"),
     ],
 )
 def test_what_cannot_be_read(tree: Path, source: str, text: str) -> None:

@@ -122,7 +122,7 @@ def test_tables_are_not_replaced_unasked(tmp_path: Path) -> None:
     job.check_folder(str(tmp_path), overwrite=True)
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "song.ogg").touch()
-    with pytest.raises(UserError, match="is no table of ours"):
+    with pytest.raises(UserError, match="it is not a table of this program"):
         job.check_folder(str(tmp_path), overwrite=True)
 
 
@@ -132,4 +132,4 @@ def test_a_failing_job_is_one_sentence_and_a_log(spark: SparkSession) -> None:
     failing = spark.range(1).select(functions.raise_error(functions.lit("no such thing: here")))
     with pytest.raises(UserError) as told, translate_spark_errors(Path("spark.log")):
         failing.collect()
-    assert re.fullmatch(r"Spark could not finish: .*no such thing.*; what Spark says is in spark.log", str(told.value))
+    assert re.fullmatch(r"Spark could not finish: .*no such thing.*\. spark.log has Spark's output\.", str(told.value))

@@ -82,10 +82,10 @@ def test_files_that_spark_reads(spark: SparkSession, heap: Path) -> None:
 def test_a_file_that_is_too_large_for_spark(spark: SparkSession, heap: Path) -> None:
     (file,) = spark_frames.list_remote_files(spark, CaptureSources((), (), (f"file://{heap}/c",))).files
     rows, (note,) = rows_of(read_pointers(spark, [replace(file, size=1 << 31)], Options()))
-    assert (rows, "Spark gives no file of more than" in str(note["error"])) == ([], True)
+    assert (rows, "Spark reads remote files of up to" in str(note["error"])) == ([], True)
 
 
 @pytest.mark.parametrize("uri", ["file:/nowhere/at/all.pcap", "nosuch://host/file.pcap"])
 def test_what_spark_cannot_read(spark: SparkSession, uri: str) -> None:
-    with pytest.raises(UserError, match=f"cannot read {uri}: .*; check the name"):
+    with pytest.raises(UserError, match=f"Cannot read {uri}: .* Check the name"):
         spark_frames.list_remote_files(spark, CaptureSources((), (), (uri,)))

@@ -29,10 +29,10 @@ def test_masters(master: str) -> None:
 @pytest.mark.parametrize(
     ("master", "text"),
     [
-        ("nonsense", "'nonsense' is no Spark master: give local"),
-        ("local[two]", "is no Spark master"),
-        ("spark://", "names no host and port: give spark://HOST:PORT"),
-        ("spark://host:port", "names no host and port"),
+        ("nonsense", "'nonsense' is not a Spark master. Give local"),
+        ("local[two]", "is not a Spark master"),
+        ("spark://", "has no valid host and port. Give spark://HOST:PORT"),
+        ("spark://host:port", "has no valid host and port"),
     ],
 )
 def test_no_masters(master: str, text: str) -> None:
@@ -45,15 +45,15 @@ def test_who_listens_and_who_does_not(closed: int) -> None:
         port = server.getsockname()[1]
         check_master(f"spark://127.0.0.1:{port}")
         check_master(f"spark://127.0.0.1:{closed},127.0.0.1:{port}")
-    with pytest.raises(UserError, match=r"cannot be reached .*refused.*: check host and port"):
+    with pytest.raises(UserError, match=r"cannot be reached: .*refused.* Check host and port"):
         check_master(f"spark://127.0.0.1:{closed}")
 
 
 @pytest.mark.parametrize(
     ("url", "text"),
     [
-        ("spark://host", "is no Spark Connect server: give sc://HOST:PORT"),
-        ("sc://", "names no host and port"),
+        ("spark://host", "is not a Spark Connect server. Give sc://HOST:PORT"),
+        ("sc://", "has no valid host and port"),
         ("sc://127.0.0.1:{closed}/;token=secret", "127.0.0.1:{closed} cannot be reached"),
     ],
 )
