@@ -105,12 +105,17 @@ def add_name(names: dict[str, None], name: str | None, most: int = MOST_NAMES) -
 _Row = TypeVar("_Row", bound=OpenRow)
 
 
+class UnknownChoice(ValueError):
+    """A report was asked for with a value that it does not know; the text says which there are."""
+
+
 class Report(Correlator[ReportRow], Generic[_Row]):
     """A table. name: as typed and printed, of one word; about: a sentence for people.
 
     needs: a protocol without which there is nothing to report. row: the class of its rows; key: the fields by which
     one is found. limit: rows that are open; then the oldest is closed as it is. unnamed: operations that it wants, and
-    of which no row names a message.
+    of which no row names a message. choice: what a user may say of it, as the name of an option (`choose`).
+    shares_name: whether an older report of another protocol keeps the name, and this one is PROTOCOL.NAME.
     """
 
     name: ClassVar[str]
@@ -121,6 +126,8 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     columns: ClassVar[Sequence[ReportColumn]]
     limit: ClassVar[int] = 65_536
     unnamed: ClassVar[Sequence[str]] = ()
+    choice: ClassVar[str | None] = None
+    shares_name: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -158,6 +165,16 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         """Closes the rows that are open when the capture ends."""
         for row in self.rows.values():
             self.close(row)
+
+    @classmethod
+    def choose(cls, value: str) -> ReportType:
+        """The report as it is for what the user says (`choice`). Raises UnknownChoice."""
+        raise UnknownChoice(f"report {cls.name} has no choice, and {value!r} is one")
+
+    @classmethod
+    def is_fault(cls, cells: Mapping[str, Any]) -> bool:
+        """Whether a closed row is something that must not be: a check in a pipeline fails then."""
+        return False
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:

@@ -31,16 +31,27 @@ from analyzer.render.objects import write_objects
 from analyzer.render.reports_text import format_table, list_entry_keys, make_entry_object
 from analyzer.session import Session
 from dissectors.registry import dissectors
-from dissectors.report import ReportType
+from dissectors.report import ReportType, UnknownChoice
+
+FAULT = 1
+"""The exit status where a row of the report is something that must not be."""
 
 
 @click.command("report", cls=SectionedCommand)
 @files_options
 @click.option("--list", "columns", is_flag=True, help="Print the reports, or the columns of the named ones, and exit.")
+@click.option(
+    "--to",
+    "to",
+    metavar="RELEASE",
+    help="With the report upgrade: the release that the brokers will have, as 4.0. The newest if you do not say it.",
+)
 @format_options(*ROWS)
 @wide_option()
 @decode_as_option
-def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName, columns: bool, form: str) -> None:
+def command(
+    files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName, columns: bool, to: str | None, form: str
+) -> int:
     """Report what happened across messages, such as sessions.
 
     Examples:
@@ -60,10 +71,13 @@ def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName
     full = full_names(known)
     if columns or not files:
         _print_known(known, [full.get(each, each) for each in files])
-        return
+        return 0
     wanted = next((each for each in files if each in known or each in full), None)
     inputs = [each for each in files if each != wanted]
     _check(known, wanted, inputs, form)
+    if to is not None:
+        chosen = full.get(wanted or "", wanted or "")
+        known[chosen] = _choose(known, chosen, to)
     gc.freeze()  # what was imported stays
     with load_session(inputs, decode_as, reader) as session:
         if wanted is None:
@@ -74,7 +88,10 @@ def command(files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName
                 click.echo(sentence(f"no message is of a protocol that tells of {', '.join(silent)}"), err=True)
         else:
             name = full[wanted] if wanted in full else choose_report(session, wanted)
-            _print(name, _read_report(session, [known[name]])[0], form)
+            table = _read_report(session, [known[name]])[0]
+            _print(name, table, form)
+            return FAULT if any(table.report.is_fault(table.report.cells(entry)) for entry in table.entries) else 0
+    return 0
 
 
 def _check(known: Mapping[str, ReportType], name: str | None, inputs: Sequence[str], form: str) -> None:
@@ -86,6 +103,20 @@ def _check(known: Mapping[str, ReportType], name: str | None, inputs: Sequence[s
         raise UserError(f"--format {form} needs the name of a report. Reports are {', '.join(known)}.")
     if name is not None and not inputs:
         raise UserError(f"No capture was given. Use wireanalyze report {name} FILE.")
+
+
+def _choose(known: Mapping[str, ReportType], name: str, to: str) -> ReportType:
+    """The report with what --to says. Raises UserError for a report without that choice, and for an unknown release."""
+    report = known.get(name)
+    if report is None or report.choice != "to":
+        takers = [each for each, one in known.items() if one.choice == "to"]
+        raise UserError(
+            f"--to is an option of the report {takers[0]}. Use wireanalyze report {takers[0]} --to {to} FILE."
+        )
+    try:
+        return report.choose(to)
+    except UnknownChoice as error:
+        raise UserError(str(error)) from None
 
 
 def _read_report(session: Session, wanted: Sequence[ReportType]) -> list[ReportTable]:

@@ -46,13 +46,15 @@ _KIND = ("protocol", "role", "code", "version", "extra")
 
 def reports_by_name(dissectors: Iterable[Dissector]) -> dict[str, ReportType]:
     """All reports by name, each once; of two with the same name the later one is called PROTOCOL.NAME."""
-    found: dict[str, ReportType] = {}
+    every: dict[ReportType, str] = {}
     for dissector in dissectors:
         for report in defects.collect_or_nothing(dissector.reports):
-            if report not in found.values():
-                name = report.name if report.name not in found else f"{dissector.name}.{report.name}"
-                found[name] = report
-    return found
+            every.setdefault(report, dissector.name)
+    names: dict[ReportType, str] = {}
+    for report in sorted(every, key=lambda each: each.shares_name):
+        taken = report.name in names.values()
+        names[report] = f"{every[report]}.{report.name}" if taken else report.name
+    return {names[report]: report for report in every}
 
 
 def full_names(known: Mapping[str, ReportType]) -> dict[str, str]:

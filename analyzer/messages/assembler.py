@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import chain
 
 from analyzer.messages.connection import Connection, PendingRow
 from analyzer.messages.framing import ByteReader, FramedBytes, StreamFramer
-from analyzer.messages.index import RowMark, collect_marks
+from analyzer.messages.index import RowMark
 from analyzer.messages.recognise import ConnectionEvidence, recognise_protocol
-from analyzer.tcp.reassembly import GAP, Piece
+from analyzer.tcp.reassembly import GAP, SNAPPED, Piece
 from dissectors.api import HEADLESS, PREFIX, SURE, Outcome, Role, State
 from dissectors.registry import Ports
 
 RAW = Outcome(HEADLESS)
+NO_MARKS = RowMark(0)
 
 
 class MessageAssembler:
@@ -62,9 +62,15 @@ class MessageAssembler:
         first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
         prefixes = (self._beginning(first), self._beginning(second))
         late = not any(half.by_syn for half in connection.halves)
-        later = (self._later_beginnings(first), self._later_beginnings(second))
         seen = ConnectionEvidence(
-            prefixes, len(held), connection.ports, connection.client, final, late, connection.rule, later
+            prefixes,
+            len(held),
+            connection.ports,
+            connection.client,
+            final,
+            late,
+            connection.rule,
+            lambda: (self._later_beginnings(first), self._later_beginnings(second)),
         )
         decision = recognise_protocol(seen, self._known)
         if decision is None:
@@ -110,9 +116,12 @@ class MessageAssembler:
 
     def _row(self, connection: Connection, side: int, frame: FramedBytes, closed: int) -> PendingRow:
         serial = self._serial()
-        marks = collect_marks(frame.pieces)
-        brought = ((piece.packet, piece.time) for piece in frame.pieces if piece.at != GAP)
-        latest = max(chain((connection.latest[side],), brought))
+        latest, marks = connection.latest[side], NO_MARKS
+        for piece in frame.pieces:
+            if piece.at < 0:
+                marks |= RowMark.SNAPPED if piece.at == SNAPPED else RowMark.GAP
+            if piece.at != GAP and (piece.packet, piece.time) > latest:
+                latest = piece.packet, piece.time
         connection.latest[side] = latest
         outcome, ours = RAW, False
         dissector, conversation = connection.dissector, connection.conversation

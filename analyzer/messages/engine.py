@@ -49,13 +49,13 @@ from dissectors.api import Dissector
 from dissectors.registry import Ports
 from dissectors.wire.fast_path import NULL, load_fast_path
 
-WORTH_A_ROUND = 192
+WORTH_A_ROUND = 96
 """Clean packets of all connections of a protocol below which a round of the fast path costs more than it saves."""
 
 WORTH_A_RUN = 3
 """The same bound for one connection, in a round that is worth it."""
 
-LONGEST_UNLOOKED = 512
+LONGEST_UNLOOKED = 64
 """Most packets of a connection that go through the slow path before the fast path is considered again."""
 
 STEPS, MOST_STEPS = 8, 4096

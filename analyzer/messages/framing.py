@@ -108,8 +108,12 @@ class StreamFramer:
     def feed(self, piece: Piece, dissector: Dissector | None, reader: ByteReader) -> Iterator[FramedBytes]:
         """Takes the next bytes or gap of the half-stream; yields the messages that are complete now."""
         if not self.pieces:
-            self.wanted = piece.offset
             self._look_from(piece.offset)
+            if self._is_message(piece, dissector, reader):
+                self.wanted = piece.end
+                yield FramedBytes(piece.offset, piece.length, (piece,))
+                return
+            self.wanted = piece.offset
         self.pieces.append(piece)
         self.gaps += piece.lost
         if piece.end < self.wanted and self.synced:
@@ -118,6 +122,15 @@ class StreamFramer:
             yield from self._frame_ready(dissector, reader)
         elif piece.lost:
             yield from self.flush(None, reader)
+
+    def _is_message(self, piece: Piece, dissector: Dissector | None, reader: ByteReader) -> bool:
+        """Returns whether a piece is a message, as most are: what _frame_ready finds with more effort."""
+        if not self.synced or self.framer is not None or self.preamble or piece.at < 0 or dissector is None:
+            return False
+        framing = dissector.framing
+        if framing is None or piece.length < framing.width:
+            return False
+        return framing.size(reader.read_bytes(piece.at, framing.width)) == piece.length
 
     def _frame_ready(self, dissector: Dissector, reader: ByteReader) -> Iterator[FramedBytes]:
         """Yields the messages that are complete now."""

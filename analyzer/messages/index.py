@@ -13,7 +13,6 @@ import numpy as np
 
 from analyzer.columns.arrays import Array, Bools
 from analyzer.columns.tables import ColumnTable
-from analyzer.tcp.reassembly import SNAPPED, Piece
 from dissectors.api import State
 from dissectors.wire.fast_path import NULL
 
@@ -115,12 +114,3 @@ def find_missing_partners(partner: Array, marks: Array) -> Bools:
     """Returns which requests or responses never had a partner, but should have had one."""
     found: Bools = find_unpaired(partner, marks) & (marks & RowMark.NOTHING_OWED == 0)
     return found
-
-
-def collect_marks(pieces: tuple[Piece, ...]) -> RowMark:
-    """Returns marks that say whether bytes are missing, and why."""
-    marks = RowMark(0)
-    for piece in pieces:
-        if piece.lost:
-            marks |= RowMark.SNAPPED if piece.at == SNAPPED else RowMark.GAP
-    return marks

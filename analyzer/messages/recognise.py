@@ -13,7 +13,7 @@ Each segment that begins with a message counts, and the protocol with more such 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from analyzer.messages.decode_as import ConnectionRule
@@ -51,7 +51,7 @@ class ConnectionEvidence(NamedTuple):
     """Holds what is known of a connection: the first bytes of both directions (by flow side), in `segments` segments.
 
     `client` is -1 while unknown; `final`: no more bytes will come; `late`: the capture lacks the beginnings of both
-    directions. rule: the user's rule for this connection. later: the first bytes of each later segment, by side.
+    directions. rule: the user's rule for this connection. later: gives the first bytes of each later segment, by side.
     """
 
     prefixes: tuple[bytes, bytes]
@@ -61,7 +61,7 @@ class ConnectionEvidence(NamedTuple):
     final: bool
     late: bool
     rule: ConnectionRule | None = None
-    later: tuple[Sequence[bytes], Sequence[bytes]] = ((), ())
+    later: Callable[[], tuple[Sequence[bytes], Sequence[bytes]]] = lambda: ((), ())
 
 
 def recognise_protocol(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
@@ -148,10 +148,11 @@ def _settle_contest(seen: ConnectionEvidence, own: Dissector, rival: Dissector |
 
 def _count_votes(seen: ConnectionEvidence, dissector: Dissector, client: int) -> int:
     """Returns how many segments surely begin with a message of a protocol."""
+    later = seen.later()
     return sum(
         dissector.probe(prefix, side == client) >= SURE
         for side in (0, 1)
-        for prefix in (seen.prefixes[side], *seen.later[side])
+        for prefix in (seen.prefixes[side], *later[side])
     )
 
 

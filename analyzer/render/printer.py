@@ -13,7 +13,7 @@ from analyzer.config.model import Config
 from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import ROW_KEYS, RowReader, split_rows
-from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
+from analyzer.decode.template_decoder import TOGETHER_BYTES
 from analyzer.query.column_names import ColumnKeys, find_number_keys, find_preset, resolve_keys
 from analyzer.query.presets import TABLE_KEYS
 from analyzer.render.clock import TimeClock
@@ -27,6 +27,9 @@ from analyzer.render.table import TableForm
 if TYPE_CHECKING:
     from analyzer.query.path_columns import CellFormat
     from analyzer.render.aligned import AlignedForm
+
+TOGETHER = 12_288
+"""Rows of which the text is made at one time: enough to be alike, few enough for some tens of megabytes of text."""
 
 KEPT = 1 << 30
 """More than what the texts of one round of rows take."""

@@ -8,10 +8,10 @@ from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import RowReader
 from analyzer.jobs import DeferredOutput, SharedOutput, print_in_turns
 from analyzer.query.selection import FIRST
-from analyzer.render.printer import RowPrinter
+from analyzer.render.printer import TOGETHER, RowPrinter
 
-WINDOW = 24_576
-"""Rows of which one process makes the text at a time: enough to be alike, few enough to be kept until its turn."""
+WINDOW = TOGETHER
+"""Rows of which one process makes the text at a time, which it keeps until its turn."""
 
 
 def print_shared_rows(

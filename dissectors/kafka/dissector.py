@@ -33,6 +33,7 @@ class Kafka(Dissector):
     names = lazy("dissectors.kafka.name_bindings:NAMES")
     sessions = lazy("dissectors.kafka.fetch_sessions:SESSIONS")
     payloads = lazy("dissectors.kafka.payloads:PAYLOADS")
+    reports = lazy("dissectors.kafka.reports:reports")
     checks = lazy("dissectors.kafka.checks:checks")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

@@ -1,8 +1,9 @@
-"""Which Kafka messages may be read in part, and which fields of them (wire/pick.py says how).
+"""Which Kafka messages may be read in part, and which fields of them (wire/projection.py says how).
 
 Theory. Mostly key, version and direction tell the layout, so the fields that are wanted can be read and nothing else.
 Left to values() is what only all of the bytes tell: which of two layouts it is, what is hidden of a message that may
-hold a secret and breaks, and what is in records and in bytes that hold a structure.
+hold a secret and breaks, and what is in records and in bytes that hold a structure. The headers of batches can be read
+without their records (records/headers.py).
 """
 
 from __future__ import annotations
@@ -13,14 +14,21 @@ from dissectors.api import Context, Pick, Role
 from dissectors.kafka.header import BODY_START
 from dissectors.kafka.nested.rules import list_sites
 from dissectors.kafka.reading import API_VERSIONS, body_plan, has_variants
+from dissectors.kafka.records.headers import HEADER_FIELDS, read_batch_headers
 from dissectors.kafka.schemas import header_version
 from dissectors.kafka.sensitive import is_sensitive_message
 from dissectors.message import Path
-from dissectors.wire.plan import Array, Leaf, Plan, Struct, members_of
+from dissectors.slotted import replace
+from dissectors.wire.dialect import SizedBytes
+from dissectors.wire.plan import Array, Leaf, Plan, Step, Struct, members_of
 from dissectors.wire.projection import pick
 
 _PUSH_TELEMETRY = 72
 """Whose metrics are decompressed into as many nodes as there may be."""
+
+
+LONGEST_WITH_RECORDS = 8 * 1024 * 1024
+"""Bytes of a message of which the headers of batches are read."""
 
 
 def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
@@ -35,16 +43,47 @@ def picker(context: Context, paths: frozenset[Path]) -> Pick | None:
         return None
     if any(name.startswith("_") for path in paths for name in path):
         return None
-    if any(_meets(path, place) for path in paths for place in _opaque(plan)):
+    records = _find_records(plan)
+    headers = {path for path in paths for place in records if _is_of_header(path, place)}
+    if any(_meets(path, place) for path in paths - headers for place in (*records, *_list_nested(plan))):
         return None
-    return pick(plan, paths, BODY_START[response, header_version(key, version, response)])
+    start = BODY_START[response, header_version(key, version, response)]
+    return pick(_with_headers(plan), paths, start, LONGEST_WITH_RECORDS) if headers else pick(plan, paths, start)
+
+
+def _is_of_header(path: Path, place: Path) -> bool:
+    """Whether a path leads to a field of the headers of batches at a place."""
+    return path[: len(place)] == place and len(path) == len(place) + 1 and path[-1] in HEADER_FIELDS
+
+
+@lru_cache(maxsize=256)
+def _with_headers(plan: Plan) -> Plan:
+    """The layout with records of which the headers of batches alone are read."""
+    return Plan(plan.name, plan.version, tuple(map(_read_headers_in, plan.steps)))
+
+
+def _read_headers_in(step: Step) -> Step:
+    if isinstance(step, Leaf):
+        primitive = step.primitive
+        if not (isinstance(primitive, SizedBytes) and primitive.type.endswith("records")):
+            return step
+        return replace(step, primitive=replace(primitive, nested=read_batch_headers))
+    if isinstance(step, Array):
+        return replace(step, element=_read_headers_in(step.element))
+    if isinstance(step, Struct):
+        return replace(step, steps=tuple(map(_read_headers_in, step.steps)))
+    return step
 
 
 @lru_cache(maxsize=1024)
-def _opaque(plan: Plan) -> tuple[Path, ...]:
-    """Where more is said than the layout tells: records, and bytes that may hold a structure."""
-    records = (path for step in members_of(plan.steps) for path in _records(step, ()))
-    return (*records, *(site.path for site in list_sites(plan.name)))
+def _find_records(plan: Plan) -> tuple[Path, ...]:
+    """Where there are records."""
+    return tuple(path for step in members_of(plan.steps) for path in _records(step, ()))
+
+
+def _list_nested(plan: Plan) -> tuple[Path, ...]:
+    """Where there are bytes that may hold a structure."""
+    return tuple(site.path for site in list_sites(plan.name))
 
 
 def _records(step: Leaf | Struct | Array, around: Path) -> list[Path]:

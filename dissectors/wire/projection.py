@@ -37,15 +37,16 @@ class _Plenty(Budget):
 _PLENTY = _Plenty()
 
 
-def pick(plan: Plan, paths: frozenset[Path], start: Callable[[bytes], int]) -> Pick:
+def pick(plan: Plan, paths: frozenset[Path], start: Callable[[bytes], int], longest: int | None = None) -> Pick:
     """What reads the values at these paths of a body that begins at `start`; the same as reading all of it gives.
 
-    A path that leads nowhere in the plan has no values. None of them may go on within bytes or records.
+    A path that leads nowhere in the plan has no values. None of them may go on within bytes. A message
+    with arrays that has more than `longest` bytes (by default LONGEST) is left to values().
     """
     narrow, wanted = _narrow_plan(plan, paths)
     if not wanted:
         return lambda message: {}
-    return _pick(_decoder(plan, paths), start, LONGEST if any(map(_repeats, narrow.steps)) else None)
+    return _pick(_decoder(plan, paths), start, (longest or LONGEST) if any(map(_repeats, narrow.steps)) else None)
 
 
 def _pick(decode: Decode, start: Callable[[bytes], int], longest: int | None) -> Pick:

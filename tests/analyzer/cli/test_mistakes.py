@@ -82,8 +82,8 @@ FILES = [
     ("follow kafka.pcap", "No STREAM was given. Use wireanalyze follow kafka.pcap STREAM; list prints the STREAM."),
     ("follow 3 kafka.pcap", "STREAM comes after the files. Use wireanalyze follow kafka.pcap 3."),
     ("follow kafka.pcap 99", "There is no stream 99. The input has 37 streams, counted from 0."),
-    ("report topics kafka.pcap", "There is no report and no file topics. Reports are sessions,"),
-    ("report kafka.pcap topics", "There is no report and no file topics. Reports are sessions,"),
+    ("report topics kafka.pcap", "There is no report and no file topics. Reports are kafka.groups,"),
+    ("report kafka.pcap topics", "There is no report and no file topics. Reports are kafka.groups,"),
     ("report groups", "No capture was given. Use wireanalyze report groups FILE."),
 ]
 

@@ -17,6 +17,7 @@ WATCH = str(ROOT / "tests" / "golden" / "zookeeper" / "cl_java395_watch.pcap.zst
 KAFKA = str(ROOT / "captures" / "kafka.pcap")
 ROCKETMQ = str(ROOT / "tests" / "golden" / "rocketmq" / "m550_json_tx_lab_tx.pcap.zst")
 NAMES = (
+    "kafka.groups, members, progress, kafka.producers, kafka.transactions, partitions, brokers, clients, upgrade, "
     "sessions, watches, commits, elections, producers, consumers, deliveries, lookups, transactions, "
     "rocketmq.deliveries, rocketmq.transactions, pops, roles, routes, groups, queues"
 )
@@ -35,7 +36,7 @@ def test_without_anything_it_says_what_there_is() -> None:
 def test_without_a_name_it_counts() -> None:
     done = run("report", WATCH)
     assert [line.split()[:2] for line in done.stdout.decode().splitlines()] == [["sessions", "2"], ["watches", "17"]]
-    others = ", ".join(NAMES.split(", ")[2:])
+    others = ", ".join(name for name in NAMES.split(", ") if name not in ("sessions", "watches"))
     assert f"no message is of a protocol that tells of {others}" in done.stderr.decode()
 
 
@@ -44,10 +45,33 @@ def test_of_names_that_begin_alike_the_end_is_shown_too() -> None:
     assert " persistent://public/…fault/python-codecs " in first
 
 
-def test_without_a_name_where_no_protocol_tells_anything() -> None:
-    done = run("report", KAFKA)
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert NAMES in done.stderr.decode()
+def test_a_bare_name_is_that_of_the_protocol_in_the_capture() -> None:
+    assert json.loads(said("groups", KAFKA, "--json").splitlines()[0])["story"] == "kafka.groups"
+    assert json.loads(said("groups", ROCKETMQ, "--json").splitlines()[0])["story"] == "groups"
+
+
+def test_an_upgrade_breaks_clients() -> None:
+    old = str(ROOT / "captures" / "kafka-0.10.pcap.zst")
+    done = run("report", "upgrade", "--to", "4.0", old, "--json")
+    verdicts = {json.loads(line)["verdict"] for line in done.stdout.splitlines()}
+    assert (done.returncode, "breaks" in verdicts) == (1, True)
+    assert run("report", "upgrade", "--to", "3.9", old).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("upgrade", "--to", "9.9"), "Release 9.9 is unknown. Releases are 2.2, "),
+        (
+            ("groups", "--to", "4.0"),
+            "--to is an option of the report upgrade. Use wireanalyze report upgrade --to 4.0 FILE.",
+        ),
+    ],
+)
+def test_a_release_that_says_nothing(arguments: tuple[str, ...], sentence: str) -> None:
+    done = run("report", *arguments, KAFKA)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert sentence in done.stderr.decode()
 
 
 def test_what_the_columns_are() -> None:

@@ -39,7 +39,11 @@ BLOCKS: list[tuple[str, int, list[str]]] = [
     (
         "k4_java_txn",
         111,
-        ["topic HReS_a5XSlu_HndJDj2uVg is jt (message 8)", "producer 1000 is transaction jtx-1 (message 34)"],
+        [
+            "topic HReS_a5XSlu_HndJDj2uVg is jt (message 8)",
+            "producer 1000 is transaction jtx-1 (message 34)",
+            "kafka.transactions: begins: transaction jtx-1, committed after 29 ms, 1 record to jt[0]",
+        ],
     ),
     (
         "k4_election",

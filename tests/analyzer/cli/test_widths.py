@@ -19,9 +19,8 @@ import pytest
 from analyzer.cli import terminal
 from analyzer.decode.jsonable import Limits
 from analyzer.decode.rows import RowReader
-from analyzer.decode.template_decoder import TOGETHER
 from analyzer.render.fitting import count_cells
-from analyzer.render.printer import RowPrinter
+from analyzer.render.printer import TOGETHER, RowPrinter
 from analyzer.session import Session
 from tests.analyzer.cli.conftest import Call
 

@@ -131,7 +131,8 @@ def test_fields_that_are_picked_are_those_that_are_decoded(path: Path, monkeypat
 
 def test_a_protocol_that_is_not_there_costs_nothing() -> None:
     with Session([CAPTURES / "kafka.pcap"]).load() as session:
-        reading = ReportReading(session, list(reports_by_name(dissectors()).values()))
+        others = [report for report in reports_by_name(dissectors()).values() if report.needs != "kafka"]
+        reading = ReportReading(session, others)
         assert steps(reading.run) < 2000
         assert not any(table.entries for table in reading.tables)
 

@@ -99,7 +99,7 @@ def test_cut_at_every_byte(name: str, version: int, response: bool, path: str) -
 LEFT = [
     ("records", "Fetch", 12, True, "responses.partitions.records"),
     ("around records", "Produce", 8, False, "topicData.partitionData"),
-    ("in records", "Produce", 8, False, "topicData.partitionData.records.producerId"),
+    ("in records", "Produce", 8, False, "topicData.partitionData.records.records.key"),
     ("bytes that hold something", "JoinGroup", 5, False, "protocols.metadata"),
     ("in such bytes", "JoinGroup", 5, False, "protocols.metadata.value.topics"),
     ("unknown tags", "Metadata", 12, True, "topics._unknownTaggedFields"),

@@ -1,0 +1,72 @@
+"""The headers of batches alone, for who asks for nothing that is in their records.
+
+Theory. A header says who wrote a batch, how many records it has, and their times. To read no more than that spares the
+checksum and the decompression, which cost many times as much. The fields are those of records/values.py, which is the
+reference implementation; anything but whole batches (older formats, a cut one, a negative count) is left to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dissectors.kafka.codecs import CODECS
+from dissectors.kafka.records.batches import FAR
+from dissectors.kafka.records.values import BATCH, ENTRY, MAGIC_AT, TIMESTAMP_TYPES
+from dissectors.wire.budget import Budget
+from dissectors.wire.varint import Unfit
+
+CONTENT = "(content)"
+"""The name under which the bytes of a batch's records, as they are on the wire, stand beside its header's fields.
+
+No field is called so.
+"""
+
+HEADER_FIELDS = frozenset({
+    "baseOffset", "length", "partitionLeaderEpoch", "attributes", "compression", "timestampType", "transactional",
+    "control", "deleteHorizon", "lastOffsetDelta", "baseTimestamp", "maxTimestamp", "producerId", "producerEpoch",
+    "baseSequence", "count", CONTENT,
+})  # fmt: skip
+"""What can be read without a batch's records."""
+
+MOST_RECORDS = 50_000
+"""Records of a message up to which a tree shows all of its batches."""
+
+
+def read_batch_headers(data: bytes, budget: Budget) -> list[dict[str, Any]]:
+    """The headers of the batches of a records field. Raises Unfit for what is not a run of whole batches."""
+    found, at, end, records = [], 0, len(data), 0
+    while at < end:
+        if end - at < BATCH.size or data[at + MAGIC_AT] != 2:
+            raise Unfit
+        base, length, epoch, _, _, attributes, last, first_time, last_time, *producer, count = BATCH.unpack_from(
+            data, at
+        )
+        stop = at + ENTRY.size + length
+        records += count
+        if count < 0 or records > MOST_RECORDS or not at + BATCH.size <= stop <= end:
+            raise Unfit
+        if not (-FAR < base < FAR > first_time > -FAR):
+            raise Unfit
+        found.append(
+            {
+                "baseOffset": base,
+                "length": length,
+                "partitionLeaderEpoch": epoch,
+                "attributes": attributes,
+                "compression": CODECS[attributes & 7],
+                "timestampType": TIMESTAMP_TYPES[attributes >> 3 & 1],
+                "transactional": attributes & 0x10 != 0,
+                "control": attributes & 0x20 != 0,
+                "deleteHorizon": attributes & 0x40 != 0,
+                "lastOffsetDelta": last,
+                "baseTimestamp": first_time,
+                "maxTimestamp": last_time,
+                "producerId": producer[0],
+                "producerEpoch": producer[1],
+                "baseSequence": producer[2],
+                "count": count,
+                CONTENT: data[at + BATCH.size : stop],
+            }
+        )
+        at = stop
+    return found

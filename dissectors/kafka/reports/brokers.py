@@ -1,0 +1,259 @@
+"""The report of brokers and controllers: answers and their times, controllers, votes, registrations, followers.
+
+Facts. Metadata tells each broker's address, and a controller: with ZooKeeper the broker that leads the others, with
+KRaft any broker, since clients send what is for the controller to whichever. The leader of the KRaft quorum makes
+itself known by BeginQuorumEpoch (KIP-595). Brokers register with the controller and send it heartbeats (KIP-631); one
+that it does not hear is fenced, and leads nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.correlator import BoundedTable, MessageEvent
+from dissectors.kafka.reports.fields import (
+    ANSWERS,
+    KAFKA,
+    REQUESTS,
+    format_counts,
+    list_fetched,
+    name_topic,
+    read_error,
+    subscribe_to,
+)
+from dissectors.message import Role
+from dissectors.report import OpenRow, Report, ReportRow, add_name, column
+from dissectors.slotted import field, make_slotted
+from dissectors.values import number, struct, structs, text
+from dissectors.wire.times import lasting
+
+METADATA_LOG = "__cluster_metadata"
+
+_TIMED = "Produce FindCoordinator OffsetCommit CreateTopics ListOffsets"
+_WAITING = "JoinGroup"
+"""A request that a broker may keep until there is something to tell, as it does Fetch."""
+
+
+@make_slotted(frozen=False, eq=False)
+class BrokerRow(OpenRow):
+    """One broker, by the address that clients reach it at. waited: answer times of what is not kept waiting, in ns."""
+
+    address: str = column("text", "where it is reached", "")
+    broker: int | None = column("number", "its number, where metadata or it itself tells it")
+    rack: str | None = column("text", "its rack")
+    connections: int = column("number", "connections to it", of=lambda row: len(row.streams))
+    requests: int = column("number", "requests of the common kinds", 0)
+    answer_ns: int | None = column(
+        *("duration", "how long answers took, on average, but for Fetch and JoinGroup, which may wait"),
+        of=lambda row: row.waited // row.answers if row.answers else None,
+    )
+    slowest_ns: int | None = column("duration", "the slowest of these")
+    throttled_ns: int = column("duration", "how long it throttled clients, all together", 0)
+    controller: str | None = column(
+        "text", "leads (the quorum of KRaft), or named (by metadata; with KRaft that may be any broker)"
+    )
+    controller_epochs: dict[str, None] = column(
+        "texts", "epochs in which it led the quorum, or asked for votes", default_factory=dict
+    )
+    votes: int = column("number", "requests for votes that it sent", 0)
+    registrations: int = column("number", "how often it registered with the controller", 0)
+    heartbeats: int = column("number", "its heartbeats to the controller", 0)
+    fenced: int = column("number", "answers to these that say that it is fenced", 0)
+    metadata_fetches: int = column("number", "its fetches of the metadata log", 0)
+    follower_fetches: int = column("number", "its fetches as a follower", 0)
+    follower_lag: int | None = column("number", "the most records that it was behind as a follower")
+    errors: list[str] = column(
+        *("texts", "errors of its answers, and how often"), of=lambda row: format_counts(row.failures)
+    )
+    streams: dict[int, None] = field(default_factory=dict)
+    waited: int = 0
+    answers: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+
+
+class BrokerReport(Report[BrokerRow]):
+    """A row for each broker; rows stay open until the capture ends."""
+
+    name = "brokers"
+    about = "each broker: answer times, controller epochs, votes, registration, fencing, its lag as a follower"
+    needs = KAFKA
+    row = BrokerRow
+    key = ("address",)
+
+    def _begin(self) -> None:
+        self.numbers: BoundedTable[int, str] = BoundedTable()
+        """Addresses by broker number, as metadata told."""
+
+    def find_server(self, event: MessageEvent) -> BrokerRow:
+        """The row of the broker that is asked, or answers."""
+        row = self.rows.get(event.server)
+        if row is None:
+            row = self.find(event.server, event)
+            row.add("begins", event.row)
+        row.hear(event)
+        if len(row.streams) < self.limit:
+            row.streams[event.stream] = None
+        return row
+
+    def find_broker(self, event: MessageEvent, broker: int) -> BrokerRow | None:
+        """The row of a broker by its number; where its address is not told, of that number."""
+        if broker < 0:
+            return None
+        row = self.find(self.numbers.get(broker) or f"broker {broker}", event)
+        row.broker = broker
+        return row
+
+    def receive_request(self, event: MessageEvent) -> None:
+        """One of the common requests."""
+        row = self.find_server(event)
+        row.requests += 1
+        self.await_answer(event, event.time)
+
+    def receive_answer(self, event: MessageEvent) -> None:
+        """How long it took."""
+        asked = self.take_request(event)
+        row = self.find_server(event)
+        row.throttled_ns += number(event.values, "throttleTimeMs") * 1_000_000
+        error = read_error(event.values)
+        if error is not None:
+            row.failures[error] += 1
+        if isinstance(asked, int) and event.operation not in ("Fetch", _WAITING):
+            took = max(event.time - asked, 0)
+            row.waited += took
+            row.answers += 1
+            if took > (row.slowest_ns or 0):
+                row.slowest_ns = took
+
+    def receive_metadata(self, event: MessageEvent) -> None:
+        """Brokers and their addresses."""
+        self.receive_answer(event)
+        for each in structs(event.values.get("brokers")):
+            broker, host = number(each, "nodeId", -1), text(each, "host")
+            if broker >= 0 and host is not None:
+                address = self.find_address(event, f"{host}:{number(each, 'port')}")
+                self.numbers[broker] = address
+                row = self.find(address, event)
+                row.broker, row.rack = broker, text(each, "rack") or row.rack
+        controller = self.find_broker(event, number(event.values, "controllerId", -1))
+        if controller is not None and controller.controller is None:
+            controller.controller = "named"
+            controller.note("controller", event)
+
+    def find_address(self, event: MessageEvent, told: str) -> str:
+        """The address by which a broker is known here: that of a connection with its port, where there is only one."""
+        port = told.rpartition(":")[2]
+        if told in self.rows:
+            return told
+        alike = [each for each in (row.address for row in self.rows.values()) if each.rpartition(":")[2] == port]
+        return alike[0] if len(alike) == 1 else told
+
+    # ---- the quorum of controllers, and brokers that speak to it
+
+    def receive_vote(self, event: MessageEvent) -> None:
+        """Vote: a candidate asks for votes."""
+        for topic in structs(event.values.get("topics")):
+            for each in structs(topic.get("partitions")):
+                candidate = number(each, "candidateId", number(each, "replicaId", -1))
+                epoch = number(each, "candidateEpoch", number(each, "replicaEpoch", -1))
+                row = self.find_broker(event, candidate)
+                if row is not None:
+                    row.votes += 1
+                    add_name(row.controller_epochs, f"{epoch} (candidate)")
+                    row.note("asks for votes", event)
+
+    def receive_leader(self, event: MessageEvent) -> None:
+        """BeginQuorumEpoch: a leader makes itself known."""
+        for topic in structs(event.values.get("topics")):
+            for each in structs(topic.get("partitions")):
+                row = self.find_broker(event, number(each, "leaderId", -1))
+                if row is not None:
+                    row.controller = "leads"
+                    add_name(row.controller_epochs, str(number(each, "leaderEpoch", -1)))
+                    row.note("leads", event)
+
+    def receive_registration(self, event: MessageEvent) -> None:
+        """BrokerRegistration."""
+        row = self.find_broker(event, number(event.values, "brokerId", -1))
+        if row is not None:
+            row.registrations += 1
+            row.rack = text(event.values, "rack") or row.rack
+            row.note("registers", event)
+
+    def receive_heartbeat(self, event: MessageEvent) -> None:
+        """BrokerHeartbeat."""
+        row = self.find_broker(event, number(event.values, "brokerId", -1))
+        if row is not None:
+            row.heartbeats += 1
+            self.await_answer(event, row)
+
+    def answer_heartbeat(self, event: MessageEvent) -> None:
+        """What the controller says to it."""
+        row = self.take_request(event)
+        if isinstance(row, BrokerRow) and event.values.get("isFenced") is True:
+            row.fenced += 1
+            row.note("fenced", event)
+
+    def receive_fetch(self, event: MessageEvent) -> None:
+        """Fetch: of a consumer, or of a follower."""
+        values = event.values
+        replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
+        follower = self.find_broker(event, replica)
+        if follower is None:
+            self.receive_request(event)
+            return
+        offsets = {}
+        for topic in structs(values.get("topics")):
+            name = name_topic(event, topic) or ""
+            follower.metadata_fetches += name == METADATA_LOG
+            for each in structs(topic.get("partitions")):
+                offsets[name, number(each, "partition", -1)] = number(each, "fetchOffset", -1)
+        follower.follower_fetches += 1
+        self.await_answer(event, (follower, offsets))
+
+    def receive_fetched(self, event: MessageEvent) -> None:
+        """The answer: how far the follower is behind."""
+        asked = self.requests.get(event.partner)
+        if not isinstance(asked, tuple):
+            self.receive_answer(event)
+            return
+        self.take_request(event)
+        follower, offsets = asked
+        for topic, partition, each in list_fetched(event):
+            at, end = offsets.get((topic, partition)), number(each, "highWatermark", -1)
+            if at is not None and at >= 0 and end >= 0:
+                follower.follower_lag = max(follower.follower_lag or 0, end - at)
+
+    on = (
+        subscribe_to(f"{_TIMED} {_WAITING} Metadata", REQUESTS, receive_request)
+        | subscribe_to(f"{_TIMED} {_WAITING}", ANSWERS, receive_answer, "throttleTimeMs", "errorCode")
+        | subscribe_to("Metadata", ANSWERS, receive_metadata, "throttleTimeMs", "errorCode", "brokers", "controllerId")
+        | subscribe_to(
+            *("Fetch", REQUESTS, receive_fetch, "replicaId", "replicaState"),
+            *(("topics", name) for name in ("topic", "topicId")),
+            *(("topics", "partitions", name) for name in ("partition", "fetchOffset")),
+        )
+        | subscribe_to(
+            *("Fetch", ANSWERS, receive_fetched, "throttleTimeMs", "errorCode"),
+            *(("responses", name) for name in ("topic", "topicId")),
+            *(("responses", "partitions", name) for name in ("partitionIndex", "highWatermark")),
+        )
+        | subscribe_to("Vote", REQUESTS, receive_vote, "topics")
+        | subscribe_to("BeginQuorumEpoch", REQUESTS, receive_leader, "topics")
+        | subscribe_to("BrokerRegistration", REQUESTS, receive_registration, "brokerId", "rack")
+        | subscribe_to("BrokerHeartbeat", REQUESTS, receive_heartbeat, "brokerId")
+        | subscribe_to("BrokerHeartbeat", ANSWERS, answer_heartbeat, "isFenced")
+    )
+
+    @classmethod
+    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
+        """Rows name what elects, registers and fences."""
+        return operation in ("Vote", "BeginQuorumEpoch", "BrokerRegistration", "BrokerHeartbeat")
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """Describes in one sentence what a message is to its broker."""
+        who = f"broker {cells['broker']} at {cells['address']}" if cells["broker"] is not None else cells["address"]
+        took = f", answers in {lasting(cells['answer_ns'])} on average" if cells["answer_ns"] is not None else ""
+        return f"{word}: {who}{took}"

@@ -1,0 +1,208 @@
+"""The report of clients, and whom an upgrade of the brokers breaks.
+
+Facts (KIP-35, KIP-511, KIP-896). A client asks by ApiVersions what a broker takes, and uses the greatest version that
+both know; so an old version where the broker offers a newer one is the newest that the client knows. A client that does
+not ask uses what it was built with. Brokers of 4.0 and later refuse the versions that KIP-896 removed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from dissectors.correlator import BoundedTable, MessageEvent
+from dissectors.kafka.releases import VersionRange, find_versions, list_releases
+from dissectors.kafka.reports.client_software import ClientSoftware
+from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, api_keys, subscribe_to
+from dissectors.message import Role
+from dissectors.report import OpenRow, Report, ReportRow, ReportType, UnknownChoice, column
+from dissectors.slotted import field, make_slotted
+from dissectors.values import host_of, number, structs, text
+
+BREAKS, UNSURE, FINE = "breaks", "unsure", "fine"
+
+MOST_APIS = 128
+"""APIs that a row names."""
+
+
+@make_slotted(frozen=False, eq=False)
+class ClientRow(OpenRow):
+    """One client, by client id and host.
+
+    used: by API the versions that it used; offered: the greatest versions that brokers offered.
+    """
+
+    client: str | None = column("text", "its client id")
+    host: str | None = column("text", "the address that it speaks from")
+    software: str | None = column("text", "its client library and version, where it tells")
+    mechanism: str | None = column("text", "the SASL mechanism that it asks for")
+    connections: int = column("number", "connections", of=lambda row: len(row.streams))
+    requests: int = column("number", "requests", of=lambda row: row.counts.total())
+    negotiates: str = column("text", "yes where it asks brokers what they take", "no")
+    apis: list[str] = column("texts", "APIs with the versions that it uses", of=lambda row: list(row.format_apis()))
+    streams: dict[int, None] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    used: dict[str, VersionRange] = field(default_factory=dict)
+    offered: dict[str, int] = field(default_factory=dict)
+
+    def use(self, api: str, version: int) -> None:
+        """It uses a version of an API."""
+        if api not in self.used and len(self.used) >= MOST_APIS:
+            return
+        self.counts[api] += 1
+        before = self.used.get(api)
+        if before is None:
+            self.used[api] = VersionRange(version, version)
+        elif not before.least <= version <= before.most:
+            self.used[api] = VersionRange(min(before.least, version), max(before.most, version))
+
+    def format_apis(self) -> Iterator[str]:
+        """`Fetch 12-17`, the APIs by name."""
+        for api, versions in sorted(self.used.items()):
+            yield f"{api} {versions}"
+
+
+@make_slotted(frozen=False, eq=False)
+class UpgradeRow(ClientRow):
+    """A client, and what becomes of it. taken: by API what brokers of the release take."""
+
+    verdict: str = column(
+        "text",
+        "breaks (it uses what is gone, though a newer version is offered, or does not ask), unsure (the brokers of "
+        "today offer nothing newer), fine",
+        of=lambda row: row.judge()[0],
+    )
+    why: list[str] = column("texts", "what is gone, and what is taken instead", of=lambda row: row.judge()[1])
+    client: str | None = column("text", "its client id")
+    host: str | None = column("text", "the address that it speaks from")
+    software: str | None = column("text", "its client library and version, where it tells")
+    apis: list[str] = column("texts", "APIs with the versions that it uses", of=lambda row: list(row.format_apis()))
+    taken: Mapping[str, VersionRange | None] = field(default_factory=dict)
+
+    def judge(self) -> tuple[str, list[str]]:
+        """The verdict, and a text for each API that it stands on."""
+        verdicts, why = {FINE}, []
+        for api, used in sorted(self.used.items()):
+            taken = self.taken.get(api)
+            if taken is None or used.most >= taken.least:  # None: brokers alone use what is gone, and are upgraded
+                continue
+            offered = self.offered.get(api)
+            is_choice = offered is not None and offered > used.most
+            verdicts.add(BREAKS if is_choice or self.negotiates == "no" else UNSURE)
+            today = f", though {offered} is offered" if is_choice else ""
+            why.append(f"{api} {used}{today}; {taken} are taken")
+        return next(each for each in (BREAKS, UNSURE, FINE) if each in verdicts), why
+
+
+class ClientReport(Report[ClientRow]):
+    """A row for each client; rows stay open until the capture ends."""
+
+    name = "clients"
+    about = "each client: software, security, APIs and the versions that it uses"
+    needs = KAFKA
+    row = ClientRow
+    key = ("client", "host")
+
+    def _begin(self) -> None:
+        self.software = ClientSoftware()
+        self.known: BoundedTable[tuple[int, str | None, int | None, int | None], ClientRow] = BoundedTable()
+        """By connection, client id and kind of request."""
+        self.offers: BoundedTable[str, Mapping[str, int]] = BoundedTable()
+        """By server the greatest version that it takes of each API."""
+
+    def receive_request(self, event: MessageEvent) -> None:
+        """A request of any API."""
+        version = event.context.version
+        kind = event.stream, event.client_name, event.context.code, version
+        row = self.known.get(kind)
+        if row is not None and event.operation is not None:
+            row.hear(event)
+            row.counts[event.operation] += 1
+            return
+        if event.operation is None or version is None:
+            return
+        row = self.known[kind] = self.find((event.client_name, host_of(event.client)), event)
+        if len(row.streams) < self.limit and event.stream not in row.streams:
+            row.streams[event.stream] = None
+            row.note("connects", event)
+        row.use(event.operation, version)
+        row.software = row.software or self.software.find(event.stream)
+        if not row.offered:
+            row.offered = dict(self.offers.get(event.server) or {})
+
+    def receive_versions(self, event: MessageEvent) -> None:
+        """ApiVersions."""
+        self.software.learn(event)
+        self.receive_request(event)
+        self.await_answer(event, True)
+        row = self.rows.get((event.client_name, host_of(event.client)))
+        if row is not None:
+            row.negotiates = "yes"
+
+    def answer_versions(self, event: MessageEvent) -> None:
+        """What a broker offers."""
+        if self.take_request(event) is None:
+            return
+        names = {key: name for name, key in api_keys().items()}
+        rows = structs(event.values.get("apiKeys"))
+        offered = {names[key]: number(row, "maxVersion") for row in rows if (key := number(row, "apiKey", -1)) in names}
+        if offered:
+            self.offers[event.server] = offered
+
+    def receive_mechanism(self, event: MessageEvent) -> None:
+        """SaslHandshake."""
+        self.receive_request(event)
+        row = self.rows.get((event.client_name, host_of(event.client)))
+        if row is not None:
+            row.mechanism = text(event.values, "mechanism") or row.mechanism
+
+    on = (
+        subscribe_to(" ".join(api_keys()), REQUESTS, receive_request)
+        | subscribe_to("ApiVersions", REQUESTS, receive_versions, "clientSoftwareName", "clientSoftwareVersion")
+        | subscribe_to("ApiVersions", ANSWERS, answer_versions, "apiKeys")
+        | subscribe_to("SaslHandshake", REQUESTS, receive_mechanism, "mechanism")
+    )
+
+    @classmethod
+    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
+        """Rows name the first request of each connection, which says nothing of the request."""
+        return False
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """Describes in one sentence what a message is to its client."""
+        software = f" with {cells['software']}" if cells["software"] else ""
+        return f"{word}: client {cells['client']} of {cells['host']}{software}"
+
+
+class UpgradeReport(ClientReport):
+    """Whom brokers of another release break. It is of the newest release until `choose` says which."""
+
+    name = "upgrade"
+    about = "each client, and whether brokers of another release (--to) break it"
+    row = UpgradeRow
+    choice = "to"
+    release: ClassVar[str | None] = None
+
+    @classmethod
+    def choose(cls, value: str) -> ReportType:
+        """The report for a release. Raises UnknownChoice for one that is not in the table."""
+        if value not in list_releases():
+            raise UnknownChoice(f"Release {value} is unknown. Releases are {', '.join(list_releases())}.")
+        return type(cls.__name__, (cls,), {"release": value})
+
+    def _begin(self) -> None:
+        super()._begin()
+        self.taken = find_versions(self.release or list_releases()[-2])
+
+    def make(self, key: Any, event: MessageEvent) -> Any:
+        """A new row, which knows what is taken."""
+        row: Any = super().make(key, event)
+        row.taken = self.taken
+        return row
+
+    @classmethod
+    def is_fault(cls, cells: Mapping[str, Any]) -> bool:
+        """Whether a client breaks."""
+        return bool(cells["verdict"] == BREAKS)

@@ -1,0 +1,145 @@
+"""Which messages Kafka's reports want, by API name, and what they read of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from dissectors.correlator import Handler, MessageEvent, MessageKind, Subscription, subscribe
+from dissectors.kafka.labels import error_name
+from dissectors.kafka.schemas import apis
+from dissectors.message import Path, Role
+from dissectors.values import number, structs
+from dissectors.wire.embedded import EmbeddedValue
+
+KAFKA = "kafka"
+
+REQUESTS = (Role.REQUEST, Role.ONEWAY)
+ANSWERS = (Role.RESPONSE,)
+
+NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+@cache
+def api_keys() -> Mapping[str, int]:
+    """API keys by name."""
+    return {api.name: key for key, api in apis().items()}
+
+
+def subscribe_to(
+    names: str, roles: Iterable[Role], handle: Handler, *paths: str | Path
+) -> dict[MessageKind, Subscription]:
+    """Subscribes a handler to APIs (names with spaces between) in some roles; paths: the fields that it reads."""
+    kinds = [(KAFKA, api_keys()[name], role) for name in names.split() for role in roles]
+    return subscribe(kinds, handle, ((path,) if isinstance(path, str) else path for path in paths))
+
+
+def read_error(values: Mapping[str, Any], name: str = "errorCode") -> str | None:
+    """The name of an error; None for no error, and where the field is missing."""
+    code = number(values, name)
+    return error_name(code) if code else None
+
+
+def list_errors(value: object) -> Iterator[str]:
+    """The names of all errors in an answer, at whatever depth."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name in ("errorCode", "partitionErrorCode"):
+                error = read_error(value, name)
+                if error is not None:
+                    yield error
+            else:
+                yield from list_errors(inner)
+    elif isinstance(value, list):
+        for each in value:
+            yield from list_errors(each)
+
+
+def read_embedded(value: object) -> Mapping[str, Any]:
+    """The structure that a bytes field holds; one without fields where it was not decoded."""
+    held = value.value if isinstance(value, EmbeddedValue) else None
+    return held if isinstance(held, dict) else {}
+
+
+def list_texts(value: object) -> list[str]:
+    """The texts of an array; none of what is none."""
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def list_numbers(value: object) -> list[int]:
+    """The integers of an array; none of what is none."""
+    return [each for each in value if isinstance(each, int)] if isinstance(value, list) else []
+
+
+def name_topic(event: MessageEvent, topic: Mapping[str, Any], *names: str) -> str | None:
+    """A topic's name: one of the fields that hold it, else what other messages call its id, else the id."""
+    for name in (*names, "topic", "name"):
+        found = topic.get(name)
+        if isinstance(found, str) and found:
+            return found
+    number = topic.get("topicId")
+    if not isinstance(number, str) or number == NO_TOPIC_ID:
+        return None
+    return event.resolve_name("topic", number) or number
+
+
+Listed = list[tuple[str, int, Mapping[str, Any]]]
+"""What a message says of partitions: topic (empty where it is unknown), number, and a struct of each."""
+
+
+def _read_once(read: Callable[[MessageEvent], Listed]) -> Callable[[MessageEvent], Listed]:
+    """Remembers what was read last: several reports ask the same of each message, one after the other."""
+    last: tuple[object, Listed] = (None, [])
+
+    def get(event: MessageEvent) -> Listed:
+        nonlocal last
+        values, found = last
+        if values is not event.values:
+            found = read(event)
+            last = event.values, found
+        return found
+
+    return get
+
+
+def _list_partitions(event: MessageEvent, topics: str, partitions: str, index: str) -> Listed:
+    found: Listed = []
+    for topic in structs(event.values.get(topics)):
+        name = name_topic(event, topic) or ""
+        found += [(name, number(each, index, -1), each) for each in structs(topic.get(partitions))]
+    return found
+
+
+@_read_once
+def list_batches(event: MessageEvent) -> Listed:
+    """The headers of the batches of a Produce request."""
+    found: Listed = []
+    for name, index, partition in _list_partitions(event, "topicData", "partitionData", "index"):
+        found += [(name, index, batch) for batch in structs(partition.get("records")) if "count" in batch]
+    return found
+
+
+@_read_once
+def list_produced(event: MessageEvent) -> Listed:
+    """The partitions of an answer to Produce."""
+    return _list_partitions(event, "responses", "partitionResponses", "index")
+
+
+@_read_once
+def list_fetched(event: MessageEvent) -> Listed:
+    """The partitions of an answer to Fetch."""
+    return _list_partitions(event, "responses", "partitions", "partitionIndex")
+
+
+def format_counts(counts: Mapping[str, int]) -> list[str]:
+    """A text for each name, with how often if it is more than once: `UNKNOWN_MEMBER_ID 2x`."""
+    return [f"{name} {count}x" if count > 1 else name for name, count in counts.items()]
+
+
+def format_ratio(parts: int, of: int) -> str | None:
+    """One number divided by another, to two digits at least: `0.97`, `12.3`, `150`; None where there is nothing."""
+    if not of:
+        return None
+    ratio = parts / of
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}" if ratio < 100 else f"{ratio:,.0f}"

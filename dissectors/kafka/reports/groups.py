@@ -1,0 +1,51 @@
+"""The report of groups: each rebalance of each group as one row.
+
+Facts (GroupCoordinator, AbstractCoordinator). A classic group rebalances when a member joins or leaves, when one is not
+heard for its session timeout, and when its leader, or a member with another subscription, joins again. The coordinator
+answers heartbeats with REBALANCE_IN_PROGRESS until all have joined again, or their rebalance timeout is over. The
+answers to JoinGroup carry the next generation, and one member, the leader, sends the assignment of all with its
+SyncGroup. A client without a member id is sent back once with one (MEMBER_ID_REQUIRED, KIP-394). A static member
+(KIP-345) is answered at once, and keeps its generation where nothing of it has changed. From version 8 of JoinGroup and
+version 5 of LeaveGroup on, clients say why (KIP-800).
+
+Facts (KIP-848, KIP-932, KIP-1071). Consumer, share and streams groups have no generation. Each change raises the
+group's epoch, and each member hears of its new epoch and assignment in the answer to its own heartbeat. Epoch 0 asks to
+join, -1 leaves, -2 leaves for a while (static). There is nothing to wait for, so a member stands still only where it
+gives up partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.kafka.reports import classic_groups, heartbeat_groups
+from dissectors.kafka.reports.fields import KAFKA
+from dissectors.kafka.reports.group_state import RebalanceReport, RebalanceRow
+from dissectors.message import Role
+from dissectors.report import ReportRow
+from dissectors.wire.times import lasting
+
+
+class GroupReport(RebalanceReport):
+    """A row for each rebalance; the current one of each group stays open until the next begins."""
+
+    name = "groups"
+    about = "each rebalance of each group: its cause, who came late, how long it took, what moved"
+    needs = KAFKA
+    shares_name = True
+    row = RebalanceRow
+    on = classic_groups.SUBSCRIPTIONS | heartbeat_groups.SUBSCRIPTIONS
+
+    @classmethod
+    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
+        """Rows name what joins, leaves and syncs, and errors; a heartbeat without news is of no row."""
+        return operation not in ("Heartbeat", "OffsetCommit") or bool(values.get("errorCode"))
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """Describes in one sentence what a message is to its rebalance."""
+        generation = f" to generation {cells['generation']}" if cells["generation"] is not None else ""
+        took = f", {lasting(cells['stood_still_ns'])} in all" if cells["stood_still_ns"] is not None else ""
+        cause = f": {cells['cause']}" if cells["cause"] else ""
+        return f"{word}: rebalance of group {cells['group']}{generation}{took}{cause}"

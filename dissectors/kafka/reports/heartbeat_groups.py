@@ -1,0 +1,130 @@
+"""Rebalances of groups whose members hear of them in heartbeats: consumer (KIP-848), share and streams groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from dissectors.correlator import MessageEvent, for_request
+from dissectors.kafka.reports.assignments import read_heartbeat_assignment
+from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, list_texts, read_error, subscribe_to
+from dissectors.kafka.reports.group_state import COMPLETE, EMPTY, GroupState, RebalanceReport
+from dissectors.report import add_name
+from dissectors.values import number, text
+
+JOIN, LEAVE, LEAVE_FOR_A_WHILE = 0, -1, -2
+"""Epochs that ask for something (ConsumerGroupHeartbeatRequest)."""
+
+_KINDS = {
+    "ConsumerGroupHeartbeat": "consumer (KIP-848)",
+    "ShareGroupHeartbeat": "share",
+    "StreamsGroupHeartbeat": "streams",
+}
+
+
+class _Beat(NamedTuple):
+    """A heartbeat until its answer comes."""
+
+    group: GroupState
+    member: str
+    instance: str | None
+    epoch: int
+    time: int
+    values: Mapping[str, Any]
+
+
+def beat(report: RebalanceReport, event: MessageEvent) -> None:
+    """A heartbeat, which may ask to join or to leave, or subscribe to other topics."""
+    name = text(event.values, "groupId")
+    if name is None:
+        return
+    state = report.find_group(name, _KINDS[event.operation or ""])
+    id, instance = text(event.values, "memberId") or "", text(event.values, "instanceId")
+    epoch = number(event.values, "memberEpoch")
+    report.await_answer(event, _Beat(state, id, instance, epoch, event.time, event.values))
+    known = state.members.get(id)
+    if known is not None:
+        known.heard = max(known.heard, event.time)
+    if epoch in (LEAVE, LEAVE_FOR_A_WHILE):
+        _leave(report, state, id, epoch, event)
+    elif epoch == JOIN and known is None:
+        called = state.make_name(id, event.client_name, instance)
+        state.cause = f"{called} joined"
+    else:
+        topics = frozenset(list_texts(event.values.get("subscribedTopicNames")))
+        if known is not None and topics and known.topics and topics != known.topics:
+            state.cause = f"{known.name} subscribes to other topics: {', '.join(sorted(topics))[:200]}"
+
+
+def _leave(report: RebalanceReport, state: GroupState, id: str, epoch: int, event: MessageEvent) -> None:
+    known = state.members.get(id)
+    called = known.name if known is not None else event.client_name or id
+    how = "left" if epoch == LEAVE else "left for a while"
+    state.cause = f"{called} {how}"
+    if epoch == LEAVE_FOR_A_WHILE:
+        return
+    row = report.begin(state, event, None)
+    row.note("leave", event)
+    if known is not None:
+        state.add_left(known, how)
+    else:
+        add_name(row.left, f"{called} ({how})")
+    row.owned = {member: owned for member, owned in state.assignment.items() if member != id}
+    row.expected = {each.id: False for each in state.members.values()}
+    row.members = len(state.members)
+    if not len(state.members):
+        row.state = EMPTY
+        state.assignment, state.owners = {}, {}
+
+
+def answer_beat(report: RebalanceReport, call: _Beat, event: MessageEvent) -> None:
+    """The member's epoch, and perhaps an assignment."""
+    state, values, error = call.group, event.values, read_error(event.values)
+    if error is not None:
+        if state.row is not None:
+            state.row.fail(error, event)
+        known = state.members.get(call.member)
+        if known is not None and error in ("UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID"):
+            state.add_left(known, error)
+        return
+    id, epoch = text(values, "memberId") or call.member, number(values, "memberEpoch", -1)
+    if epoch < 0 or call.epoch < 0:
+        return
+    is_new = state.members.get(id) is None
+    member = state.find_member(id, event, call.instance)
+    member.topics = frozenset(list_texts(call.values.get("subscribedTopicNames"))) or member.topics
+    row = state.row
+    if row is None or (row.is_over if row.generation is None else epoch > row.generation):
+        row = report.begin(state, event, f"{member.name} joined" if is_new else None)
+        row.first = call.time
+        row.owned = {each: owned for each, owned in state.assignment.items() if each in state.members}
+        row.expected = {each.id: False for each in state.members.values()}
+    if row.generation is None:
+        row.generation = epoch
+        row.assignor = text(call.values, "serverAssignor")
+    row.names[id] = member.name
+    if is_new:
+        add_name(row.joined, member.name)
+        row.expected.setdefault(id, False)
+    row.members = max(row.members, len(state.members))
+    given = read_heartbeat_assignment(event)
+    if given is not None:
+        row.owned[id] = given
+        row.note("assignment", event)
+    if epoch == row.generation and not row.expected.get(id):
+        row.answer_join(event)
+        row.sync(id, event)
+        row.hear(event)
+        if row.state == COMPLETE:
+            state.settle()
+    elif given is not None and row.is_over:
+        state.settle()
+
+
+SUBSCRIPTIONS = subscribe_to(
+    *(" ".join(_KINDS), REQUESTS, beat, "groupId", "memberId", "memberEpoch", "instanceId", "subscribedTopicNames"),
+    "serverAssignor",
+) | subscribe_to(
+    *(" ".join(_KINDS), ANSWERS, for_request(answer_beat), "errorCode", "memberId", "memberEpoch", "assignment"),
+    *("activeTasks", "standbyTasks", "warmupTasks"),
+)

@@ -1,0 +1,258 @@
+"""The report of members: each member of each group, from when it joined until it left.
+
+Facts. A client that does not call poll() for max.poll.interval.ms leaves its group itself, and says so from version 5
+of LeaveGroup on ("consumer poll timeout has expired"); its heartbeats went on until then. A member whose heartbeats
+stop is expelled after its session timeout, and hears of it (UNKNOWN_MEMBER_ID) if it comes back. Of two members with
+the same instance id the earlier one is fenced (FENCED_INSTANCE_ID).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.correlator import MessageEvent, for_request
+from dissectors.kafka.reports.assignments import (
+    Partition,
+    format_partitions,
+    read_assignment,
+    read_heartbeat_assignment,
+)
+from dissectors.kafka.reports.client_software import SOFTWARE, ClientSoftware
+from dissectors.kafka.reports.fields import ANSWERS, KAFKA, REQUESTS, format_counts, read_error, subscribe_to
+from dissectors.kafka.reports.group_state import EXPECTED
+from dissectors.message import Role
+from dissectors.report import OpenRow, Report, ReportRow, column
+from dissectors.slotted import field, make_slotted
+from dissectors.values import host_of, number, structs, text
+from dissectors.wire.times import lasting
+
+OPEN, LEFT, EXPELLED, FENCED, REPLACED, AWAY = "open", "left", "expelled", "fenced", "replaced", "away"
+
+_ENDED_BY = {"UNKNOWN_MEMBER_ID": EXPELLED, "FENCED_INSTANCE_ID": FENCED, "FENCED_MEMBER_EPOCH": FENCED}
+_POLL_TIMEOUT = "poll timeout"
+_BEATS = "ConsumerGroupHeartbeat ShareGroupHeartbeat StreamsGroupHeartbeat"
+_MS = 1_000_000
+
+MemberKey = tuple[str, str]
+"""Group and member id."""
+
+
+@make_slotted(frozen=False, eq=False)
+class MemberRow(OpenRow):
+    """One member. heard: when it was last heard, ns since 1970; owned: its partitions; failures: errors by name."""
+
+    group: str = column("text", "the group", "")
+    member: str = column("text", "the member id that the coordinator, or from KIP-848 on the client, has made", "")
+    client: str | None = column("text", "its client id")
+    instance: str | None = column("text", "its instance id, of a static member")
+    host: str | None = column("text", "the address that it speaks from")
+    software: str | None = column("text", "its client library and version, where its connection tells")
+    state: str = column(
+        "text",
+        "left, expelled (the coordinator does not know it any more), fenced (another has its instance id), replaced "
+        "(it came back under a new id), away (static, for a while), open (a member to the end)",
+        OPEN,
+    )
+    reason: str | None = column("text", "why it left, in its own words")
+    joined: int | None = column("time", "when it was taken in; nothing where that is not in the capture")
+    ended: int | None = column("time", "when it was gone")
+    timeout_ns: int | None = column("duration", "the silence after which it is expelled (session.timeout.ms)")
+    rebalance_timeout_ns: int | None = column("duration", "how long others wait for it (max.poll.interval.ms)")
+    heartbeats: int = column("number", "heartbeats", 0)
+    silence_ns: int | None = column("duration", "the longest time in which it said nothing to the coordinator")
+    late: int = column("number", "how often that was longer than its session timeout", 0)
+    missed_poll: str | None = column("text", "yes where it left since its application did not poll in time")
+    joins: int = column("number", "how often it joined or joined again", 0)
+    commits: int = column("number", "requests that commit offsets", 0)
+    partitions: str | None = column(
+        "text", "what it had last", of=lambda row: None if row.owned is None else format_partitions(row.owned) or "none"
+    )
+    errors: list[str] = column(
+        "texts",
+        "errors that it was answered with",
+        of=lambda row: format_counts(row.failures),
+    )
+    heard: int | None = None
+    owned: frozenset[Partition] | None = None
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def speak(self, event: MessageEvent) -> None:
+        """The member says something to the coordinator."""
+        if self.heard is not None:
+            silent = event.time - self.heard
+            self.silence_ns = max(self.silence_ns or 0, silent)
+            self.late += self.timeout_ns is not None and silent > self.timeout_ns
+        self.heard = event.time
+
+    def end(self, state: str, event: MessageEvent, reason: str | None = None) -> None:
+        """The member is gone."""
+        self.state, self.ended, self.reason = state, event.time, reason or self.reason
+        if reason is not None and _POLL_TIMEOUT in reason:
+            self.missed_poll = "yes"
+        self.note(state, event)
+
+
+class MemberReport(Report[MemberRow]):
+    """A row for each member id of each group; rows stay open until the capture ends."""
+
+    name = "members"
+    about = "each member of each group: who it is, its heartbeats and longest silence, why it left"
+    needs = KAFKA
+    row = MemberRow
+    key = ("group", "member")
+
+    def _begin(self) -> None:
+        self.software = ClientSoftware()
+
+    def find_member(self, event: MessageEvent, group: str, id: str, instance: str | None) -> MemberRow:
+        """The row of a member, with what its connection tells."""
+        row = self.find((group, id), event)
+        row.client = event.client_name or row.client
+        row.instance = instance or row.instance
+        row.host = host_of(event.client)
+        row.software = self.software.find(event.stream) or row.software
+        return row
+
+    def receive_request(self, event: MessageEvent) -> None:
+        """JoinGroup, SyncGroup, Heartbeat, OffsetCommit, and the heartbeats of later groups."""
+        values = event.values
+        group, id = text(values, "groupId"), text(values, "memberId")
+        if group is None:
+            return
+        instance = text(values, "groupInstanceId") or text(values, "instanceId")
+        self.await_answer(event, (group, id, instance, values))
+        known = self.rows.get((group, id)) if id is not None else None
+        if known is None and (id is None or event.operation in ("OffsetCommit", "JoinGroup", *_BEATS.split())):
+            return  # what nobody has answered yet may be refused, and is no member
+        row = self.find_member(event, group, id or "", instance)
+        row.speak(event)
+        row.heartbeats += "Heartbeat" in (event.operation or "")
+        row.commits += event.operation == "OffsetCommit"
+        epoch = number(values, "memberEpoch")
+        if epoch < 0:
+            row.end(LEFT if epoch == -1 else AWAY, event)
+
+    def answer_join(self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
+        """A member is taken in, or refused."""
+        group, id, instance, request = asked
+        error = read_error(event.values)
+        if error is not None:
+            self.fail(group, id, error, event)
+            return
+        id = text(event.values, "memberId") or id
+        if id is None:
+            return
+        for other in self.rows.values() if instance is not None else ():
+            if (other.group, other.instance, other.ended) == (group, instance, None) and other.member != id:
+                other.end(REPLACED, event)
+        row = self.find_member(event, group, id, instance)
+        row.joined = row.joined or event.time
+        row.joins += 1
+        row.heard = max(row.heard or 0, event.time)
+        row.timeout_ns = number(request, "sessionTimeoutMs") * _MS or row.timeout_ns
+        waits = number(request, "rebalanceTimeoutMs", -1)
+        row.rebalance_timeout_ns = waits * _MS if waits >= 0 else row.rebalance_timeout_ns
+        row.note("joined", event)
+
+    def answer_sync(self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
+        """A member gets its partitions."""
+        group, id, _, _ = asked
+        error = read_error(event.values)
+        row = self.rows.get((group, id)) if id is not None else None
+        if error is not None:
+            self.fail(group, id, error, event)
+        elif row is not None:
+            row.owned = read_assignment(event.values.get("assignment"))
+            row.note("assigned", event)
+
+    def answer_heartbeat(
+        self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent
+    ) -> None:
+        """A heartbeat of a classic member is answered, or one of a later group, which may take the member in."""
+        group, id, instance, request = asked
+        error = read_error(event.values)
+        if error is not None:
+            self.fail(group, id, error, event)
+        if error is not None or "memberEpoch" not in event.values or number(request, "memberEpoch") < 0:
+            return
+        id = text(event.values, "memberId") or id or ""
+        is_new = (group, id) not in self.rows
+        row = self.find_member(event, group, id, instance)
+        if is_new:
+            row.heartbeats += 1
+            row.heard = event.time
+        if not number(request, "memberEpoch"):
+            row.joined = row.joined or event.time
+            row.joins += 1
+            row.note("joined", event)
+        waits = number(request, "rebalanceTimeoutMs", -1)
+        row.rebalance_timeout_ns = waits * _MS if waits >= 0 else row.rebalance_timeout_ns
+        given = read_heartbeat_assignment(event)
+        if given is not None:
+            row.owned = given
+            row.note("assigned", event)
+
+    def answer_commit(self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
+        """Offsets were committed, or some refused."""
+        group, id, _, _ = asked
+        topics = structs(event.values.get("topics"))
+        errors = (read_error(each) for topic in topics for each in structs(topic.get("partitions")))
+        for error in dict.fromkeys(each for each in errors if each is not None):
+            self.fail(group, id, error, event)
+
+    def fail(self, group: str, id: str | None, error: str, event: MessageEvent) -> None:
+        """An answer with an error to a known member, which may end it."""
+        row = self.rows.get((group, id)) if id is not None else None
+        if row is None or error in EXPECTED:
+            return
+        row.failures[error] += 1
+        if error in _ENDED_BY and row.ended is None:
+            row.end(_ENDED_BY[error], event)
+        else:
+            row.note("error", event)
+
+    def leave(self, event: MessageEvent) -> None:
+        """LeaveGroup, of the member itself or of several."""
+        group = text(event.values, "groupId")
+        for each in structs(event.values.get("members")) or [event.values]:
+            id, instance = text(each, "memberId"), text(each, "groupInstanceId")
+            row = self.rows.get((group or "", id)) if id is not None else None
+            if row is None and instance is not None:
+                row = next((row for row in self.rows.values() if (row.group, row.instance) == (group, instance)), None)
+            if row is not None and row.ended is None:
+                row.end(LEFT, event, text(each, "reason"))
+
+    on = (
+        SOFTWARE
+        | subscribe_to(
+            *("JoinGroup SyncGroup Heartbeat OffsetCommit", REQUESTS, receive_request, "groupId", "memberId"),
+            *("groupInstanceId", "sessionTimeoutMs", "rebalanceTimeoutMs"),
+        )
+        | subscribe_to(
+            *(_BEATS, REQUESTS, receive_request, "groupId", "memberId", "memberEpoch", "instanceId"),
+            "rebalanceTimeoutMs",
+        )
+        | subscribe_to("JoinGroup", ANSWERS, for_request(answer_join), "errorCode", "memberId")
+        | subscribe_to("SyncGroup", ANSWERS, for_request(answer_sync), "errorCode", "assignment")
+        | subscribe_to("Heartbeat", ANSWERS, for_request(answer_heartbeat), "errorCode")
+        | subscribe_to(
+            *(_BEATS, ANSWERS, for_request(answer_heartbeat), "errorCode", "memberId", "memberEpoch", "assignment"),
+            *("activeTasks", "standbyTasks", "warmupTasks"),
+        )
+        | subscribe_to("OffsetCommit", ANSWERS, for_request(answer_commit), ("topics", "partitions", "errorCode"))
+        | subscribe_to("LeaveGroup", REQUESTS, leave, "groupId", "memberId", "members")
+    )
+
+    @classmethod
+    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
+        """Rows name what joins, leaves, assigns, and errors; see Report."""
+        return operation not in ("Heartbeat", "OffsetCommit", "ApiVersions") or bool(values.get("errorCode"))
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """Describes in one sentence what a message is to its member."""
+        silence = f", longest silence {lasting(cells['silence_ns'])}" if cells["silence_ns"] else ""
+        who = cells["instance"] or cells["client"] or cells["member"]
+        return f"{word}: member {who} of group {cells['group']}, {cells['state']}{silence}"

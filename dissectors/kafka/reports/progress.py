@@ -1,0 +1,284 @@
+"""The report of progress: how far each group has read each partition, and what it has committed.
+
+Facts. A consumer's Fetch names no group, and goes to the partition's leader on another connection than that to the
+group's coordinator. Client id and host are the same on both, so by these a fetch belongs to the group that they speak
+for. In a fetch session (KIP-227) a request names only partitions of which something changes, and an answer only those
+with news, so positions come from answers: behind the last batch. A high watermark is the end of what consumers may
+read; what lies between it and the position is the lag.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dissectors.correlator import SECOND, BoundedTable, MessageEvent
+from dissectors.kafka.reports.fields import (
+    ANSWERS,
+    KAFKA,
+    REQUESTS,
+    format_counts,
+    list_errors,
+    list_fetched,
+    name_topic,
+    read_error,
+    subscribe_to,
+)
+from dissectors.message import Role
+from dissectors.report import OpenRow, Report, ReportRow, column
+from dissectors.slotted import field, make_slotted
+from dissectors.values import host_of, number, struct, structs, text
+
+Reader = tuple[str | None, str]
+"""Client id and host."""
+
+_NO_OFFSET = -1
+_BEATS = "JoinGroup Heartbeat ConsumerGroupHeartbeat ShareGroupHeartbeat"
+
+
+@make_slotted(frozen=False, eq=False)
+class ProgressRow(OpenRow):
+    """A group, or a client without one, and a partition. begun: when it read first, ns since 1970."""
+
+    group: str | None = column("text", "the group; nothing of a client that reads without one")
+    topic: str = column("text", "the topic", "")
+    partition: int = column("number", "the partition", -1)
+    consumer: str | None = column("text", "the client id that read it last")
+    readers: int = column("number", "clients that read it", of=lambda row: len(row.clients))
+    started: int | None = column("number", "the first position: the offset that it asked for, or of the first batch")
+    position: int | None = column("number", "the next offset to read, behind the last batch")
+    high_watermark: int | None = column("number", "the end of the partition for consumers, by the last answer")
+    lag: int | None = column("number", "records between these", of=lambda row: row.measure_lag())
+    first_lag: int | None = column("number", "the first lag that was seen")
+    most_lag: int | None = column("number", "the largest")
+    fetches: int = column("number", "answers that name the partition", 0)
+    records: int = column("number", "records that it got", 0)
+    bytes: int = column("number", "bytes of batches that it got, as they are sent", 0)
+    records_a_second: int | None = column("number", "records a second", of=lambda row: row.measure_rate(row.records))
+    bytes_a_second: int | None = column("number", "bytes a second", of=lambda row: row.measure_rate(row.bytes))
+    committed: int | None = column("number", "the offset that was committed last")
+    committed_by: str | None = column("text", "the client id that committed it")
+    commit_lag: int | None = column(
+        "number",
+        "records between it and the high watermark",
+        of=lambda row: (
+            None if row.committed is None or row.high_watermark is None else max(row.high_watermark - row.committed, 0)
+        ),
+    )
+    commit_age_ns: int | None = column(
+        *("duration", "how long before the last news of the row it was committed"),
+        of=lambda row: None if row.committed_at is None else max(row.last - row.committed_at, 0),
+    )
+    commits: int = column("number", "commits", 0)
+    back: int = column("number", "commits of an offset before the one that was committed last", 0)
+    errors: list[str] = column("texts", "errors of fetches and commits", of=lambda row: format_counts(row.failures))
+    clients: dict[Reader, None] = field(default_factory=dict)
+    committed_at: int | None = None
+    begun: int | None = None
+    ended: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+
+    most_rows = 16
+
+    def measure_lag(self) -> int | None:
+        """Records that are left to read."""
+        if self.position is None or self.high_watermark is None:
+            return None
+        return max(self.high_watermark - self.position, 0)
+
+    def measure_rate(self, amount: int) -> int | None:
+        """An amount by seconds, from the first answer to the last."""
+        if self.begun is None or self.ended <= self.begun:
+            return None
+        return amount * SECOND // (self.ended - self.begun)
+
+    def advance(self, event: MessageEvent, partition: Mapping[str, Any]) -> None:
+        """An answer to a fetch."""
+        self.hear(event)
+        self.fetches += 1
+        self.begun, self.ended = self.begun or event.time, event.time
+        batches = structs(partition.get("records"))
+        for batch in batches:
+            if "count" in batch:
+                self.records += number(batch, "count")
+                self.bytes += number(batch, "length")
+                if self.started is None:
+                    self.started = number(batch, "baseOffset")
+                self.position = number(batch, "baseOffset") + number(batch, "lastOffsetDelta") + 1
+        end = number(partition, "highWatermark", _NO_OFFSET)
+        if end >= 0:
+            self.high_watermark = end
+        lag = self.measure_lag()
+        if lag is not None:
+            self.first_lag = lag if self.first_lag is None else self.first_lag
+            self.most_lag = max(self.most_lag or 0, lag)
+
+    def commit(self, event: MessageEvent, offset: int) -> None:
+        """Offsets are committed."""
+        self.commits += 1
+        if self.committed is not None and offset < self.committed:
+            self.back += 1
+            self.note("goes back", event)
+        self.committed, self.committed_at, self.committed_by = offset, event.time, event.client_name
+
+
+class ProgressReport(Report[ProgressRow]):
+    """A row for each group and partition; rows stay open until the capture ends."""
+
+    name = "progress"
+    about = "each group and partition: position, lag, rates, commits and those that went back"
+    needs = KAFKA
+    row = ProgressRow
+    key = ("group", "topic", "partition")
+
+    def _begin(self) -> None:
+        self.groups: BoundedTable[Reader, str] = BoundedTable()
+        """By client the group that it speaks for."""
+
+    def find_reader(self, event: MessageEvent) -> Reader:
+        """Who speaks on a connection."""
+        return event.client_name, host_of(event.client)
+
+    def receive_member(self, event: MessageEvent) -> None:
+        """A member of a group speaks to its coordinator."""
+        group = text(event.values, "groupId")
+        if group is not None:
+            self.groups[self.find_reader(event)] = group
+
+    # ---- fetching
+
+    def receive_fetch(self, event: MessageEvent) -> None:
+        """Fetch: the positions that it names; a follower's is none of a consumer."""
+        values = event.values
+        replica = max(number(each, "replicaId", -1) for each in (values, struct(values, "replicaState")))
+        if replica >= 0:
+            return
+        reader = self.find_reader(event)
+        self.await_answer(event, reader)
+        for topic in structs(values.get("topics")):
+            name = name_topic(event, topic)
+            for each in structs(topic.get("partitions")):
+                offset = number(each, "fetchOffset", _NO_OFFSET)
+                row = self.find_row(event, self.groups.get(reader), name, number(each, "partition", -1), reader)
+                if offset >= 0 and row is not None:
+                    row.position = offset
+                    row.started = offset if row.started is None else row.started
+
+    def receive_fetched(self, event: MessageEvent) -> None:
+        """The answer to a consumer's Fetch."""
+        reader = self.take_request(event)
+        if reader is None:
+            return
+        group = self.groups.get(reader)
+        for topic, partition, each in list_fetched(event):
+            row = self.find_row(event, group, topic, partition, reader)
+            error = read_error(each)
+            if row is None:
+                continue
+            if error is None:
+                row.advance(event, each)
+            else:
+                row.failures[error] += 1
+                row.note("error", event)
+
+    def find_row(
+        self, event: MessageEvent, group: str | None, topic: str | None, partition: int, reader: Reader
+    ) -> ProgressRow | None:
+        """The row of a group, or of a client without one, and a partition."""
+        if not topic:
+            return None
+        key = group, topic, partition, reader if group is None else None
+        row = self.rows.get(key)
+        if row is None:
+            row = self.find(key, event)
+            row.add("reads", event.row)
+        if reader not in row.clients and len(row.clients) < self.limit:
+            row.clients[reader] = None
+        row.consumer = event.client_name
+        return row
+
+    # ---- committing
+
+    def receive_commit(self, event: MessageEvent) -> None:
+        """OffsetCommit, and TxnOffsetCommit, whose offsets count when the transaction does."""
+        group = text(event.values, "groupId")
+        if group is None:
+            return
+        reader = self.find_reader(event)
+        self.groups[reader] = group
+        self.await_answer(event, group)
+        for name, each in self.list_partitions(event):
+            row = self.find_row(event, group, name, number(each, "partitionIndex", -1), reader)
+            offset = number(each, "committedOffset", _NO_OFFSET)
+            if row is not None and offset >= 0:
+                row.hear(event)
+                row.commit(event, offset)
+
+    def receive_committed(self, event: MessageEvent) -> None:
+        """The answer: what was refused."""
+        group = self.take_request(event)
+        for name, each in self.list_partitions(event) if isinstance(group, str) else ():
+            error = read_error(each)
+            row = self.rows.get((group, name, number(each, "partitionIndex", -1), None)) if error else None
+            if row is not None and error is not None:
+                row.failures[error] += 1
+                row.note("refused", event)
+
+    def receive_offsets(self, event: MessageEvent) -> None:
+        """The answer to OffsetFetch: where the group goes on."""
+        for each in structs(event.values.get("groups")):
+            group = text(each, "groupId")
+            for topic in structs(each.get("topics")) if group is not None else ():
+                name = name_topic(event, topic)
+                for partition in structs(topic.get("partitions")):
+                    offset = number(partition, "committedOffset", _NO_OFFSET)
+                    if offset >= 0 and name is not None:
+                        row = self.find((group, name, number(partition, "partitionIndex", -1), None), event)
+                        row.committed = offset if row.committed is None else row.committed
+
+    def list_partitions(self, event: MessageEvent) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
+        """Topic and partition of a commit or its answer."""
+        for topic in structs(event.values.get("topics")):
+            name = name_topic(event, topic)
+            for each in structs(topic.get("partitions")):
+                yield name, each
+
+    on = (
+        subscribe_to(_BEATS, REQUESTS, receive_member, "groupId")
+        | subscribe_to(
+            *(
+                "Fetch",
+                REQUESTS,
+                receive_fetch,
+                "replicaId",
+                "replicaState",
+                ("topics", "topic"),
+                ("topics", "topicId"),
+            ),
+            *(("topics", "partitions", name) for name in ("partition", "fetchOffset")),
+        )
+        | subscribe_to(
+            *("Fetch", ANSWERS, receive_fetched, ("responses", "topic"), ("responses", "topicId")),
+            *(("responses", "partitions", name) for name in ("partitionIndex", "errorCode", "highWatermark")),
+            *(
+                ("responses", "partitions", "records", name)
+                for name in ("count", "length", "baseOffset", "lastOffsetDelta")
+            ),
+        )
+        | subscribe_to("OffsetCommit TxnOffsetCommit", REQUESTS, receive_commit, "groupId", "topics")
+        | subscribe_to("OffsetCommit TxnOffsetCommit", ANSWERS, receive_committed, "topics")
+        | subscribe_to("OffsetFetch", ANSWERS, receive_offsets, "groups")
+    )
+
+    @classmethod
+    def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
+        """Rows name the first fetch, errors, and commits that go back."""
+        return operation in ("OffsetCommit", "TxnOffsetCommit") or any(list_errors(values))
+
+    @classmethod
+    def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
+        """Describes in one sentence what a message is to its row."""
+        who = f"group {cells['group']}" if cells["group"] else f"client {cells['consumer']}"
+        lag = f", lag {cells['lag']:,}" if cells["lag"] is not None else ""
+        return f"{word}: {who}, {cells['topic']}[{cells['partition']}]{lag}"

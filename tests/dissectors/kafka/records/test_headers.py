@@ -1,0 +1,68 @@
+"""The headers of batches, read without their records, are what reading all of a message gives."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+
+from dissectors.api import Context, Role
+from dissectors.kafka import Kafka
+from dissectors.kafka.records.headers import CONTENT, HEADER_FIELDS, read_batch_headers
+from dissectors.wire.budget import Budget
+from dissectors.wire.varint import Unfit
+from tests.dissectors.kafka.records.test_values import batch, frame, message, record
+from tests.dissectors.picking import picked_alike
+
+KAFKA = Kafka()
+CONTEXT = Context(Role.REQUEST, 0, 7)
+PLACE = ("topicData", "partitionData", "records")
+PATHS = frozenset((*PLACE, name) for name in HEADER_FIELDS - {CONTENT})
+
+ONE = batch(record(0, 1, b"k", b"v"), 1)
+GZIP = batch(zlib.compress(record(0, 1, b"k", b"v" * 900), wbits=31), 1, attributes=1)
+BROKEN = batch(b"\x01\x02", 5)
+WHOLE = {
+    "none": b"",
+    "one": ONE,
+    "several": ONE * 3,
+    "compressed": GZIP,
+    "transactional control batch": batch(record(0, 1, b"\0\0\0\1", b""), 1, attributes=0x30),
+    "log append time": batch(record(0, 1, b"k", b"v"), 1, attributes=8),
+    "no records": batch(b"", 0),
+    "broken records": BROKEN,
+    "a wrong checksum": ONE[:-1] + b"x",
+}
+LEFT = {
+    "an older format": message(0, b"v"),
+    "both formats": ONE + message(1, b"v"),
+    "cut in a header": ONE[:30],
+    "cut in the records": ONE + ONE[:-1],
+    "an unknown magic": batch(b"", 0, magic=7),
+    "a negative count": batch(b"", -1),
+    "too many records for a tree": batch(b"", 60_000),
+}
+
+
+@pytest.mark.parametrize("records", WHOLE.values(), ids=WHOLE)
+def test_headers_are_what_all_of_the_message_gives(records: bytes) -> None:
+    assert picked_alike(KAFKA, frame(records), CONTEXT, PATHS)
+
+
+@pytest.mark.parametrize("records", LEFT.values(), ids=LEFT)
+def test_anything_else_is_left_to_values(records: bytes) -> None:
+    with pytest.raises(Unfit):
+        read_batch_headers(records, Budget())
+    assert not picked_alike(KAFKA, frame(records), CONTEXT, PATHS)
+
+
+def test_every_cut_is_left_to_values_or_read_alike() -> None:
+    data = frame(ONE + GZIP)
+    for end in range(len(data)):
+        picked_alike(KAFKA, data[:end], CONTEXT, PATHS)
+
+
+def test_the_content_is_what_is_on_the_wire() -> None:
+    first, second = read_batch_headers(ONE + GZIP, Budget())
+    assert first[CONTENT] == record(0, 1, b"k", b"v")
+    assert zlib.decompress(second[CONTENT], wbits=31) == record(0, 1, b"k", b"v" * 900)
