@@ -107,11 +107,6 @@ class Session(Analysis):
         if names:
             self.hosts = HostNames(self.packets.files, self.packets.flows, self.engine.streams, self.rows)
 
-    @property
-    def reader(self) -> ReaderName:
-        """Who reads the captures."""
-        return self._reader
-
     def reopen_with_rule(self, where: DecodeAsTarget, protocol: str) -> Session:
         """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
         told = merge_rules((*(self._told or {}).items(), (where, protocol)))

@@ -14,7 +14,7 @@ from analyzer.session import Analysis, Session
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("analyzer", "dissectors", "tui")
 
-MOST_MEMBERS = 16
+MOST_MEMBERS = 15
 
 
 def modules() -> dict[str, Path]:

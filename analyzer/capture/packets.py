@@ -131,7 +131,7 @@ class PacketReader(SelfClosing):
         self.findings: list[Finding] = []
         self.began: int | None = None
         self._decoder = PacketDecoder(self.store, self.flows, self.findings)
-        self._reader = reader
+        self.reader = reader
         self._follow = follow
         self._watch = watch
         self._stop = threading.Event()
@@ -173,7 +173,7 @@ class PacketReader(SelfClosing):
     @property
     def position(self) -> int:
         """Bytes of the captures that have been read; with scapy's reader those of their packets alone."""
-        if self._reader == "scapy":
+        if self.reader == "scapy":
             return self.counts.bytes
         return self._past + sum(one.position for one in self._inputs)
 
@@ -198,7 +198,7 @@ class PacketReader(SelfClosing):
         files of a ring were removed. Raises CaptureError if a pipe holds no capture, or if there is no space for a
         spool.
         """
-        if self._reader == "scapy":
+        if self.reader == "scapy":
             from analyzer.capture.scapy_reader import read_blocks
 
             yield from read_blocks(self._inputs, self.store, self.flows, self.counts)

@@ -14,14 +14,15 @@ from analyzer.session import Session
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def jobs_option() -> Callable[[_Command], _Command]:
-    """Adds --jobs; the command gets `jobs`, None for as many as are worth it."""
+def jobs_option(default: int | None = None) -> Callable[[_Command], _Command]:
+    """Adds --jobs; the command gets `jobs`, None for as many as are worth it. default: without the option."""
+    usual = "the number of processors, 1 for a small capture" if default is None else str(default)
     return click.option(
         "--jobs",
         type=Whole(min=1, max=256),
-        default=None,
+        default=default,
         metavar="N",
-        help="Share the work among N processes.  [default: the number of processors, 1 for a small capture]",
+        help=f"Share the work among N processes.  [default: {usual}]",
     )
 
 

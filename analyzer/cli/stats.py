@@ -80,7 +80,7 @@ class Duration(click.ParamType[int]):
 @filter_option
 @decode_as_option
 @decompression_option
-@jobs_option()
+@jobs_option(1)  # most statistics take less time than a second process to begin
 def command(
     files: tuple[str, ...],
     decode_as: DecodeAsRules,

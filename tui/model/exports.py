@@ -64,7 +64,7 @@ def list_forms(session: Session, *, reading: bool) -> list[str]:
         for name in FORM_NAMES
         if (name in WHILE_READING or not reading)
         and (name != "parquet" or extras.is_installed("parquet"))
-        and (name != "pcapng" or session.reader == "native")
+        and (name != "pcapng" or session.packets.reader == "native")
     ]
 
 
