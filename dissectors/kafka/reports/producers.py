@@ -220,7 +220,7 @@ class ProducerReport(Report[ProducerRow]):
             row.add_batch(topic, partition, batch)
             sequence = number(batch, "baseSequence", -1)
             if sequence >= 0:
-                keys[topic, partition] = self.number(row, event, producer, topic, partition, batch)
+                keys[topic, partition] = self.note_sequence(row, event, producer, topic, partition, batch)
         self.await_answer(event, _SentBatches(row, keys, event.time))
 
     def find_producer(self, event: MessageEvent, key: tuple[int, str | None, int]) -> ProducerRow:
@@ -234,7 +234,7 @@ class ProducerReport(Report[ProducerRow]):
         self.known[key] = row
         return row
 
-    def number(
+    def note_sequence(
         self, row: ProducerRow, event: MessageEvent, producer: int, topic: str, partition: int, batch: Mapping[str, Any]
     ) -> _BatchKey:
         """A batch with a number, which may have been sent before."""
