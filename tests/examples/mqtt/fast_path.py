@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dissectors.api import Context, Conversation, Role, State
+from dissectors.slotted import replace
 from dissectors.wire.fast_path import (
     NULL,
     NULL64,
@@ -66,7 +67,7 @@ class MqttFastPath(FastPath):
     def look(self, prefix: bytes, from_client: bool) -> HeaderView:
         """The same of one message."""
         header = packet_header(prefix, from_client)
-        return view_keyed(header)._replace(stepped=header.code in (None, CONNECT))
+        return view_keyed(replace(header, version=4))._replace(stepped=header.code in (None, CONNECT))
 
     def steady(self, conversation: Conversation) -> bool:
         """In version 4."""

@@ -29,11 +29,14 @@ async def test_a_line_leads_to_its_messages(found: Drive) -> None:
 
 
 @driven()
-async def test_a_capture_that_tells_nothing(found: Drive) -> None:
+async def test_a_report_that_tells_nothing(found: Drive) -> None:
     pages.open_reports(found.main)
     await found.settle()
     there = page(found)
     await found.until(lambda: there.maker.is_whole)
+    assert " jg-RangeAssignor " in shown(found)[0]
+    await found.press("9", "tab")
+    assert there.view.name == "sessions"
     assert "there is nothing to tell of sessions" in shown(found)[0]
     await found.press("enter", "escape")
     assert is_left(found)
