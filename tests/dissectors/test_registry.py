@@ -51,7 +51,7 @@ def test_built_in_ones_need_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_unknown_name_is_a_sentence() -> None:
-    with pytest.raises(KeyError, match="There is no protocol 'kafak'. Give one of kafka, "):
+    with pytest.raises(KeyError, match=r"There is no protocol 'kafak'\. Give one of kafka, "):
         registry.by_name("kafak")
 
 
