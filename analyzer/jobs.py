@@ -49,11 +49,11 @@ class DeferredOutput:
         self.pieces: list[bytes] = []
 
     def write(self, data: bytes, /) -> None:
-        """One piece."""
+        """Keeps one piece of text."""
         self.pieces.append(data)
 
     def writelines(self, lines: Iterable[bytes], /) -> None:
-        """Several."""
+        """Keeps several pieces of text."""
         self.pieces.extend(lines)
 
 

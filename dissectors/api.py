@@ -258,7 +258,7 @@ class Dissector(ABC):
 
     @abstractmethod
     def conversation(self) -> Conversation:
-        """A new connection's state."""
+        """Makes the state of a new connection."""
 
     @abstractmethod
     def values(self, message: bytes, context: Context) -> Body:

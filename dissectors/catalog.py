@@ -71,7 +71,7 @@ class Place(NamedTuple):
 
     @property
     def tells(self) -> Path:
-        """Where the number stands."""
+        """The path at which the number stands."""
         return (*self.path[:-1], self.beside)
 
 

@@ -21,9 +21,9 @@ class Check(Correlator[Finding]):
         """A connection is open when the capture ends; heard behind the ends of the others."""
 
     def warn(self, code: str, text: str) -> None:
-        """Something is wrong."""
+        """Emits a finding of severity warning for the message that is being handled."""
         self.emit(Finding(Severity.WARNING, code, text))
 
     def note(self, code: str, text: str) -> None:
-        """Something is worth knowing."""
+        """Emits a finding of severity note for the message that is being handled."""
         self.emit(Finding(Severity.NOTE, code, text))

@@ -87,7 +87,7 @@ class MessageEvent(NamedTuple):
 
     @property
     def moment(self) -> Moment:
-        """When it came."""
+        """The time of the message, with the losses of its connection up to then."""
         return Moment(self.time, self.losses)
 
     def resolve_name(self, kind: str, key: str) -> str | None:
@@ -201,7 +201,7 @@ class WeighedTable(BoundedTable[_Key, _Value]):
             self._evict_oldest()
 
     def pop(self, key: _Key | None) -> _Value | None:
-        """See BoundedTable."""
+        """A value, which is removed and no longer counted; None where there is none."""
         found = super().pop(key)
         if found is not None:
             self._sum -= max(self._weigh(found), 1)
@@ -224,7 +224,7 @@ class NumberedTable(BoundedTable[NumberedKey, _Value]):
         super().__setitem__(key, value)
 
     def pop(self, key: NumberedKey | None) -> _Value | None:
-        """See BoundedTable."""
+        """A value, which is removed from its connection; None where there is none."""
         found = super().pop(key)
         if found is not None and key is not None:
             others = self._on[key[0]]

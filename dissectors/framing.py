@@ -73,7 +73,7 @@ class VarintPrefixed(Framer):
     maximum: int
 
     def length(self, message: Window, ended: bool) -> int:
-        """See Framer."""
+        """The message's length by its varint; 0 where none can begin so, negative where more bytes are needed."""
         return self.size(message.read_bytes(0, self.offset + self.width))
 
     def size(self, head: bytes) -> int:
@@ -88,5 +88,5 @@ class VarintPrefixed(Framer):
 
     @property
     def settled(self) -> bool:
-        """See Framer."""
+        """True, because each message says its own length."""
         return True

@@ -80,11 +80,11 @@ class UnansweredRequests:
         return request
 
     def handles(self) -> Iterable[int]:
-        """See Conversation.handles."""
+        """The handles of all requests that wait for an answer."""
         return [request.handle for queue in self.waiting.values() for request in queue]
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """See Conversation.renumber."""
+        """Gives the requests that wait other handles: `numbers` has the new one by the old."""
         for key, queue in self.waiting.items():
             self.waiting[key] = deque(request.with_number(numbers) for request in queue)
 
@@ -144,7 +144,7 @@ class PairInOrder(UnansweredRequests, Conversation):
         return Outcome(answer, request.handle)
 
     def note_loss(self, from_client: bool) -> None:
-        """See Conversation.lost."""
+        """Notes that bytes are missing, so that later answers are paired as guesses."""
         self.gapped = True
 
 

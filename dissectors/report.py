@@ -83,7 +83,7 @@ class OpenRow:
         self.last = max(self.last, event.time)
 
     def note(self, word: str, event: MessageEvent) -> None:
-        """Names one more message."""
+        """Adds a message to the row, with the word for its part."""
         self.last = max(self.last, event.time)
         self.add(word, event.row)
 

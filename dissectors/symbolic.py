@@ -253,7 +253,7 @@ class Integer(SymbolicValue):
         raise TypeError
 
     def specialise(self) -> int:
-        """See SymbolicValue."""
+        """The number itself; from now on the bytes of its terms belong to the template."""
         for term in self.terms:
             if isinstance(term, DerivedInteger):
                 term.nested.specialise()
@@ -376,7 +376,7 @@ class _Stretch(NonEmpty):
 
 
 class Text(_Stretch):
-    """Plain ASCII."""
+    """A symbolic text of plain ASCII."""
 
     __slots__ = ()
 
@@ -392,7 +392,7 @@ class Text(_Stretch):
         raise TypeError
 
     def specialise(self) -> str:
-        """See SymbolicValue."""
+        """The text itself; from now on its bytes belong to the template."""
         return self._specialise().decode("ascii")
 
 
@@ -410,7 +410,7 @@ class Bytes(_Stretch):
         raise TypeError
 
     def specialise(self) -> bytes:
-        """See SymbolicValue."""
+        """The bytes themselves, which from now on belong to the template."""
         return self._specialise()
 
 
@@ -444,7 +444,7 @@ class NestedValue(_Stretch):
         raise TypeError
 
     def specialise(self) -> Any:
-        """See SymbolicValue."""
+        """The value itself; from now on its bytes, and the numbers it was asked with, belong to the template."""
         self._specialise()
         for number in self.asked:
             number.specialise()

@@ -89,14 +89,14 @@ class PiecewiseText(NonEmpty):
         raise TypeError
 
     def specialise(self) -> str:
-        """See SymbolicValue."""
+        """The text itself; from now on the bytes of all its pieces belong to the template."""
         return "".join([plain(piece) for piece in self.pieces])
 
     def __str__(self) -> str:
         return "".join([str(piece) for piece in self.pieces])
 
     def split(self, separator: str) -> list[Any]:
-        """As of a text."""
+        """Splits the symbolic text at a separator, as str.split does."""
         if _may_run(separator):
             return self.specialise().split(separator)
         found: list[list[str | Text]] = [[]]
@@ -107,7 +107,7 @@ class PiecewiseText(NonEmpty):
         return [join_pieces(self.shape, part) for part in found]
 
     def partition(self, separator: str) -> tuple[Any, str, Any]:
-        """As of a text."""
+        """Splits the symbolic text at the first separator, as str.partition does."""
         if _may_run(separator):
             return self.specialise().partition(separator)
         for place, piece in enumerate(self.pieces):

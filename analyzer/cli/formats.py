@@ -38,7 +38,7 @@ class OutputFormat(OneOf):
     """One of some forms of output by its name."""
 
     def refusal(self, value: str) -> str:
-        """See OneOf.refusal; other names of a form mean it."""
+        """What is said of a form that there is none of; names that tshark has lead to ours."""
         if value == "parquet":
             return PARQUET
         if ALSO.get(value) in self.choices:

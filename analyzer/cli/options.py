@@ -50,7 +50,7 @@ class DecodeAs(click.ParamType["tuple[DecodeAsTarget, str]"]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[DecodeAsTarget, str]:
-        """See analyzer.messages.decode_as.parse; the protocol must be one that there is."""
+        """Parses PORT=PROTOCOL or a connection with its protocol, which must be one that there is."""
         if isinstance(value, tuple):
             return value
         from analyzer.messages.decode_as import parse_rule  # only who says something pays for it
@@ -67,7 +67,7 @@ class Size(click.ParamType[int]):
     name = "SIZE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The bytes."""
+        """Parses a number of bytes with its unit."""
         size = parse_whole_amount(str(value), _SIZES)
         if size is None:
             self.fail(f"{value!r} is not a size. Give one such as 512MiB.", param, ctx)

@@ -28,12 +28,12 @@ MASTER = "local[*]"
 
 
 class Setting(click.ParamType[tuple[str, str]]):
-    """`NAME=VALUE`."""
+    """A parameter `NAME=VALUE` for Spark."""
 
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """The two."""
+        """Parses the name and the value."""
         if isinstance(value, tuple):
             return value
         key, equals, text = str(value).partition("=")

@@ -49,7 +49,7 @@ class PrintedReport:
         print_counts(self._session, self._form, self._rows)
 
     def overview(self, files: Sequence[str], *, with_errors: bool) -> None:
-        """The one screen."""
+        """Prints the overview of the capture on one screen."""
         from analyzer.insight.overview import overview
 
         with _looking() as looked:

@@ -8,7 +8,7 @@ import click
 
 
 class OneOf(click.Choice[str]):
-    """One of some words."""
+    """A parameter that takes one of some words."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The word itself; another one is refused with the one that is meant."""

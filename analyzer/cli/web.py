@@ -35,7 +35,7 @@ class Repeating(SectionedCommand):
     """Keeps the words that are open's, for another process."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """See click."""
+        """Parses the arguments, and keeps them for the process that runs `open`."""
         if not ctx.resilient_parsing:
             values = self.make_parser(ctx).parse_args(args=list(args))[0]
             options = [

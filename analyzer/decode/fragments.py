@@ -67,7 +67,7 @@ def read_fragment(session: Analysis, dissector: Dissector, row: int) -> Fragment
 
 
 def find_before(session: Analysis, row: int, mine: Fragment) -> dict[int, int]:
-    """See Before."""
+    """The rows that carry the earlier fragments of the same message, by fragment number: the nearest of each."""
     if not mine.number:
         return {}
     return _select_nearest(_find_same(session, _find_alike_before(session, row, session.rows.first), mine), mine)
@@ -89,7 +89,7 @@ class FragmentTracker:
         self._lanes: dict[tuple[int, ...], _FragmentLane] = {}
 
     def find_before(self, row: int, mine: Fragment) -> dict[int, int]:
-        """See Before."""
+        """The rows that carry the earlier fragments of the same message, by fragment number: the nearest of each."""
         session = self._session
         lane = self._lanes.setdefault(tuple(session.rows.cell(name, row) for name in _ALIKE), _FragmentLane())
         alike = islice(_find_alike_before(session, row, max(lane.stop, session.rows.first)), MOST)

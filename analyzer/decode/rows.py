@@ -154,15 +154,15 @@ class RowReader:
         return TextColumn(self._names, np.where(numbers == NULL, 0, numbers + 1))
 
     def read_times(self, rows: Ints) -> TimeColumn:
-        """ISO 8601, UTC, nanoseconds."""
+        """The times of rows as ISO 8601 texts in UTC with nanoseconds."""
         return TimeColumn(self.take_cells("time", rows))
 
     def read_stream_ids(self, rows: Ints) -> TextColumn:
-        """`CLIENT>SERVER`."""
+        """The ids of the connections of rows, as `CLIENT>SERVER`."""
         return TextColumn(self._stream_ids, self.take_cells("stream", rows))
 
     def read_ids(self, rows: Ints) -> ConcatenatedColumn:
-        """`stream_id/c/OFFSET` or `/s/OFFSET`."""
+        """The ids of rows, as `stream_id/c/OFFSET` or `stream_id/s/OFFSET`."""
         return ConcatenatedColumn(
             [
                 self.read_stream_ids(rows),
@@ -246,7 +246,7 @@ def make_findings(body: Body) -> list[dict[str, str]]:
 
 
 def make_finding(finding: Finding) -> dict[str, str]:
-    """One of them."""
+    """The JSON object of a finding."""
     return {"severity": finding.severity.name.lower(), "code": finding.code, "text": finding.text}
 
 
@@ -296,7 +296,7 @@ ROW_KEYS: Sequence[str] = (
 
 
 def list_keys() -> Iterable[str]:
-    """All that -e takes."""
+    """All keys that -e takes."""
     return (*ROW_KEYS, *ALIASES, "fields")
 
 

@@ -83,7 +83,7 @@ class TemplateGroup(NamedTuple):
 
     @property
     def places(self) -> Ints:
-        """Places in the chunk."""
+        """Indexes of the rows in their chunk."""
         return self.tried[self.laid.rows]
 
 

@@ -107,13 +107,13 @@ class ConcatenatedMessages:
         self._bytes = np.frombuffer(self._data, np.uint8)
 
     def gather(self, locations: Ints, width: int) -> Cells:
-        """See Bytestore."""
+        """The bytes at n locations as rows (n, width); those behind the last message may be anything."""
         # What lies behind the last message is anything.
         found: Cells = self._bytes.take(locations[:, None] + np.arange(width), mode="clip")
         return found
 
     def read_many(self, locations: Ints, lengths: Ints) -> list[bytes]:
-        """See Bytestore."""
+        """The bytes at n locations, of n lengths."""
         ends = (locations + lengths).tolist()
         return [self._data[begin:end] for begin, end in zip(locations.tolist(), ends, strict=True)]
 

@@ -108,7 +108,7 @@ class Dispatch(Generic[_Correlator]):
         self._wanting: dict[MessageKind, Wanting[_Correlator]] = {}
 
     def wanting(self, what: MessageKind) -> Wanting[_Correlator]:
-        """Who wants such messages."""
+        """The correlators that want messages of a kind, and the fields that they read."""
         found = self._wanting.get(what)
         if found is None:
             mine = [(each, each.on[what]) for each in self.correlators if what in each.on]

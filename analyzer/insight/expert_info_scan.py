@@ -87,7 +87,7 @@ class ExpertInfoScan:
         self._decoder = TemplateDecoder(self._reader, self._scan_group, asks=False)
 
     def scan_rows(self, rows: Ints) -> ScannedRows:
-        """Looks at rows."""
+        """Decodes rows, and collects the expert info and errors in them."""
         left = np.ones(len(rows), bool)
         groups = []
         for group in self._decoder.find_groups(rows):

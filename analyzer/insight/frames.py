@@ -41,7 +41,7 @@ class Tcp:
 
     @property
     def names(self) -> str:
-        """`PSH ACK`."""
+        """The names of the TCP flags that are set, as `PSH ACK`."""
         return " ".join(name for bit, name in FLAGS if self.flags & bit)
 
 

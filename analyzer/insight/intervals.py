@@ -25,7 +25,7 @@ LENGTHS = (*_SMALL, *(seconds * SECOND for seconds in _LARGE))
 
 @make_slotted
 class Intervals:
-    """Each `length` ns long."""
+    """A row of intervals, each `length` ns long."""
 
     length: int
 

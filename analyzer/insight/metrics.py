@@ -84,7 +84,7 @@ class RowMeasures:
 
     @property
     def span(self) -> int:
-        """See above."""
+        """The time from the first message to the last, in ns; 0 without any."""
         return int(self.time.max()) - int(self.time.min()) if len(self.time) else 0
 
     @classmethod

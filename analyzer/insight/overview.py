@@ -81,7 +81,9 @@ class Failure:
 
 @make_slotted
 class Overview:
-    """See the module. first, last: times of the first and last message (ns since 1970; None without any).
+    """What the first screen of a capture shows.
+
+    first, last: times of the first and last message (ns since 1970; None without any).
 
     packets, and their bytes: all that were read. streams: connections of the rows; where all are looked at, also those
     that said nothing. messages_in_all: also those that are not looked at. over_time, failures_over_time: messages, and

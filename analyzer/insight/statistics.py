@@ -83,7 +83,7 @@ class Study:
 
     @cached_property
     def total(self) -> Metrics:
-        """Of all rows."""
+        """The metrics of all rows together."""
         (found,) = measure_groups(self.facts, None, np.zeros(len(self.rows), np.int64), 1, self.facts.span)
         return found
 

@@ -27,7 +27,7 @@ ColumnValues = dict[str, Any]
 
 
 class TableBatch(NamedTuple):
-    """Rows of one table."""
+    """Rows of one table of the pipeline, as an Arrow batch."""
 
     table: str
     batch: pa.RecordBatch
@@ -66,7 +66,7 @@ def escape_surrogates(value: Any) -> Any:
 
 
 def count_days(time: Ints) -> Ints:
-    """Days since 1970."""
+    """The number of days since 1970 of a time in ns."""
     return (time // DAY).astype(np.int32)
 
 

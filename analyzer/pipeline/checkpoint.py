@@ -84,12 +84,12 @@ class FlowCheckpoint:
 
 
 def pack_column(numbers: npt.ArrayLike, kind: type[np.generic]) -> bytes:
-    """A column as bytes."""
+    """Makes bytes of a column for a checkpoint."""
     return np.ascontiguousarray(numbers, kind).tobytes()
 
 
 def unpack_column(data: bytes, kind: type[np.generic]) -> Array:
-    """The column."""
+    """Makes a column of the bytes of pack_column."""
     return np.frombuffer(data, kind).copy()
 
 
@@ -113,7 +113,7 @@ class CarriedBytes:
         self._begin = np.cumsum(self._length) - self._length
 
     def read_data(self, store: Store) -> bytes:
-        """All of them."""
+        """All bytes of the checkpoint."""
         return b"".join(store.read_many(self._at, self._length))
 
     def relocate(self, at: Ints) -> Ints:

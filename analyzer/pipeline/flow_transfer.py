@@ -52,7 +52,7 @@ class PacketRegistry(Protocol):
         """
 
     def store_bytes(self, data: bytes) -> int:
-        """Keeps bytes; their location."""
+        """Keeps bytes for later parts, and returns their location."""
 
 
 class RestoredFlow(NamedTuple):

@@ -56,7 +56,7 @@ class PacketPointers:
 
     @property
     def place(self) -> Ints:
-        """See pointers.POINTER_COLUMNS."""
+        """The order of the packets: their times with the ns by which each is late (n, int64)."""
         found: Ints = self.packets["time"] + self.packets["late"]
         return found
 

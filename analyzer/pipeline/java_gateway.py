@@ -84,7 +84,7 @@ class Gateway:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the Java process runs."""
         return self._process.poll() is None
 
     def close(self) -> None:

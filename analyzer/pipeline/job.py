@@ -52,7 +52,7 @@ class RunReport:
 
     @property
     def packets(self) -> int:
-        """That were read."""
+        """The number of packets that were read."""
         return sum(each.packets for each in self.files)
 
 

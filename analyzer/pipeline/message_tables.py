@@ -62,7 +62,7 @@ class ErrorColumn:
         self._kinds: dict[tuple[int, str] | None, int] = {None: 0}
 
     def add_bodies(self, told: BodyColumns) -> None:
-        """What bodies said."""
+        """Fills in the columns that come from decoded bodies."""
         self._add(told.rows, told.numbers["error"], told.errors.values)
 
     def read_rows(self, session: Analysis, rows: Ints) -> None:

@@ -17,7 +17,7 @@ from dissectors.wire.fast_path import NULL
 
 
 class PacketOrigins(Protocol):
-    """Of one capture."""
+    """From which file, and which record of it, each packet of one capture comes."""
 
     @property
     def capture(self) -> str:
@@ -45,7 +45,7 @@ class StoredOrigins:
         self._record.append(record)
 
     def locate(self, numbers: Ints) -> tuple[Ints, Ints]:
-        """See Origins.of."""
+        """The files (indexes in `files`) and record numbers there, from 1, of packets by number (n, from 1)."""
         for parts in (self._file, self._record):
             parts[:] = [np.concatenate(parts)] if parts else [np.zeros(0, np.int64)]
         return self._file[0][numbers - 1].astype(np.int64), self._record[0][numbers - 1]
@@ -95,7 +95,7 @@ class CountingOrigins(StoredOrigins):
         self._counts += count
 
     def locate(self, numbers: Ints) -> tuple[Ints, Ints]:
-        """See Origins.of."""
+        """The files (indexes in `files`) and record numbers there, from 1, of packets by number (n, from 1)."""
         if len(self.files) == 1:
             return np.zeros(len(numbers), np.int64), numbers
         return super().locate(numbers)
@@ -118,7 +118,7 @@ class RowSelection:
 
     @classmethod
     def select_all(cls, session: Analysis) -> Self:
-        """Whatever was read."""
+        """The origins of all packets that were read."""
         asks = session.rows.column("role") == Role.REQUEST
         return cls(np.arange(len(session.rows)), np.flatnonzero(asks), np.arange(len(session.engine.streams)), True)
 

@@ -172,7 +172,7 @@ class PartitionPart:
         self._behind: Spool | None = None
 
     def blocks(self) -> Iterator[PacketBlock]:
-        """See Blocks.blocks."""
+        """Yields the blocks that the part reads next, until the queue is empty or the part is large enough."""
         last = b""
         while (ahead := self._queue.peek()) is not None:
             full = self._count >= ENOUGH
@@ -248,7 +248,7 @@ class PartitionPart:
         return self._sources[BEHIND] << SHIFT | self._behind.append(data)
 
     def release(self, packet: int) -> None:
-        """See Blocks."""
+        """Does nothing: a part keeps all of its packets until it is closed."""
 
     def close(self) -> None:
         """The captures belong to the library."""
@@ -268,7 +268,7 @@ class CarriedPart(PartitionPart):
         self._known = origins
 
     def blocks(self) -> Iterator[PacketBlock]:
-        """See Blocks.blocks. First come connections of which there is no packet."""
+        """Hands over connections of which there is no packet, then yields the blocks of the others."""
         idle = self._queue.idle
         while idle and read_capture(idle[0][0]) == self._capture and self._count < ENOUGH:
             self.carrier.handle_idle(*idle.popleft())
@@ -290,7 +290,7 @@ class CarriedPart(PartitionPart):
         return block
 
     def find_flow(self, connection: bytes, lower: bool) -> int:
-        """See PacketRegistry."""
+        """The flow number of a connection by its encoded ends. lower: whether its side a is the lower end."""
         ends = np.array(encode_ends(connection, self.flows), np.uint64)
         source, destination = ends if lower else ends[::-1]
         flow, _ = self.flows.number_flows(np.array([source]), np.array([destination]))
@@ -302,12 +302,12 @@ class CarriedPart(PartitionPart):
         return first <= second
 
     def number_packets(self, names: Sequence[str], file: Ints, record: Ints, *, today: bool) -> int:
-        """See PacketRegistry."""
+        """Numbers n packets of an earlier part in this timeline, and returns the number before the first."""
         numbers = np.array([self._known.number_file(name, today=today) for name in names], np.int64)
         self._origins.add(numbers[file], record)
         before, self._count = self._count, self._count + len(file)
         return before
 
     def store_bytes(self, data: bytes) -> int:
-        """See PacketRegistry."""
+        """Keeps bytes that an earlier part has left, and returns their location."""
         return self._append(memoryview(data))

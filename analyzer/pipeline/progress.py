@@ -99,10 +99,10 @@ class TaskMonitor(Protocol):
     """Somebody who knows of Spark's tasks."""
 
     def count_tasks(self) -> TaskCounts:
-        """As they are now."""
+        """Counts the tasks of the query: how many are done, and how many there are."""
 
     def close(self) -> None:
-        """Nobody will look again."""
+        """Releases what the monitor holds; it is not asked again."""
 
 
 class LocalTaskMonitor:
@@ -112,14 +112,14 @@ class LocalTaskMonitor:
         self._tracker = spark.sparkContext.statusTracker()
 
     def count_tasks(self) -> TaskCounts:
-        """See Watched."""
+        """Counts the tasks of the session's active jobs: how many are done, and how many there are."""
         jobs = [self._tracker.getJobInfo(each) for each in self._tracker.getActiveJobsIds()]
         stages = [self._tracker.getStageInfo(each) for job in jobs if job is not None for each in job.stageIds]
         known = [stage for stage in stages if stage is not None]
         return TaskCounts(sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known))
 
     def close(self) -> None:
-        """See Watched."""
+        """Does nothing: the tracker holds nothing open."""
 
 
 class ConnectTaskMonitor:
@@ -137,11 +137,11 @@ class ConnectTaskMonitor:
         self._tasks = TaskCounts(sum(each[0] for each in known), sum(each[1] for each in known))
 
     def count_tasks(self) -> TaskCounts:
-        """See Watched."""
+        """The tasks that the server has told of last: how many are done, and how many there are."""
         return self._tasks
 
     def close(self) -> None:
-        """See Watched."""
+        """Asks the server for no more progress."""
         self._spark.removeProgressHandler(self._ear)
 
 
@@ -213,7 +213,7 @@ class SpeedAverage:
 
 
 def format_progress(sums: ProgressCounts, speed: float) -> str:
-    """What the bar says."""
+    """The text of the progress bar."""
     if not sums.packets:
         return "starting"
     said = f"{sums.packets:,} packets"

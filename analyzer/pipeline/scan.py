@@ -147,13 +147,13 @@ class FileSplit:
         return (file.size if end is None else end) - (0 if begin is None else begin.position)
 
     def to_text(self) -> str:
-        """As it travels."""
+        """The scan as a text, which from_text reads."""
         earlier = [(file, _encode_range(stretch)) for file, stretch in self.earlier]
         return json.dumps((self.file, _encode_range(self.stretch), earlier), separators=(",", ":"))
 
     @classmethod
     def from_text(cls, text: str) -> FileSplit:
-        """What text() gave."""
+        """The scan of a text that to_text made."""
         file, stretch, earlier = json.loads(text)
         return cls(file, _decode_range(stretch), tuple((number, _decode_range(each)) for number, each in earlier))
 

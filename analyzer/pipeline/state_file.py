@@ -278,7 +278,7 @@ class ConnectionState(NamedTuple):
 
     @property
     def place(self) -> StateLocation | None:
-        """Where its state lies."""
+        """Where the state of a connection lies in the file."""
         if self.path is None or self.position is None or self.length is None:
             return None
         return StateLocation(self.path, self.position, self.length)

@@ -131,7 +131,7 @@ def _convert_finding(finding: Finding) -> FindingTexts:
 
 
 def build_stream_findings(session: Analysis) -> Iterator[ColumnValues]:
-    """Those of connections."""
+    """The rows of findings that belong to connections."""
     remarks, streams = session.engine.stream_findings, session.engine.streams
     for first in range(0, len(remarks), BATCH_ROWS):
         stream, said = remarks.describe(np.arange(first, min(first + BATCH_ROWS, len(remarks))))

@@ -63,7 +63,7 @@ class PathReader:
         self._found: Mapping[str, list[Any]] = {}
 
     def read_column(self, key: str, rows: Ints) -> CellColumn:
-        """One path of rows."""
+        """The column of one path for rows (n)."""
         path = self.keys[key]
         if path.is_cheap and not path.repeated:
             dense = self._reading.read_columns(path, rows)

@@ -88,7 +88,9 @@ class _AlignedColumn:
 
 
 class AlignedForm:
-    """See Form. keys: what the reader is asked for; titles: what stands above them; right: keys that are numbers.
+    """Rows as a table of chosen columns.
+
+    keys: what the reader is asked for; titles: what stands above them; right: keys that are numbers.
 
     time: the format in which the reader gives `time`; by default it is ISO 8601, of which the clock is shown. The head
     is known when fit() has seen the first rows.
@@ -114,7 +116,7 @@ class AlignedForm:
 
     @property
     def edition(self) -> int:
-        """See Form."""
+        """A number that rises when names become known by which earlier texts would differ."""
         return self._names.edition
 
     def fit(self, reader: RowReader, rows: Ints) -> None:
@@ -137,7 +139,7 @@ class AlignedForm:
         return _make_line([each.format_text(each.title) for each in self._pillars])
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
-        """See Form."""
+        """The lines of rows with aligned columns, each with its line break."""
         for texts in self._read_texts(reader, rows):
             yield _make_line([each.format_text(text) for each, text in zip(self._pillars, texts, strict=True)])
 
@@ -166,7 +168,7 @@ class AlignedForm:
         return ",".join(finding["code"] for finding in value)
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
-        """See Form."""
+        """The parts of the same lines; None where they must be written one by one."""
         if "fields" in self._keys or not self._names.bind_reader(reader).begin_rows(rows):
             return None
         parts: list[bytes | Cells | BodySlot] = []
@@ -199,7 +201,10 @@ class AlignedForm:
         return cells.make_cells([known[value] for value in values])
 
     def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        """See Form. Raises ValueError for a text that is not the same in alike rows and has others behind it."""
+        """The texts of a body's columns.
+
+        Raises ValueError for a text that is not the same in alike rows and has others behind it.
+        """
         found = {
             "error": self._format_text("error", make_error(body)),
             "findings": self._format_text("findings", make_findings(body)),

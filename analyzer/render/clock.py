@@ -34,11 +34,11 @@ class SecondsColumn:
     nanoseconds: Ints
 
     def values(self) -> Values:
-        """See Column; as texts."""
+        """The times as texts of seconds with nine decimals (n)."""
         return [format_seconds(number) for number in self.nanoseconds.tolist()]
 
     def cells(self, style: CellStyle) -> Cells:
-        """See Column."""
+        """The times as cells (n) of such texts."""
         size, negative = np.abs(self.nanoseconds), self.nanoseconds < 0
         whole = size // SECOND
         # With a digit put in front the fraction is one of ten digits, and no zero of it is a leading one.

@@ -27,7 +27,7 @@ _PLAIN = bytes(set(range(0x20, 0x7F)) - {ord("\\")})
 
 
 class DelimitedForm:
-    """See Form. `keys` are printed above the columns, `names` are what they are called in a row."""
+    """Rows as csv or tsv. `keys` are printed above the columns, `names` are what they are called in a row."""
 
     edition = 0
     asks = False
@@ -41,11 +41,11 @@ class DelimitedForm:
         return format_header(self._keys, self._delimiter)
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
-        """See Form; all lines in one piece."""
+        """The lines of rows, all in one piece."""
         yield format_delimited(reader.read_columns(self._names, rows), self._delimiter, self._json)
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
-        """See Form; what the body says is escaped cell by cell."""
+        """The cells and separators of the lines; what the body says is escaped cell by cell."""
         if not BODY_KEYS.isdisjoint(self._names):
             return None
         parts: list[Any] = []
@@ -54,7 +54,7 @@ class DelimitedForm:
         return parts[1:]
 
     def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        """See Form; there are no slots."""
+        """No texts, because lines of this form have no slots."""
         return {}
 
 

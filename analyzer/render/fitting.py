@@ -147,20 +147,20 @@ def _find_behind_number(text: str, at: int) -> int:
 
 
 class LineCutter:
-    """See Out. Lines of more than `width` cells are cut at their end and end in `mark`; blanks at an end are left out.
+    """An output for whole lines: those of more than `width` cells are cut and end in `mark`.
 
-    What is written are whole lines, one or more.
+    Blanks at the end of a line are left out. What is written are whole lines, one or more.
     """
 
     def __init__(self, out: Out, width: int, mark: str) -> None:
         self._out, self._width, self._mark = out, width, mark
 
     def write(self, data: bytes, /) -> None:
-        """Some lines."""
+        """Cuts and writes some whole lines."""
         self._out.write(b"".join(map(self._cut_line, data.splitlines(keepends=False))))
 
     def writelines(self, lines: Iterable[bytes], /) -> None:
-        """Several pieces."""
+        """Cuts and writes several pieces of whole lines."""
         for piece in lines:
             self.write(piece)
 

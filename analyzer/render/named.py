@@ -15,7 +15,7 @@ class LineNamer:
 
     @property
     def edition(self) -> int:
-        """See Form."""
+        """A number that rises when names become known by which earlier texts would differ."""
         return 0 if self._naming is None else self._naming.edition
 
     def bind_reader(self, reader: RowReader) -> TopicNamer:

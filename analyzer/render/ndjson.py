@@ -18,7 +18,7 @@ from dissectors.api import Body, Context, Dissector
 
 
 class NdjsonForm:
-    """See Form."""
+    """Rows as JSON objects, one a line."""
 
     edition = 0
 
@@ -34,11 +34,11 @@ class NdjsonForm:
         return b""
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
-        """See Form."""
+        """The JSON objects of rows, each with its line break."""
         return map(self._json.format_line, reader.read_objects(self._keys, rows))
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame:
-        """See Form."""
+        """The parts of the same objects: constants, cells of the index, and slots for what the body says."""
         self._marking.nested.forget()
         parts: list[Any] = []
         for key in self._keys:
@@ -47,7 +47,7 @@ class NdjsonForm:
         return [*parts, b"}"]
 
     def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        """See Form."""
+        """The texts of a body's slots as JSON."""
         found: dict[str, Any] = {"error": make_error(body), "findings": make_findings(body), "fields": body.values}
         if "info" in self._keys:
             found["info"] = escape_line_breaks(dissector.info(body, context))

@@ -18,10 +18,10 @@ class Out(Protocol):
     """Where bytes are printed to."""
 
     def write(self, data: bytes, /) -> object:
-        """One piece."""
+        """Writes one piece of bytes."""
 
     def writelines(self, lines: Iterable[bytes], /) -> None:
-        """Several."""
+        """Writes several pieces of bytes."""
 
 
 class JsonArray:

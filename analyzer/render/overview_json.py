@@ -67,12 +67,12 @@ def make_overview_object(found: Overview, reader: RowReader) -> Json:
 
 
 def make_conversation_object(each: Conversation) -> Json:
-    """A connection."""
+    """The JSON object of a connection in the overview."""
     return {**asdict(each), "began": format_iso_time(each.began)}
 
 
 def make_statistics_object(found: Statistics, groups: Sequence[GroupStatistics]) -> Json:
-    """Groups by anything."""
+    """The JSON object of statistics with their groups."""
     return {
         "by": list(found.by),
         **_make_span(found.first, found.last),

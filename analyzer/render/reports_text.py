@@ -49,7 +49,7 @@ def format_cell(column: ReportColumn, value: Any) -> str:
 
 
 def make_title(column: ReportColumn) -> str:
-    """What stands above it."""
+    """The title of a column as it stands in a table."""
     return column.name.removesuffix("_ns").replace("_", " ")
 
 

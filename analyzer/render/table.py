@@ -53,7 +53,7 @@ _SPACE = 0x20
 
 
 class TableForm:
-    """See Form. With `fields` the decoded body stands at the end of each line.
+    """Rows as lines for people. With `fields` the decoded body stands at the end of each line.
 
     time: the format in which the reader gives `time`; by default it is ISO 8601, of which the clock is shown.
     width: cells of a line; columns that say least are narrow or left out, and who prints cuts lines that are too long.
@@ -75,7 +75,7 @@ class TableForm:
 
     @property
     def edition(self) -> int:
-        """See Form."""
+        """A number that rises when names become known by which earlier texts would differ."""
         return self._names.edition
 
     def format_head(self) -> bytes:
@@ -83,12 +83,12 @@ class TableForm:
         return self._format_row(HEAD).encode() + b"\n"
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:
-        """See Form."""
+        """The lines of rows for people, each with its line break."""
         for found in reader.read_objects(self._keys, rows, self._names.bind_reader(reader).fill_in_names):
             yield self._format_line(list(found.values())).encode()
 
     def make_frame(self, reader: RowReader, rows: Ints) -> LineFrame | None:
-        """See Form."""
+        """The parts of the same lines; None where they must be written one by one."""
         if list(self._keys) != list(TABLE_KEYS) or not self._names.bind_reader(reader).begin_rows(rows):
             return None
         column = {key: reader.read_column(key, rows) for key in TABLE_KEYS if key not in BODY_KEYS}
@@ -129,7 +129,7 @@ class TableForm:
         return cells.align_right(column.cells(PLAIN), self._widths[_TIME])
 
     def format_slots(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
-        """See Form."""
+        """The line for people, and the body where it is asked for, of one message."""
         info = escape_line_breaks(dissector.info(self._names.fill_in_names(body, dissector, context), context))
         orphan = context.role is Role.RESPONSE and context.code is None
         tail = _format_tail(make_error(body), "guessed" if orphan else "complete", info, make_findings(body), [])

@@ -24,7 +24,7 @@ MOST = 100_000
 
 
 def standing(exchanges: Iterable[Exchange]) -> SessionContents | None:
-    """See Sessions.standing: None for a Fetch that names all it asks for."""
+    """The contents of the session that a Fetch and the exchanges before it tell; None for one that names all."""
     asked = iter(exchanges)
     last = next(asked, None)
     request = None if last is None else last.request()

@@ -112,11 +112,11 @@ class HeaderMembers:
 
     @classmethod
     def make_empty(cls, count: int) -> HeaderMembers:
-        """Nothing is known yet."""
+        """Columns of headers of which nothing is known yet."""
         return cls(np.zeros((len(NUMBERS), count), np.int32), np.zeros(count, np.int32), [], np.zeros(count, bool))
 
     def put(self, rows: Column, part: HeaderMembers) -> None:
-        """Fills in some rows."""
+        """Fills in the columns of some rows."""
         self.numbers[:, rows], self.sure[rows] = part.numbers, part.sure
         self.languages += [each for each in part.languages if each not in self.languages]
         self.language[rows] = np.array([self.languages.index(each) for each in part.languages], np.int32)[part.language]

@@ -49,7 +49,7 @@ class Bits:
         return (self.mask & -self.mask).bit_length() - 1
 
     def extract(self, number: int) -> int | bool:
-        """What they say."""
+        """The value of these bits in the number that holds them."""
         found = (number & self.mask) >> self.shift
         return bool(found) if self.spec.type == "bool" else found
 

@@ -27,7 +27,7 @@ class FixedWidth:
 
     @property
     def size(self) -> int:
-        """Bytes on the wire."""
+        """The number of bytes on the wire."""
         return self.layout.size
 
 

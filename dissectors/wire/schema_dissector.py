@@ -105,7 +105,7 @@ class SchemaDissector(Dissector):
         return ", ".join(said)
 
     def operations(self) -> Mapping[int, Schema]:
-        """The schemas by code."""
+        """The schemas of operations by their codes."""
         return self.schemas
 
     def projection(self, context: Context, paths: frozenset[Path]) -> Pick | None:

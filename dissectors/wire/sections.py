@@ -122,11 +122,11 @@ class PlainSections:
         self.size = int.from_bytes(data[:_WORD])
 
     def inner(self, begin: int, at: int, end: int, message: MessageType) -> dict[str, Any]:
-        """See Sections."""
+        """Decodes the message behind the varint at `at`, which ends with its section. Raises one of FAILURES."""
         return self._message(uvarint(self.data, at)[1], end, message, DEPTH - 1)
 
     def section(self, begin: int, end: int, message: MessageType) -> dict[str, Any]:
-        """See Sections."""
+        """Decodes the message from `begin` to `end`. Raises one of FAILURES."""
         return self._message(begin, end, message, DEPTH)
 
     def _message(self, begin: int, end: int, message: MessageType, depth: int) -> dict[str, Any]:
@@ -136,19 +136,19 @@ class PlainSections:
         return decode(self.data, begin, end, message, depth)
 
     def checksum(self, at: int) -> dict[str, Any]:
-        """See Sections."""
+        """The CRC-32C at `at`, which must be that of all bytes behind it. Raises Unfit."""
         return {"value": _sound(self.data, at, self.end), "valid": True}
 
     def rest(self, at: int) -> Any:
-        """See Sections."""
+        """The bytes from `at` to the end."""
         return self.data[at:]
 
     def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
-        """See Sections."""
+        """What `read` makes of the bytes from `at` to the end. Raises one of FAILURES."""
         return read(self.data[at:], asked, Budget())
 
     def embed(self, at: int, message: MessageType) -> Any:
-        """See Sections."""
+        """The bytes from `at` to the end with the message that they hold. Raises one of FAILURES."""
         return EmbeddedValue(self.data[at:], self.section(at, self.end, message), message.name)
 
 
@@ -162,7 +162,7 @@ class SymbolicSections:
         self._sizes: list[Term] = []
 
     def inner(self, begin: int, at: int, end: int, message: MessageType) -> dict[str, Any]:
-        """See Sections."""
+        """The symbolic values of the message behind the varint at `at`. Raises NotTemplatable or one of FAILURES."""
         body = uvarint(self.data, at)[1]
         found = self._reader.part(Term(at, body - at, UVARINT), body, end, message, DEPTH - 1)
         self._sizes.append(Term(begin - _WORD, _WORD, "I"))
@@ -170,7 +170,7 @@ class SymbolicSections:
         return found
 
     def section(self, begin: int, end: int, message: MessageType) -> dict[str, Any]:
-        """See Sections."""
+        """The symbolic values of the message from `begin` to `end`. Raises NotTemplatable or one of FAILURES."""
         if end > self.end:
             raise NotTemplatable
         term = Term(begin - _WORD, _WORD, "I")
@@ -179,17 +179,17 @@ class SymbolicSections:
         return found
 
     def checksum(self, at: int) -> dict[str, Any]:
-        """See Sections."""
+        """The symbolic CRC-32C at `at`, which is checked for each message. Raises Unfit."""
         value = _sound(self.data, at, self.end)
         self._shape.checksums.append(Checksum(at, at + _WORD, self.end))
         return {"value": self._shape.integer(Term(at, _WORD, "I"), value), "valid": True}
 
     def rest(self, at: int) -> Any:
-        """See Sections."""
+        """The symbolic bytes from `at` to the end."""
         return self._shape.bytes(self._extent(at))
 
     def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
-        """See Sections."""
+        """What `read` makes of each message's own bytes from `at` to the end. Raises NotTemplatable."""
         if at == self.end or not all(type(each) is Integer for each in asked):
             raise NotTemplatable
         read_many = _together(read)
@@ -199,7 +199,7 @@ class SymbolicSections:
         return self._shape.add_nested(self._extent(at), read_many, value, asked)
 
     def embed(self, at: int, message: MessageType) -> Any:
-        """See Sections; few messages have one, so each stands for itself."""
+        """Raises NotTemplatable: few messages have one, so each stands for itself."""
         raise NotTemplatable
 
     def _extent(self, at: int) -> Extent:

@@ -31,12 +31,12 @@ class LayoutMember(NamedTuple):
 
     @property
     def kind(self) -> FieldKind:
-        """What its values are."""
+        """The kind of values that the field has."""
         kind = find_kind(self.member.type)
         return FieldKind.STRUCT if self.member.members is not None and kind is not FieldKind.BYTES else kind
 
     def inside(self) -> Sequence[Member]:
-        """Its members."""
+        """The members of the field, if it is a struct."""
         return () if self.member.members is None else self.member.members()
 
     def find_member(self, member: Member) -> LayoutMember:

@@ -52,7 +52,7 @@ class SessionState:
 
     @property
     def held(self) -> tuple[Partition, ...]:
-        """All partitions."""
+        """All partitions that the fetch session holds."""
         return tuple(self._held)
 
     @property

@@ -26,7 +26,7 @@ _DIGITS = 40
 
 
 def quote(text: str) -> str:
-    """A text in quotes."""
+    """The literal of a text, in quotes."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"')
     escaped = _ACTING.sub(lambda match: f"\\x{ord(match[0]):02x}", plain)
     return f'"{escaped}"'

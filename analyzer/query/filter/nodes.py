@@ -29,7 +29,7 @@ class Range:
 
 @make_slotted
 class Name:
-    """A field."""
+    """A field by its name."""
 
     name: str
     span: Span
@@ -81,7 +81,7 @@ class Comparison:
 
 @make_slotted
 class Not:
-    """The other rows."""
+    """Rows that another node does not choose."""
 
     part: Node
 

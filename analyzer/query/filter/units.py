@@ -45,7 +45,7 @@ def find_unknown_unit(text: str) -> str | None:
 
 
 def parse_flag(text: str) -> bool | None:
-    """Yes or no."""
+    """Parses true or false."""
     return _FLAGS.get(text)
 
 

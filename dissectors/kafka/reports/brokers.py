@@ -112,7 +112,7 @@ class BrokerReport(Report[BrokerRow]):
         self.await_answer(event, event.time)
 
     def receive_answer(self, event: MessageEvent) -> None:
-        """How long it took."""
+        """Measures how long an answer took."""
         asked = self.take_request(event)
         row = self.find_server(event)
         row.throttled_ns += number(event.values, "throttleTimeMs") * 1_000_000
@@ -127,7 +127,7 @@ class BrokerReport(Report[BrokerRow]):
                 row.slowest_ns = took
 
     def receive_metadata(self, event: MessageEvent) -> None:
-        """Brokers and their addresses."""
+        """Notes the addresses and numbers of brokers, and the controller."""
         self.receive_answer(event)
         for each in structs(event.values.get("brokers")):
             broker, host = number(each, "nodeId", -1), text(each, "host")
@@ -174,7 +174,7 @@ class BrokerReport(Report[BrokerRow]):
                     row.note("leads", event)
 
     def receive_registration(self, event: MessageEvent) -> None:
-        """BrokerRegistration."""
+        """Counts a BrokerRegistration."""
         row = self.find_broker(event, number(event.values, "brokerId", -1))
         if row is not None:
             row.registrations += 1
@@ -182,7 +182,7 @@ class BrokerReport(Report[BrokerRow]):
             row.note("registers", event)
 
     def receive_heartbeat(self, event: MessageEvent) -> None:
-        """BrokerHeartbeat."""
+        """Counts a BrokerHeartbeat, and waits for its answer."""
         row = self.find_broker(event, number(event.values, "brokerId", -1))
         if row is not None:
             row.heartbeats += 1

@@ -110,7 +110,7 @@ def _explain_silence(state: GroupState, event: MessageEvent) -> str | None:
 
 
 def answer_join(report: RebalanceReport, call: _Call, event: MessageEvent) -> None:
-    """The answer to JoinGroup."""
+    """Handles the answer to JoinGroup: a member is taken in, or refused."""
     state, values, error = call.group, event.values, read_error(event.values)
     row = state.row
     if error is not None:

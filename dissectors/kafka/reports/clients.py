@@ -132,7 +132,7 @@ class ClientReport(Report[ClientRow]):
             row.offered = dict(self.offers.get(event.server) or {})
 
     def receive_versions(self, event: MessageEvent) -> None:
-        """ApiVersions."""
+        """Notes that a client asks what the broker takes, and with which software."""
         self.software.learn(event)
         self.receive_request(event)
         self.await_answer(event, True)
@@ -141,7 +141,7 @@ class ClientReport(Report[ClientRow]):
             row.negotiates = "yes"
 
     def answer_versions(self, event: MessageEvent) -> None:
-        """What a broker offers."""
+        """Notes the versions that a broker offers."""
         if self.take_request(event) is None:
             return
         names = {key: name for name, key in api_keys().items()}
@@ -151,7 +151,7 @@ class ClientReport(Report[ClientRow]):
             self.offers[event.server] = offered
 
     def receive_mechanism(self, event: MessageEvent) -> None:
-        """SaslHandshake."""
+        """Notes the mechanism that a SaslHandshake asks for."""
         self.receive_request(event)
         row = self.rows.get((event.client_name, host_of(event.client)))
         if row is not None:

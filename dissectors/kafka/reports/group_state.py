@@ -175,7 +175,7 @@ class GroupState:
             self.generation = row.generation
 
     def add_left(self, member: GroupMember, how: str) -> None:
-        """A member is gone."""
+        """Removes a member, and names it in the current rebalance."""
         self.members.pop(member.id)
         if self.row is not None:
             add_name(self.row.left, f"{member.name} ({how})")

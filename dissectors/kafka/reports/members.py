@@ -87,7 +87,7 @@ class MemberRow(OpenRow):
         self.heard = event.time
 
     def end(self, state: str, event: MessageEvent, reason: str | None = None) -> None:
-        """The member is gone."""
+        """Marks the member as gone."""
         self.state, self.ended, self.reason = state, event.time, reason or self.reason
         if reason is not None and _POLL_TIMEOUT in reason:
             self.missed_poll = "yes"

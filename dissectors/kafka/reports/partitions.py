@@ -70,7 +70,7 @@ class PartitionRow(OpenRow):
     failures: Counter[str] = field(default_factory=Counter)
 
     def lead(self, event: MessageEvent, leader: int, epoch: int) -> None:
-        """Metadata tells a leader."""
+        """Notes the leader that metadata, or an answer, tells."""
         if epoch >= 0 and self.epoch is not None and epoch < self.epoch:
             return
         if leader != self.leader or (epoch >= 0 and epoch != self.epoch):
@@ -117,7 +117,7 @@ class PartitionReport(Report[PartitionRow]):
         return row
 
     def receive_metadata(self, event: MessageEvent) -> None:
-        """Leaders and replicas."""
+        """Notes the leaders and replicas that metadata tells."""
         for topic in structs(event.values.get("topics")):
             name = name_topic(event, topic) or ""
             for each in structs(topic.get("partitions")):
@@ -131,7 +131,7 @@ class PartitionReport(Report[PartitionRow]):
                     add_name(row.offline, str(broker))
 
     def note_in_sync(self, event: MessageEvent, row: PartitionRow, brokers: list[int]) -> None:
-        """The brokers in sync."""
+        """Notes the brokers in sync, and whether they have changed."""
         shown = [str(broker) for broker in sorted(brokers)]
         if row.in_sync and shown != row.in_sync:
             row.isr_changes += 1
@@ -140,7 +140,7 @@ class PartitionReport(Report[PartitionRow]):
         row.least_in_sync = len(shown) if row.least_in_sync is None else min(row.least_in_sync, len(shown))
 
     def receive_produce(self, event: MessageEvent) -> None:
-        """What is written."""
+        """Counts what a Produce request writes."""
         for topic, partition, batch in list_batches(event):
             row = self.find_partition(event, topic, partition)
             if row is not None:
@@ -150,7 +150,7 @@ class PartitionReport(Report[PartitionRow]):
                 row.produced_bytes += number(batch, "length")
 
     def receive_produced(self, event: MessageEvent) -> None:
-        """How it was answered."""
+        """Notes how each partition of a Produce request was answered."""
         for topic, partition, each in list_produced(event):
             self.serve(event, topic, partition, each)
 
@@ -160,7 +160,7 @@ class PartitionReport(Report[PartitionRow]):
         self.await_answer(event, replica < 0)
 
     def receive_fetched(self, event: MessageEvent) -> None:
-        """What is read."""
+        """Counts what an answer to Fetch brings."""
         is_consumer = self.take_request(event)
         for topic, partition, each in list_fetched(event):
             row = self.serve(event, topic, partition, each)

@@ -139,7 +139,7 @@ class ProducerRow(OpenRow):
     waited: int = 0
 
     def add_batch(self, topic: str, partition: int, batch: Mapping[str, Any]) -> None:
-        """One of its batches."""
+        """Counts one of its batches, and samples its compression."""
         self.batches += 1
         self.records += number(batch, "count")
         self.bytes += number(batch, "length")
@@ -156,7 +156,7 @@ class ProducerRow(OpenRow):
             _sample_ratio(self, str(codec), content)
 
     def advise(self) -> str | None:
-        """What to change."""
+        """A sentence about what to change; None where the figures ask for nothing."""
         if self.batches < ENOUGH:
             return None
         said = []

@@ -115,7 +115,7 @@ class ProgressRow(OpenRow):
             self.most_lag = max(self.most_lag or 0, lag)
 
     def commit(self, event: MessageEvent, offset: int) -> None:
-        """Offsets are committed."""
+        """Notes a commit, and whether it goes back."""
         self.commits += 1
         if self.committed is not None and offset < self.committed:
             self.back += 1

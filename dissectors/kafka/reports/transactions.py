@@ -89,13 +89,13 @@ class TransactionRow(OpenRow):
     ending: int | None = None
 
     def write(self, partitions: Iterable[Partition]) -> None:
-        """It writes to partitions."""
+        """Adds partitions that the transaction writes to."""
         for each in partitions:
             if len(self.written) < MOST_PARTITIONS:
                 self.written[each] = None
 
     def end(self, state: str, event: MessageEvent) -> None:
-        """It is over."""
+        """Marks the transaction as over."""
         self.state, self.ended = state, event.time
         self.note(state, event)
 
@@ -215,7 +215,7 @@ class TransactionReport(Report[TransactionRow]):
     # ---- what ends one
 
     def ask_to_end(self, event: MessageEvent) -> None:
-        """EndTxn."""
+        """Notes when EndTxn comes, and what it asks for."""
         values = event.values
         id, producer = text(values, "transactionalId"), number(values, "producerId", -1)
         key = id or "", producer, number(values, "producerEpoch", -1)
@@ -226,7 +226,7 @@ class TransactionReport(Report[TransactionRow]):
             self.await_answer(event, (row, values.get("committed") is True))
 
     def answer_end(self, event: MessageEvent) -> None:
-        """The outcome."""
+        """Notes the outcome that the answer to EndTxn tells."""
         asked = self.take_request(event)
         if asked is None:
             return

@@ -224,7 +224,7 @@ class ConsumerReport(MemberReport[ConsumerRow]):
         self.await_answer(event, (found, False))
 
     def receive_close(self, found: ConsumerRow, event: MessageEvent) -> None:
-        """CLOSE_CONSUMER, of either side."""
+        """Notes CLOSE_CONSUMER of either side."""
         found.close(event)
 
     def receive_change(self, found: ConsumerRow, event: MessageEvent) -> None:

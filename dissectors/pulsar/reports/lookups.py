@@ -91,7 +91,7 @@ class TopicLookup(OpenRow):
     most_rows = 32
 
     def ask(self, step: str, event: MessageEvent, proxied: str | None) -> None:
-        """A request of it."""
+        """Notes a request about a topic."""
         self.step, self.standing = step, MAKING if step in _MADE else LOOKING
         self.stream, self.server = event.stream, event.server
         self.proxied = proxied or self.proxied

@@ -105,7 +105,7 @@ class MemberReport(Report[_Member]):
 
     @abstractmethod
     def ask(self, member: _Member, event: MessageEvent) -> None:
-        """A command makes one."""
+        """Opens the row of the member that a command makes."""
 
     def connect(self, event: MessageEvent) -> None:
         """Notes from CONNECT to which broker a proxy leads."""

@@ -62,7 +62,7 @@ class ConsumerPermits:
             self.end_starving(time)
 
     def take(self, messages: int, time: int) -> None:
-        """MESSAGE: as many less."""
+        """Takes the permits that a MESSAGE uses."""
         if self.now is None or messages <= 0:
             return
         self.now -= messages

@@ -187,7 +187,7 @@ class TransactionReport(Report[TransactionRow]):
         self.requests[event.row] = name, known
 
     def count(self, known: TransactionRow, name: str, event: MessageEvent) -> None:
-        """What a request adds."""
+        """Counts what a request adds to its transaction."""
         values = event.values
         if name == "SEND":
             known.sends += 1
@@ -223,7 +223,7 @@ class TransactionReport(Report[TransactionRow]):
         known.ended_there += not failed and name.startswith("END_TXN_ON")
 
     def number(self, new: TransactionRow, event: MessageEvent) -> None:
-        """The answer to NEW_TXN."""
+        """Takes the id of a transaction from the answer to NEW_TXN."""
         failed = new.fail(event)
         new.note("refuses new" if failed else "made", event)
         id_ = read_transaction(event.values)

@@ -86,7 +86,7 @@ class EmptyPulls(RocketmqCheck):
         self.await_answer(event, _PullRequest(queue, number(asked, "queueOffset", -1), may_wait, event.moment))
 
     def receive_answer(self, asked: _PullRequest, event: MessageEvent) -> None:
-        """What came of it."""
+        """Notes whether an answer brings messages."""
         code = None if event.error is None else event.error[0]
         if code == _MOVED:
             self.move(asked, event)

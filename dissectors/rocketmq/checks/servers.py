@@ -171,7 +171,7 @@ class MissingRoutes(RocketmqCheck):
         self.left[event.server] = event.time
 
     def receive_delete(self, event: MessageEvent) -> None:
-        """A topic is deleted."""
+        """Notes that a topic is deleted."""
         self.known.pop(text(read_header(event.values), "topic") or "")
 
     def receive_route(self, topic: str, event: MessageEvent) -> None:

@@ -242,7 +242,7 @@ def is_from_slave(context: Context) -> bool:
 
 
 def find_protocol(context: Context) -> HAProtocol:
-    """What its connection speaks."""
+    """The protocol that a connection of the HA port speaks."""
     name = (context.extra or {}).get(KIND)
     return HAProtocol.CLASSIC if name is None else HAProtocol[name]
 

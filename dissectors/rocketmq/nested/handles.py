@@ -56,7 +56,7 @@ class SpelledText:
 
 
 def spell_utf8(text: str) -> SpelledText:
-    """A text in UTF-8."""
+    """The text of bytes that are UTF-8."""
     if text.isascii():
         return SpelledText(text, int)
     sizes = [0, *accumulate(len(character.encode()) for character in text)]

@@ -216,7 +216,7 @@ class DeliveryReport(Report[MessageDelivery]):
             message.state = STORED if word == "committed" else ROLLED_BACK
 
     def recall(self, event: MessageEvent) -> None:
-        """The answer to RECALL_MESSAGE."""
+        """Handles the answer to RECALL_MESSAGE."""
         message = self.messages.find(text(read_header(event.values), "msgId"))
         if message is not None and event.error is None:
             message.note("recalled", event)
@@ -234,7 +234,7 @@ class DeliveryReport(Report[MessageDelivery]):
         return group, event.client if self.broadcasting.get(group) else None
 
     def receive_read(self, event: MessageEvent) -> None:
-        """A PULL or POP."""
+        """Notes a PULL or POP until its answer comes."""
         said, pops = read_header(event.values), (event.operation or "") in POPS.split()
         reader, broker = self.find_reader(text(said, "consumerGroup"), event), _list_broker_names(said, event)[0]
         if not pops and number(said, "sysFlag") & _COMMITS:
@@ -242,7 +242,7 @@ class DeliveryReport(Report[MessageDelivery]):
         self.await_answer(event, _PendingRead(reader, broker, event.client, "pop" if pops else "pull"))
 
     def commit(self, event: MessageEvent) -> None:
-        """An offset is committed."""
+        """Acknowledges what a committed offset covers."""
         said = read_header(event.values)
         reader, topic = self.find_reader(text(said, "consumerGroup"), event), text(said, "topic")
         for broker in _list_broker_names(said, event):

@@ -197,7 +197,7 @@ class GroupReport(Report[GroupMember]):
             self.await_answer(event, (member, len(queues)))
 
     def receive_locks(self, asked: tuple[GroupMember, int], event: MessageEvent) -> None:
-        """The answer to LOCK_BATCH_MQ."""
+        """Handles the answer to LOCK_BATCH_MQ."""
         member, wanted = asked
         member.hear(event)
         got = _read_queues(struct(event.values, "body").get("lockOKMQSet"))
@@ -205,7 +205,7 @@ class GroupReport(Report[GroupMember]):
         member.locks.update(got)
 
     def receive_list(self, asked: tuple[GroupMember, int], event: MessageEvent) -> None:
-        """The answer to GET_CONSUMER_LIST_BY_GROUP."""
+        """Handles the answer to GET_CONSUMER_LIST_BY_GROUP."""
         member, _ = asked
         member.hear(event)
         ids = struct(event.values, "body").get("consumerIdList")

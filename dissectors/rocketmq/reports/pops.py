@@ -139,7 +139,7 @@ class PopReport(Report[PopRow]):
             self.add(event, asked, read_header(event.values), each)
 
     def add(self, event: MessageEvent, asked: _PendingPop, said: Mapping[str, Any], each: Mapping[str, Any]) -> None:
-        """One of its messages."""
+        """Adds one of the messages that were popped."""
         own, group, topic = read_properties(each.get("properties")), asked.group, text(each, "topic")
         queue, offset = number(each, "queueId"), number(each, "queueOffset")
         invisible, revive = number(said, "invisibleTime"), number(said, "reviveQid")

@@ -140,7 +140,7 @@ class RouteReport(Report[TopicRouteRow]):
         row.note("changed" if change else "told", event)
 
     def fail(self, row: TopicRouteRow, event: MessageEvent, *, is_missing: bool) -> None:
-        """There is no route."""
+        """Notes that a name server knows no route."""
         if is_missing:
             row.missing += 1
             self.absent[event.stream] = row

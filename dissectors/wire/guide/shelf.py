@@ -26,7 +26,7 @@ class Shelf(Guide):
         self._title, self._pages, self._numbers, self._spelt = title, pages, numbers, spelt
 
     def names(self) -> Sequence[str]:
-        """All pages."""
+        """The names of all pages."""
         return tuple(self._pages())
 
     def versions(self, name: str) -> Sequence[int]:

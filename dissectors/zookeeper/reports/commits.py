@@ -184,7 +184,7 @@ class Commits(Report[Transaction]):
             request.reply = event.row, event.time
 
     def learn(self, event: MessageEvent) -> None:
-        """FOLLOWERINFO or OBSERVERINFO."""
+        """Learns the number of a server from FOLLOWERINFO or OBSERVERINFO."""
         self.learners[event.stream] = number(read_packet_data(event), "serverid", -1)
 
     def begin_sync(self, event: MessageEvent) -> None:

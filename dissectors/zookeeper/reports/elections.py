@@ -60,7 +60,7 @@ class Elections(Report[Poll]):
             self.events.append(Event(event.row, event.time, event.stream, event.from_client, vote))
 
     def receive_learner(self, event: MessageEvent) -> None:
-        """FOLLOWERINFO or OBSERVERINFO."""
+        """Notes from FOLLOWERINFO or OBSERVERINFO that a server follows."""
         sid = number(read_packet_data(event), "serverid", -1)
         if event.operation == "OBSERVERINFO":
             self.ensembles.find(event.stream).observers.add(sid)

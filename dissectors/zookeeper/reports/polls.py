@@ -164,7 +164,7 @@ class Polls:
         self._leader: int | None = None
 
     def go(self, events: Iterable[Event]) -> list[Poll]:
-        """All elections."""
+        """Closes all elections that are open."""
         for event in events:
             self._open = [poll for poll in self._open if not poll.is_over(event.time)]
             match event.what:
