@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dissectors.kafka.codecs import CODECS
 from dissectors.kafka.records.batches import FAR
-from dissectors.kafka.records.values import BATCH, ENTRY, MAGIC_AT, TIMESTAMP_TYPES
+from dissectors.kafka.records.values import BATCH, ENTRY, MAGIC_AT, describe_batch
 from dissectors.wire.budget import Budget
 from dissectors.wire.varint import Unfit
 
@@ -38,9 +37,21 @@ def read_batch_headers(data: bytes, budget: Budget) -> list[dict[str, Any]]:
     while at < end:
         if end - at < BATCH.size or data[at + MAGIC_AT] != 2:
             raise Unfit
-        base, length, epoch, _, _, attributes, last, first_time, last_time, *producer, count = BATCH.unpack_from(
-            data, at
-        )
+        (
+            base,
+            length,
+            epoch,
+            _,
+            _,
+            attributes,
+            last,
+            first_time,
+            last_time,
+            producer,
+            producer_epoch,
+            sequence,
+            count,
+        ) = BATCH.unpack_from(data, at)
         stop = at + ENTRY.size + length
         records += count
         if count < 0 or records > MOST_RECORDS or not at + BATCH.size <= stop <= end:
@@ -52,19 +63,7 @@ def read_batch_headers(data: bytes, budget: Budget) -> list[dict[str, Any]]:
                 "baseOffset": base,
                 "length": length,
                 "partitionLeaderEpoch": epoch,
-                "attributes": attributes,
-                "compression": CODECS[attributes & 7],
-                "timestampType": TIMESTAMP_TYPES[attributes >> 3 & 1],
-                "transactional": attributes & 0x10 != 0,
-                "control": attributes & 0x20 != 0,
-                "deleteHorizon": attributes & 0x40 != 0,
-                "lastOffsetDelta": last,
-                "baseTimestamp": first_time,
-                "maxTimestamp": last_time,
-                "producerId": producer[0],
-                "producerEpoch": producer[1],
-                "baseSequence": producer[2],
-                "count": count,
+                **describe_batch(attributes, last, first_time, last_time, producer, producer_epoch, sequence, count),
                 CONTENT: data[at + BATCH.size : stop],
             }
         )

@@ -119,17 +119,49 @@ def may_inflate(data: bytes, at: int, size: int) -> bool:
     return True
 
 
+def describe_batch(
+    attributes: int, last: int, first_time: int, last_time: int, producer: int, epoch: int, sequence: int, count: int
+) -> dict[str, Any]:
+    """The values of a batch's header behind its checksum. Raises IndexError for a codec that is none."""
+    return {
+        "attributes": attributes,
+        "compression": CODECS[attributes & 7],
+        "timestampType": TIMESTAMP_TYPES[attributes >> 3 & 1],
+        "transactional": attributes & 0x10 != 0,
+        "control": attributes & 0x20 != 0,
+        "deleteHorizon": attributes & 0x40 != 0,
+        "lastOffsetDelta": last,
+        "baseTimestamp": first_time,
+        "maxTimestamp": last_time,
+        "producerId": producer,
+        "producerEpoch": epoch,
+        "baseSequence": sequence,
+        "count": count,
+    }
+
+
 def _batch(data: bytes, at: int, stop: int, budget: Budget) -> _Found:
-    base, length, epoch, magic, crc, attributes, last, first_time, last_time, *producer, count = BATCH.unpack_from(
-        data, at
-    )
+    (
+        base,
+        length,
+        epoch,
+        magic,
+        crc,
+        attributes,
+        last,
+        first_time,
+        last_time,
+        producer,
+        producer_epoch,
+        sequence,
+        count,
+    ) = BATCH.unpack_from(data, at)
     if crc32c(data[at + CHECKED_FROM : stop]) != crc or count < 0 or not (-FAR < base < FAR > first_time > -FAR):
         raise Unfit
     body, end = data, stop
     at += BATCH.size
-    compression = CODECS[attributes & 7]
     if attributes & 7 and (count or at < stop):
-        body = decompress(compression, data[at:stop], budget, "records", at)
+        body = decompress(CODECS[attributes & 7], data[at:stop], budget, "records", at)
         at, end = 0, len(body)
     if not budget.take(count):
         raise Unfit  # the annotated way shows as many as a tree may have
@@ -140,19 +172,7 @@ def _batch(data: bytes, at: int, stop: int, budget: Budget) -> _Found:
         "magic": magic,
         "crc": crc,
         "crcValid": True,
-        "attributes": attributes,
-        "compression": compression,
-        "timestampType": TIMESTAMP_TYPES[attributes >> 3 & 1],
-        "transactional": attributes & 0x10 != 0,
-        "control": attributes & 0x20 != 0,
-        "deleteHorizon": attributes & 0x40 != 0,
-        "lastOffsetDelta": last,
-        "baseTimestamp": first_time,
-        "maxTimestamp": last_time,
-        "producerId": producer[0],
-        "producerEpoch": producer[1],
-        "baseSequence": producer[2],
-        "count": count,
+        **describe_batch(attributes, last, first_time, last_time, producer, producer_epoch, sequence, count),
         "records": None,
     }
     return entry, Batch(body, at, end, Head(count, base, first_time, last_time if attributes & 8 else None))

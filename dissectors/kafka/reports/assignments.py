@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dissectors.correlator import MessageEvent
 from dissectors.kafka.reports.fields import list_numbers, list_texts, name_topic, read_embedded
@@ -144,7 +144,7 @@ def format_change(names: Mapping[str, str], change: AssignmentChange) -> list[st
     return found
 
 
-def list_owned(assignment: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:
+def list_owned(assignment: Assignment, names: Mapping[str, str]) -> list[str]:
     """A text for each member with its partitions: `c1: orders[0-1]`; `c2: none`."""
     return [
         f"{names.get(member, member)}: {format_partitions(partitions) or 'none'}"

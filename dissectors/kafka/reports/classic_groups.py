@@ -73,7 +73,6 @@ def ask_to_join(report: RebalanceReport, event: MessageEvent) -> None:
         row.hear(event)
         if row.cause is None:
             row.cause = _explain_join(state, call, event)
-    row.asked = event.time
     known = state.members.get(call.member)
     name = known.name if known else state.make_name(call.member, event.client_name, call.instance)
     if call.member:

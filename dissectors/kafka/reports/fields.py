@@ -72,9 +72,9 @@ def list_numbers(value: object) -> list[int]:
     return [each for each in value if isinstance(each, int)] if isinstance(value, list) else []
 
 
-def name_topic(event: MessageEvent, topic: Mapping[str, Any], *names: str) -> str | None:
+def name_topic(event: MessageEvent, topic: Mapping[str, Any]) -> str | None:
     """A topic's name: one of the fields that hold it, else what other messages call its id, else the id."""
-    for name in (*names, "topic", "name"):
+    for name in ("topic", "name"):
         found = topic.get(name)
         if isinstance(found, str) and found:
             return found

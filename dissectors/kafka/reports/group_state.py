@@ -52,9 +52,9 @@ class GroupMember:
 class RebalanceRow(OpenRow):
     """One rebalance of a group.
 
-    asked, answered: when the last member asked to join, and when the first was answered; synced: when the last got its
-    assignment. expected: members that are to get one, and whether they have it; owned: partitions by member, previous:
-    those before it, owners: the last owner of each; names: of members by id.
+    answered: when the first member that asked to join was answered; synced: when the last got its assignment.
+    expected: members that are to get one, and whether they have it; owned: partitions by member, previous: those before
+    it, owners: the last owner of each; names: of members by id.
     """
 
     group: str = column("text", "the group", "")
@@ -86,7 +86,6 @@ class RebalanceRow(OpenRow):
         "errors that it led to, but for MEMBER_ID_REQUIRED and REBALANCE_IN_PROGRESS",
         of=lambda row: format_counts(row.failures),
     )
-    asked: int | None = None
     answered: int | None = None
     synced: int | None = None
     expected: dict[str, bool] = field(default_factory=dict)
