@@ -101,7 +101,7 @@ class Session(Analysis):
     ) -> None:
         known, orders = make_rules(decode_as)
         self.packets = PacketReader(inputs, reader=reader, follow=follow, block=block)
-        self._inputs, self._told, self._reader, self._names = inputs, decode_as, reader, names
+        self._inputs, self._decode_as, self._reader, self._names = inputs, decode_as, reader, names
         super().__init__(self.packets, known, orders=orders, use_fast_path=use_fast_path)
         self.comments = MessageComments(self.packets.comments, self.rows, self.engine.pieces)
         if names:
@@ -109,16 +109,16 @@ class Session(Analysis):
 
     def reopen_with_rule(self, where: DecodeAsTarget, protocol: str) -> Session:
         """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
-        told = merge_rules((*(self._told or {}).items(), (where, protocol)))
+        rules = merge_rules((*(self._decode_as or {}).items(), (where, protocol)))
         if isinstance(self._inputs, FileSuccession):
             if not self._inputs.is_finished:
                 raise UserError("The capture is still running and cannot be read again. Stop it first.")
-            return Session(self._inputs.reopen(), decode_as=told, names=self._names)
+            return Session(self._inputs.reopen(), decode_as=rules, names=self._names)
         if not all(map(os.path.isfile, self._inputs)):
             raise UserError(
                 "A pipe can be read only once. Save the capture to a file first, or give -d when you open it."
             )
-        return Session(self._inputs, decode_as=told, reader=self._reader, names=self._names)
+        return Session(self._inputs, decode_as=rules, reader=self._reader, names=self._names)
 
 
 def grow_within(session: Analysis, limit: int | None) -> Iterator[range]:

@@ -58,13 +58,13 @@ class MessageAssembler:
         """Decides the protocol, if the bytes so far are enough or no more will come; returns their rows."""
         if connection.framers is not None or not connection.undecided:
             return []
-        held = connection.undecided
-        first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
+        early_pieces = connection.undecided
+        first, second = ([piece for at, piece in early_pieces if at == side] for side in (0, 1))
         prefixes = (self._beginning(first), self._beginning(second))
         late = not any(half.by_syn for half in connection.halves)
         seen = ConnectionEvidence(
             prefixes,
-            len(held),
+            len(early_pieces),
             connection.ports,
             connection.client,
             final,
@@ -82,7 +82,7 @@ class MessageAssembler:
         opened = self._is_at_start(connection, prefixes[decision.client])
         connection.framers = (self._framer(connection, 0, opened), self._framer(connection, 1, opened))
         connection.undecided = []
-        return [row for side, piece in held for row in self._frame(connection, side, piece, closed)]
+        return [row for side, piece in early_pieces for row in self._frame(connection, side, piece, closed)]
 
     def _beginning(self, pieces: list[Piece]) -> bytes:
         """Returns the first bytes of a side; if they are lost, those of a later segment that begins with a message."""
