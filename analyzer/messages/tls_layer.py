@@ -19,7 +19,7 @@ from typing import Protocol
 from analyzer.tcp.reassembly import GAP, Piece
 from analyzer.tls.facts import Refusal, TlsFacts
 from analyzer.tls.keys import Secrets
-from analyzer.tls.session import Decrypted, TlsSession
+from analyzer.tls.session import Plaintext, TlsSession
 from dissectors.foreign import foreign
 
 MOST_HELD = 4 << 20
@@ -92,7 +92,7 @@ class TlsLayer:
         for each in found:
             yield from self._store(each, store)
 
-    def _store(self, found: Decrypted, store: TlsStore) -> Iterator[tuple[int, Piece]]:
+    def _store(self, found: Plaintext, store: TlsStore) -> Iterator[tuple[int, Piece]]:
         at = GAP if found.lost else store.append(found.data)
         for span in found.spans:
             yield found.side, self._place(found.side, at, Piece(0, at, span.length, span.packet, span.time))

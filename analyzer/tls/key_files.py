@@ -31,7 +31,7 @@ class KeyLogFile:
         self._position = 0
         self._identity = (0, 0)
 
-    def read(self, log: KeyLog) -> bool:
+    def read_growth(self, log: KeyLog) -> bool:
         """Adds what is new to `log`; returns whether anything was. Raises OSError."""
         with open(self.path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -72,7 +72,7 @@ class KeyRing:
             require_cryptography()
         for file in self._files:
             try:
-                file.read(self.log)
+                file.read_growth(self.log)
             except OSError as error:
                 raise UserError(f"Cannot read the key log {file.path}: {error.strerror}.") from None
             if self.log.foreign and not len(self.log):
@@ -92,7 +92,7 @@ class KeyRing:
         for file in self._files:
             if file.grew:
                 try:
-                    new |= file.read(self.log)
+                    new |= file.read_growth(self.log)
                 except OSError:
                     continue  # it is being replaced; the next time will do
         return new

@@ -47,7 +47,7 @@ ALL_TRIES = 1 << 20
 """Records that are tried in vain in one session."""
 
 
-class Decrypted(NamedTuple):
+class Plaintext(NamedTuple):
     """Plaintext of a direction, in order. `spans` divide it by packets; the last byte belongs to the completing packet.
 
     lost: bytes that are missing here, by the lengths of the records; then `data` is empty.
@@ -117,30 +117,30 @@ class TlsSession:
         """Whether a record of a direction is incomplete or waits for the other direction."""
         return any(half.reader.buffered for half in self.halves)
 
-    def feed(self, side: int, data: bytes, packet: int, time: int, secrets: Secrets | None) -> list[Decrypted]:
+    def feed(self, side: int, data: bytes, packet: int, time: int, secrets: Secrets | None) -> list[Plaintext]:
         """Takes the next bytes of a side; returns the plaintext that is readable now. secrets None: nothing is."""
         if self.over:
             return []
         self.halves[side].reader.feed(data, packet, time)
         return self._advance(side, secrets)
 
-    def lose(self, side: int, length: int, packet: int, time: int, secrets: Secrets | None) -> list[Decrypted]:
+    def lose(self, side: int, length: int, packet: int, time: int, secrets: Secrets | None) -> list[Plaintext]:
         """Takes the next bytes of a side as lost."""
         if self.over:
             return []
         self.halves[side].reader.lose(length, packet, time)
         return self._advance(side, secrets)
 
-    def _advance(self, side: int, secrets: Secrets | None) -> list[Decrypted]:
+    def _advance(self, side: int, secrets: Secrets | None) -> list[Plaintext]:
         self._secrets = secrets
-        found: list[Decrypted] = []
+        found: list[Plaintext] = []
         hello = self.parameters
         self._drain(side, found)
         if self.parameters is not hello:  # what waited for the ServerHello goes on
             self._drain(1 - side, found)
         return found
 
-    def _drain(self, side: int, found: list[Decrypted]) -> None:
+    def _drain(self, side: int, found: list[Plaintext]) -> None:
         reader = self.halves[side].reader
         while not self.over:
             if self._is_blocked(side):
@@ -163,7 +163,7 @@ class TlsSession:
             return False
         return self.halves[side].reader.kind in (CHANGE_CIPHER, APPLICATION_DATA)
 
-    def _take(self, side: int, record: Record, found: list[Decrypted]) -> None:
+    def _take(self, side: int, record: Record, found: list[Plaintext]) -> None:
         """Takes a record in its place."""
         half = self.halves[side]
         if half.epoch is Epoch.CLEAR:
@@ -209,7 +209,7 @@ class TlsSession:
         elif record.kind == APPLICATION_DATA:
             self._refuse(Refusal.NO_HANDSHAKE if self.client_hello is None else Refusal.INCOMPLETE)
 
-    def _take_protected(self, side: int, record: Record, found: list[Decrypted]) -> None:
+    def _take_protected(self, side: int, record: Record, found: list[Plaintext]) -> None:
         half, from_client = self.halves[side], side == self.client
         opened = self._open(side, half.number, record)
         if opened is None and not self.over:
@@ -291,7 +291,7 @@ class TlsSession:
             return [(Epoch.TRAFFIC, 0)] if half.uncertain or half.cipher is None else []
         return [(Epoch.TRAFFIC, half.generation + 1), (Epoch.TRAFFIC, half.generation + 2)] if half.uncertain else []
 
-    def _hunt(self, side: int, found: list[Decrypted]) -> bool:
+    def _hunt(self, side: int, found: list[Plaintext]) -> bool:
         """Looks for the next record behind a loss; returns whether there is one."""
         half = self.halves[side]
         if half.epoch is Epoch.CLEAR:
@@ -326,12 +326,12 @@ class TlsSession:
         self._lose(side, passed, spans or tuple(half.reader.spans)[:1], found)
         return True
 
-    def _lose(self, side: int, length: int, spans: tuple[Span, ...], found: list[Decrypted]) -> None:
+    def _lose(self, side: int, length: int, spans: tuple[Span, ...], found: list[Plaintext]) -> None:
         if length > 0 and spans:
             last = spans[-1]
-            found.append(Decrypted(side, b"", (Span(length, last.packet, last.time),), length))
+            found.append(Plaintext(side, b"", (Span(length, last.packet, last.time),), length))
 
-    def _take_plaintext(self, side: int, record: Record, kind: int, data: bytes, found: list[Decrypted]) -> None:
+    def _take_plaintext(self, side: int, record: Record, kind: int, data: bytes, found: list[Plaintext]) -> None:
         half = self.halves[side]
         if kind == APPLICATION_DATA:
             if half.epoch is Epoch.EARLY:
@@ -339,7 +339,7 @@ class TlsSession:
             if data:
                 assert self.parameters is not None
                 explicit = self.parameters.suite.explicit_nonce
-                found.append(Decrypted(side, data, _divide(len(data), record.spans, HEADER + explicit)))
+                found.append(Plaintext(side, data, _divide(len(data), record.spans, HEADER + explicit)))
         elif kind == HANDSHAKE:
             for message, body, _ in half.joiner.feed(data):
                 self._take_inner_message(side, message, body)

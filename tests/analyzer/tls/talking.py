@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from analyzer.tls.key_log import KeyLog
 from analyzer.tls.key_schedule import derive_traffic_keys, update_secret
-from analyzer.tls.session import Decrypted, TlsSession
+from analyzer.tls.session import Plaintext, TlsSession
 from analyzer.tls.suites import Mode, Suite, find_suite
 
 CLIENT, SERVER = 0, 1
@@ -126,7 +126,7 @@ def _talk_once(
     return flights, client.session
 
 
-def decrypt(session: TlsSession, flights: list[Flight], keys: Keys | None) -> list[Decrypted]:
+def decrypt(session: TlsSession, flights: list[Flight], keys: Keys | None) -> list[Plaintext]:
     """All that a session makes of flights; the packet of each is its number, its time ten times that."""
     found = []
     for number, flight in enumerate(flights, 1):
@@ -250,7 +250,7 @@ def _clear(kind: int, body: bytes) -> bytes:
     return b"\x16\3\3" + _vector(bytes((kind,)) + _vector(body, 3), 2)
 
 
-def texts(found: list[Decrypted]) -> tuple[bytes, bytes]:
+def texts(found: list[Plaintext]) -> tuple[bytes, bytes]:
     """The plaintext of both sides."""
     client, server = (b"".join(each.data for each in found if each.side == side) for side in (CLIENT, SERVER))
     return client, server
