@@ -275,7 +275,7 @@ class Engine:
         return NO_PROTOCOL if dissector is None else self._protocols[dissector.name]
 
     def reserve_serials(self, count: int) -> Ints:
-        """Returns `count` new serials."""
+        """Reserves `count` consecutive serial numbers for messages, and returns them (int64, count)."""
         first, self._serial = self._serial, self._serial + count
         return np.arange(first, self._serial)
 

@@ -145,7 +145,7 @@ class StateReader:
         return found
 
     def close(self) -> None:
-        """Closes the files."""
+        """Closes the descriptors of all open state files."""
         for descriptor in self._files.values():
             os.close(descriptor)
         self._files.clear()
