@@ -134,6 +134,15 @@ class Dissector(ABC):
     columns: tuple[str, ...] = ()
     """Keys of the columns that `--columns NAME` shows, besides who speaks with whom."""
 
+    settings: tuple[str, ...] = ()
+    """Fields of requests that say how a client is configured, by their names behind `name`: what `diff` compares."""
+
+    client: str = "id"
+    """What MessageHeader.client is: the `id` of a program, its `software`, or one of each `session`."""
+
+    software: tuple[str, ...] = ()
+    """Fields of one request that make the name and version of a client's software together."""
+
     color: str | None = None
     """The colour of its rows, in rich's words, where a capture has several protocols."""
 

@@ -23,6 +23,8 @@ class ZooKeeper(Dissector):
     ports = (2181,)
     framing = LengthPrefixed(4, 0, MAXIMUM)
     columns = ("role", "operation", "correlation", "client", "latency", "zookeeper.path")
+    settings = ("connect.request.timeOut", "connect.request.readOnly", "connect.request.protocolVersion")
+    client = "session"
     color = "green"
     fast_path = "dissectors.zookeeper.fast_path"
     opens = staticmethod(is_alone)
