@@ -61,10 +61,10 @@ class SharedOutput(Protocol):
     """A file that several processes write to, each in its turn."""
 
     def write(self, data: bytes, /) -> object:
-        """Writes one piece."""
+        """Writes `data` to the file, in the turn of this process."""
 
     def writelines(self, lines: Iterable[bytes], /) -> None:
-        """Writes all of them."""
+        """Writes all `lines` one after the other, in the turn of this process."""
 
     def flush(self) -> None:
         """Leaves nothing in a buffer."""

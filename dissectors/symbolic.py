@@ -178,7 +178,7 @@ class TemplateBuilder:
         return text
 
     def bytes(self, extent: Extent) -> Bytes | bytes:
-        """Bytes that nobody reads."""
+        """Makes a symbolic value for bytes whose content no decoder reads; empty bytes stay as they are."""
         if extent.begin == extent.end:
             return b""
         data = Bytes(self, extent, self._size(extent))

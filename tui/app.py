@@ -80,7 +80,7 @@ class TuiApp(CrashGuard, App[Exception]):
         return TerminalDriver if constants.DRIVER is None else super().get_driver_class()
 
     def get_default_screen(self) -> MainScreen:
-        """Returns the main screen."""
+        """Returns the screen that Textual shows first: the main screen with the packet list."""
         return self.main
 
     def replace_main_screen(self, session: Session, wanted: Filter | None, *, is_live: bool = False) -> MainScreen:

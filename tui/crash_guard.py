@@ -33,7 +33,7 @@ class DefectHandler(Protocol):
 
 
 class DefectCounter:
-    """Counts recent defects."""
+    """Counts defects of the last seconds, to end the program when there are TOO_MANY."""
 
     def __init__(self) -> None:
         self._times: deque[float] = deque(maxlen=TOO_MANY)

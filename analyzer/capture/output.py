@@ -39,7 +39,7 @@ class Output:
         self.tick: Callable[[], None] = lambda: None
 
     def write(self, data: bytes) -> None:
-        """Writes all of `data`."""
+        """Writes all bytes of `data` to the file. Raises UserError or BrokenPipeError."""
         self.writelines((data,))
 
     def writelines(self, parts: Iterable[bytes | memoryview]) -> None:
@@ -55,7 +55,7 @@ class Output:
                 raise make_write_error(self._name, error) from error
 
     def flush(self) -> None:
-        """Writes what is buffered."""
+        """Writes buffered bytes to the file. Raises UserError or BrokenPipeError."""
         try:
             self._file.flush()
         except BrokenPipeError:

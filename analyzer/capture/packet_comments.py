@@ -50,7 +50,7 @@ class PacketComments(ColumnTable):
         return pcapng_format.decode_text(self._store.read_bytes(self.cell("at", index), self.cell("length", index)))
 
     def read_texts(self, indexes: NDArray[np.int64]) -> list[str]:
-        """Returns several comments."""
+        """Reads the comments with these indexes (int64, n) from the store, and returns n texts."""
         read = self._store.read_many(self.column("at")[indexes], self.column("length")[indexes].astype(np.int64))
         return list(map(pcapng_format.decode_text, read))
 

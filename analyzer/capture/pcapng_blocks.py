@@ -145,7 +145,7 @@ class InterfaceClock:
 
     @property
     def ticks(self) -> int:
-        """Ticks per second."""
+        """How many ticks of the interface's clock a second has (option if_tsresol of pcapng)."""
         exponent = self.resolution & 0x7F
         return 1 << exponent if self.resolution & 0x80 else 10**exponent
 

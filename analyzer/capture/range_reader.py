@@ -132,7 +132,7 @@ class RangeReader(SelfClosing):
                 one.store.close()
 
     def close(self) -> None:
-        """Closes the capture."""
+        """Closes the capture file and the store of reassembled bytes."""
         self._input.close()
         self.store.close()
 

@@ -41,7 +41,7 @@ class ByteSource(Protocol):
         """Returns a descriptor at position 0 that the caller closes."""
 
     def close(self) -> None:
-        """Closes the descriptor."""
+        """Closes the descriptor of the source; its bytes cannot be read after that."""
 
 
 def duplicate_descriptor(descriptor: int) -> int:
@@ -193,7 +193,7 @@ class PositionedFile:
             return duplicate_descriptor(self._descriptor)
 
     def close(self) -> None:
-        """Closes the descriptor."""
+        """Closes the descriptor, once; its bytes cannot be read after that."""
         with self._lock:
             if self._descriptor >= 0:
                 os.close(self._descriptor)

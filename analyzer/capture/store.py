@@ -30,23 +30,23 @@ class RemovedSource:
     """Stands for a source that is gone: all its bytes are 0."""
 
     def size(self) -> int:
-        """Returns 0."""
+        """The size of a removed source in bytes: always 0."""
         return 0
 
     def window(self, position: int, length: int) -> memoryview:
-        """Returns no bytes."""
+        """Returns an empty view, because the bytes of the source are gone."""
         return memoryview(b"")
 
     def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-        """Returns rows of zeros."""
+        """Returns zeros (uint8, n x width) in place of the bytes at n positions."""
         return np.zeros((len(positions), width), np.uint8)
 
     def duplicate(self) -> int:
-        """Raises FileNotFoundError."""
+        """Raises FileNotFoundError, because a removed source has no descriptor."""
         raise FileNotFoundError
 
     def close(self) -> None:
-        """Does nothing."""
+        """Does nothing, because a removed source has no descriptor to close."""
 
 
 REMOVED = RemovedSource()

@@ -17,7 +17,7 @@ RARELY = (200_000, 50, 50)
 
 
 def main() -> None:
-    """The console script `wireanalyze`."""
+    """Runs the command line program; the entry point of the console script `wireanalyze`."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(*RARELY)
     if sys.argv[1:2] == ["decode"]:

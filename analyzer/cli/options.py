@@ -32,7 +32,7 @@ class Count(click.ParamType[int | None]):
     name = "N|all"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        """None for `all`."""
+        """Parses a whole number; returns None, which means no limit, for `all`. Raises click.BadParameter."""
         if value is None or isinstance(value, int):
             return value
         if str(value).lower() == "all":

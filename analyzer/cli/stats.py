@@ -38,7 +38,7 @@ class Duration(click.ParamType[int]):
     name = "DURATION"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Nanoseconds, at least 1."""
+        """Parses a duration such as `10s`, and returns it in nanoseconds, at least 1. Raises click.BadParameter."""
         if isinstance(value, int):
             return value
         from analyzer.query.filter.units import parse_number

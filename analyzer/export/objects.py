@@ -124,5 +124,5 @@ def _open_file(value: object, show_secrets: bool) -> bytes | None:
 
 
 def field_path(payload: Payload) -> str:
-    """`topicData[0].partitionData[1].records[0].records[17].value`."""
+    """Returns a payload's path in its message, such as `topicData[0].partitionData[1].records[0].value`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in payload.place).removeprefix(".")

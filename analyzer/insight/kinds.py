@@ -51,7 +51,7 @@ class FindingGroup:
         self.examples: list[LocatedFinding] = []
 
     def add(self, found: LocatedFinding) -> None:
-        """Counts one."""
+        """Counts a finding of this kind, its stream and its row, and keeps it as an example if it is new."""
         self.count += 1
         if found.stream is not None:
             self.streams.add(found.stream)

@@ -112,7 +112,7 @@ class CaptureRun:
             self._count()
 
     def halt(self) -> None:
-        """Makes all taps stop."""
+        """Makes the taps of all interfaces stop capturing."""
         for tap in self.taps:
             tap.halt()
 
@@ -126,7 +126,7 @@ class CaptureRun:
         return any(tap.has_more for tap in self.taps)
 
     def finish(self) -> None:
-        """Completes the files."""
+        """Writes the packets that still wait to be merged, and completes the last file."""
         if self._merging:
             self._write(self._merging.take_rest())
         self._files.finish()

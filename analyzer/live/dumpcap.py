@@ -170,7 +170,7 @@ class DumpcapTap:
         self._passing = BlockRelay(self._number, unit)
 
     def halt(self) -> None:
-        """Asks dumpcap to end."""
+        """Asks dumpcap to stop capturing and to end; does nothing if that was asked before."""
         if self._running and not self._asked_to_end:
             self._asked_to_end = True
             self._tell()

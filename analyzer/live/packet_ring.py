@@ -115,7 +115,7 @@ class PacketRing:
 
     @property
     def granted(self) -> int:
-        """Bytes of the ring."""
+        """The size of the ring in bytes, as the kernel granted it."""
         return self._blocks * BLOCK
 
     @property

@@ -124,7 +124,7 @@ class ScapyTap:
         self._halted = True
 
     def close(self) -> None:
-        """Closes the socket."""
+        """Closes the capture socket; packets that it still holds are lost."""
         self._socket.close()
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -49,6 +49,9 @@ from analyzer.tcp.streams import SPARSE, FlowMemory, StreamAssigner, StreamTable
 from dissectors.api import Dissector
 from dissectors.registry import Ports
 from dissectors.wire.fast_path import NULL, load_fast_path
+
+if TYPE_CHECKING:
+    from analyzer.tls.keys import Secrets
 
 WORTH_A_ROUND = 96
 """Clean packets of all connections of a protocol below which a round of the fast path costs more than it saves."""
@@ -95,6 +98,7 @@ class Engine:
     """Makes rows of packets: `feed` blocks, then `finish`; the tables grow with each call.
 
     orders: rules for single connections. use_fast_path: if false, all packets take the slow path, for tests.
+    secrets: of TLS; None: nothing is decrypted.
     """
 
     def __init__(
@@ -105,6 +109,7 @@ class Engine:
         *,
         orders: ConnectionRules | None = None,
         use_fast_path: bool = True,
+        secrets: Secrets | None = None,
     ) -> None:
         self._orders = orders
         self.store, self.flows, self.known = store, flows, known
@@ -126,7 +131,7 @@ class Engine:
         """Of the last packet that was taken."""
         self._connections: dict[int, Connection] = {}
         self._serial = 0
-        self._slow_path = SlowPath(store, known, self._next_serial)
+        self._slow_path = SlowPath(store, known, self._next_serial, secrets)
         self._use_fast_path = use_fast_path
         self._protocols = {dissector.name: number for number, dissector in enumerate(known.dissectors)}
 
@@ -273,7 +278,7 @@ class Engine:
         return NO_PROTOCOL if dissector is None else self._protocols[dissector.name]
 
     def reserve_serials(self, count: int) -> Ints:
-        """Returns `count` new serials."""
+        """Reserves `count` consecutive serial numbers for messages, and returns them (int64, count)."""
         first, self._serial = self._serial, self._serial + count
         return np.arange(first, self._serial)
 

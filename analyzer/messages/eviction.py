@@ -281,6 +281,8 @@ class Eviction:
         for framer in connection.framers or ():
             framer.pieces[:] = map(move, framer.pieces)
         connection.undecided[:] = [(side, move(piece)) for side, piece in connection.undecided]
+        if connection.tls is not None:
+            connection.tls.renumber(int, move)
         for early in connection.early:
             waiting = [each._replace(piece=move(each.piece)) for each in early]
             early.clear()

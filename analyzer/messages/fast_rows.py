@@ -29,7 +29,7 @@ class RowServices(RowNumbering, Protocol):
         """Returns the name of a number."""
 
     def reserve_serials(self, count: int) -> Ints:
-        """Returns `count` new serials."""
+        """Reserves `count` consecutive serial numbers for messages, and returns them (int64, count)."""
 
 
 class FastRowBuilder:

@@ -221,7 +221,7 @@ class StreamFindings:
             {
                 "stream": connection.number,
                 "side": side,
-                "offset": new.offset,
+                "offset": new.offset if connection.tls is None else -1 - new.length,  # rows count in the plaintext
                 "length": new.length,
                 "packet": new.packet,
                 "time": new.time,

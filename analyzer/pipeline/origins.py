@@ -21,7 +21,7 @@ class PacketOrigins(Protocol):
 
     @property
     def capture(self) -> str:
-        """The capture's name."""
+        """The name of the capture that the packets come from."""
 
     @property
     def files(self) -> Sequence[str]:

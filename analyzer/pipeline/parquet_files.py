@@ -67,7 +67,7 @@ class ParquetSink:
         return self._open[table, folder]
 
     def close(self) -> list[WrittenFile]:
-        """Finishes all files."""
+        """Writes what is left, closes all Parquet files, and returns one WrittenFile for each, ordered by table."""
         return [WrittenFile(table, file.path, file.close()) for (table, _), file in sorted(self._open.items())]
 
 

@@ -87,7 +87,7 @@ class SummaryBuilder:
         self._parts: list[pa.Table] = []
 
     def add_exchanges(self, batch: pa.RecordBatch) -> None:
-        """Takes rows of `exchanges`."""
+        """Adds the rows of a batch of the table `exchanges` to the sums of their windows."""
         latency = batch.column("latency_ns")
         timed, waited = latency.is_valid(), np.maximum(latency.fill_null(0).to_numpy(), 0)
         self._add(

@@ -40,5 +40,5 @@ def format_share(number: float | None) -> str:
 
 
 def format_counted(number: int, noun: str) -> str:
-    """`1 stream`, `2,000 streams`."""
+    """Formats a number with its noun, in the plural if needed: `1 stream`, `2,000 streams`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

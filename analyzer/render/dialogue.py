@@ -62,7 +62,7 @@ def format_comment_notes(comments: Sequence[str]) -> Iterator[Line]:
 
 
 def format_field_lines(tree: Tree, limits: Limits) -> Iterator[Line]:
-    """A message's fields, indented."""
+    """Formats the fields of a message as indented lines, one for each node of its tree."""
     return (_INDENT + line for line in format_tree(tree, limits))
 
 

@@ -42,7 +42,7 @@ LineFrame = Sequence[bytes | Cells | BodySlot]
 
 
 class RowForm(Protocol):
-    """How rows are written."""
+    """Formats message rows in one output format, such as a table or NDJSON."""
 
     @property
     def edition(self) -> int:

@@ -30,7 +30,7 @@ class NdjsonForm:
         self._style = CellStyle("json", b"null", self._json.dumps, b'"')
 
     def format_head(self) -> bytes:
-        """Nothing."""
+        """Returns no bytes, because NDJSON has no head line."""
         return b""
 
     def format_rows(self, reader: RowReader, rows: Ints) -> Iterator[bytes]:

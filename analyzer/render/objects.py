@@ -46,7 +46,7 @@ class JsonArray:
             self.write(line)
 
     def end(self) -> None:
-        """Ends the array."""
+        """Writes the end of the JSON array; without any object before it, the whole empty array."""
         self._out.write(b"\n]\n" if self._begun else b"[]\n")
 
 

@@ -49,7 +49,7 @@ class StreamTable(ColumnTable):
     PAGED: ClassVar[int] = SPARSE
 
     def set(self, name: str, row: int, value: int) -> None:
-        """Overwrites one cell."""
+        """Sets the cell of the column `name` in one row of the table."""
         self.column(name)[row] = value
 
 

@@ -93,13 +93,13 @@ class Command:
 
 @cache
 def library() -> Library:
-    """All messages and enums."""
+    """Returns all messages and enums of PulsarApi.proto, built from the tables."""
     return Library(table("messages")["messages"], table("enums"), find_label)
 
 
 @cache
 def commands() -> Mapping[int, Command]:
-    """All commands by type."""
+    """Returns all commands by their number, BaseCommand.Type of PulsarApi.proto."""
     found = {}
     for row in table("commands")["commands"]:
         code, name, message = row["code"], row["name"], library().message(row["message"])

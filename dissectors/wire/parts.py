@@ -70,7 +70,7 @@ def seal_part(name: str, data: bytes, inside: tuple[ValuePart, ...], head: int =
 
 
 def struct(name: str, inside: tuple[ValuePart, ...]) -> ValuePart:
-    """Parts that belong together."""
+    """Makes a ValuePart with members; it extends from the first of the parts `inside` to the last."""
     return ValuePart(FieldSpec(name, "struct"), None, inside[0].start, inside[-1].stop, inside=inside)
 
 

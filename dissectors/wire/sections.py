@@ -113,7 +113,7 @@ class Sections(Protocol):
 
 
 class PlainSections:
-    """Reads plain values."""
+    """Implements Sections for the bytes of one message: its values are plain, not symbolic."""
 
     __slots__ = ("begin", "data", "end", "size")
 

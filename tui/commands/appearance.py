@@ -189,7 +189,7 @@ def toggle_reference(main: MainScreen) -> None:
 
 
 def clear_references(main: MainScreen) -> None:
-    """Removes all time references."""
+    """Removes all time references and says from where relative times count now."""
     main.timeline.row_lines.times.clear_references()
     _refresh_times(main)
     main.show_message("relative times count from the first packet")

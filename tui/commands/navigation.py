@@ -21,7 +21,7 @@ def toggle_mark(main: MainScreen) -> None:
 
 
 def clear_marks(main: MainScreen) -> None:
-    """Removes all marks."""
+    """Removes the marks of all messages, and says how many there were."""
     marked = main.timeline.row_lines.marks.marked
     count = len(marked)
     marked.clear()
@@ -63,7 +63,7 @@ def toggle_ignored(main: MainScreen) -> None:
 
 
 def clear_ignored(main: MainScreen) -> None:
-    """Stops ignoring messages."""
+    """Shows all ignored messages again, and says how many there were."""
     count = len(main.timeline.ignored)
     main.timeline.ignored.clear()
     _refresh_rows(main, None)

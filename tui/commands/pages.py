@@ -41,7 +41,7 @@ def make_scope(main: MainScreen) -> PageScope:
 
 
 def open_findings(main: MainScreen) -> None:
-    """Opens the findings page."""
+    """Opens the page with the findings of the displayed messages."""
     from tui.screens.fold_pages import FindingsPage
 
     main.app.push_screen(FindingsPage(main.palette, main.session, lambda: make_scope(main)), main.follow_lead)
@@ -82,7 +82,7 @@ def open_conversation(main: MainScreen) -> None:
 
 
 def open_statistics(main: MainScreen) -> None:
-    """Opens the statistics page."""
+    """Opens the page with the statistics of the displayed messages."""
     from tui.model.statistics import STATISTICS_VIEWS, make_statistics_views
 
     _open_views(

@@ -183,7 +183,7 @@ class HexRows:
 
     @property
     def lines(self) -> int:
-        """The number of lines."""
+        """The number of lines of the hex dump, at its current width."""
         return -(-len(self.data) // self.width)
 
     def make_line(self, number: int, highlight: Span | None) -> Line:

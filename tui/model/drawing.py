@@ -82,7 +82,7 @@ class Chart:
 
     @property
     def maximum(self) -> float:
-        """The greatest value."""
+        """The greatest value of the chart, to which its axis is scaled; 0 without values."""
         return max(self.values, default=0)
 
     @property

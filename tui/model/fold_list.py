@@ -33,12 +33,12 @@ class FoldList:
 
     @property
     def lines(self) -> int:
-        """The number of lines."""
+        """The number of visible lines: heads, and the lines beneath unfolded ones."""
         return self.heads + self._beneath
 
     @property
     def unfolded(self) -> list[int]:
-        """The unfolded items, ascending."""
+        """The indexes of the unfolded heads, in ascending order (a copy)."""
         return self._unfolded.copy()
 
     def get_height(self, head: int) -> int | None:

@@ -32,7 +32,7 @@ class FilterLead(NamedTuple):
 
 
 class MessageLead(NamedTuple):
-    """Leads to a message."""
+    """A target that Enter follows: the message with this row."""
 
     row: int
 

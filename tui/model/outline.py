@@ -52,7 +52,7 @@ class FoldChoices:
         return self._chosen.get(names, self.all)
 
     def choose(self, names: NodePath, opened: bool) -> None:
-        """Adds a choice."""
+        """Remembers that the user opened or closed the node with these names; forgets the oldest choices."""
         self._chosen.pop(names, None)
         self._chosen[names] = opened
         if len(self._chosen) > REMEMBERED:

@@ -119,7 +119,7 @@ class PageScope:
 
     @property
     def row_count(self) -> int:
-        """The number of rows."""
+        """The number of rows in memory, from `first` on; ignored rows count."""
         return self.rows - self.first
 
     def make_mask(self) -> Bools | None:

@@ -79,7 +79,7 @@ class StatisticsViews:
             self._most[view.name] = most
 
     def update_overview(self, facts: OverviewFacts | None = None) -> None:
-        """Makes the overview again."""
+        """Makes the view `overview` again from `facts`, or from the latest facts if None."""
         self._facts = facts or self._facts
         if self._facts is not None:
             others = [(name, self._most[name]) for name in STATISTICS_VIEWS if name in self._most]

@@ -146,7 +146,7 @@ class SortableTable:
         return found
 
     def make_line(self, fit: TableFit, row: int) -> Line:
-        """Returns a row."""
+        """Formats the cells of a row as styled text, fitted into the widths of the columns."""
         spans: list[tuple[str, str]] = []
         for place, width in zip(fit.columns, fit.widths, strict=True):
             column = self.columns[place]

@@ -72,7 +72,7 @@ class RowTimes:
         return True
 
     def clear_references(self) -> None:
-        """Removes all references."""
+        """Removes all time references, so that relative times count from the first packet."""
         self.references.clear()
 
     def evict(self, before: int) -> None:

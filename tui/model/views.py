@@ -97,7 +97,7 @@ class TextView:
         self.zooms = 0
 
     def make_head(self, width: int, state: ViewState) -> ViewHeads:
-        """Returns no titles."""
+        """Returns no titles: a text has no columns."""
         return ()
 
     def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
@@ -109,7 +109,7 @@ class TextView:
         return next((place for place, item in enumerate(lines) if item.key == key), None)
 
     def make_chart(self, width: int, height: int, state: ViewState, key: Hashable) -> Sequence[Line]:
-        """Returns no chart."""
+        """Returns no lines: a view of text has no chart."""
         return ()
 
     def find_key(self, cell: int, width: int, state: ViewState) -> Hashable:
@@ -142,7 +142,7 @@ class ViewWork:
         return not self._cancelled.is_set()
 
     def cancel(self) -> None:
-        """Cancels the work."""
+        """Tells the worker thread to stop; its next raise_if_cancelled() raises Cancellation."""
         self._cancelled.set()
 
     def raise_if_cancelled(self) -> None:
@@ -255,7 +255,7 @@ def make_name_column(
 
 
 def format_key(value: Any) -> str:
-    """Formats a grouping key."""
+    """Formats the value by which a statistic groups messages; an empty text becomes NO_NAME."""
     return value or NO_NAME if isinstance(value, str) else format_value(value)
 
 

@@ -35,7 +35,7 @@ class BugPane(Pane):
 
     @property
     def count(self) -> int:
-        """The number of lines."""
+        """The number of lines of the report about a defect."""
         return len(self.lines)
 
     def get_spans(self, line: int) -> Spans:

@@ -70,7 +70,7 @@ class ChoicePane(Pane):
         return [*shown, ("", " " * max(width, 1)), ("dim", beside)] if beside else shown
 
     def handle_click(self, line: int, column: int) -> None:
-        """Chooses the clicked line."""
+        """Chooses the clicked line and closes the dialog."""
         assert isinstance(self.screen, Chooser)
         self.screen.choose()
 
@@ -112,7 +112,7 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
             yield self.pane
 
     def on_mount(self) -> None:
-        """Shows all choices."""
+        """Shows the title and all choices, with the cursor on the current one."""
         self._said.show([BarPart("bar-title", f" {self._title}")])
         self._show(self._at)
 

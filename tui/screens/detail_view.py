@@ -52,7 +52,7 @@ class DetailView:
         self._target: tuple[int, Callable[[Tree], ByteRange | None]] | None = None
 
     def show_status(self) -> None:
-        """Updates the status line."""
+        """Shows in the status line which field and bytes are selected."""
         self._bars.show_selection(self.detail, self.source)
 
     def show_selected(self, place: ListPlace | None) -> None:
@@ -157,7 +157,7 @@ class DetailView:
             self.show_status()
 
     def show_nothing(self) -> None:
-        """Empties the panes."""
+        """Empties the panes of fields and bytes, because no message is selected."""
         self._show(None, "", (), ())
 
     def check_partner(self) -> None:

@@ -179,7 +179,7 @@ class SearchControl:
         worker.start(at, listed.row_lines.marks.drop_ignored(listed.timeline.visible_rows), forward=forward)
 
     def stop(self) -> None:
-        """Stops the search."""
+        """Stops a running search, and the thread that it runs on."""
         self._worker.stop()
 
     def cancel(self) -> bool:

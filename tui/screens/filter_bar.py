@@ -55,7 +55,7 @@ class CompletionPane(Pane):
 
     @dataclass
     class CompletionClick(Message):
-        """A completion was clicked."""
+        """Says that the user clicked the completion with index `place`."""
 
         place: int
 
@@ -68,7 +68,7 @@ class CompletionPane(Pane):
 
     @property
     def count(self) -> int:
-        """The number of completions."""
+        """The number of completions that the list offers."""
         return len(self.completions)
 
     @property
@@ -88,7 +88,7 @@ class CompletionPane(Pane):
             self.invalidate()
 
     def select(self, place: int) -> None:
-        """Selects one."""
+        """Moves the cursor of the list to the completion with index `place`."""
         self.place_cursor(place)
 
     def get_spans(self, line: int) -> Spans:
@@ -101,7 +101,7 @@ class CompletionPane(Pane):
         return [*spans, ("bar", GAP), ("bar-dim", about)] if about and room >= LEAST else spans
 
     def handle_click(self, line: int, column: int) -> None:
-        """Posts the clicked completion."""
+        """Posts CompletionClick for the completion in the clicked line."""
         self.post_message(self.CompletionClick(line))
 
 
@@ -154,7 +154,7 @@ class FilterBar(LineDialog[_Answer]):
         self._reader.start()
 
     def on_unmount(self) -> None:
-        """Stops the two threads."""
+        """Stops the threads that check the filter and look up completions."""
         self._looker.stop()
         self._reader.stop()
 

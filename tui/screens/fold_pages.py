@@ -105,12 +105,12 @@ class FindingsPage(FoldingPage):
         self._show_title()
 
     def stop(self) -> None:
-        """Stops the scan."""
+        """Cancels the scan of the capture for findings, if one is running."""
         if self._examination is not None:
             self._examination.work.cancel()
 
     def on_unmount(self) -> None:
-        """Stops the scan."""
+        """Cancels the scan for findings when Textual removes the page."""
         self.stop()
 
     def _take_portion(self, examination: FindingScan, portion: ScanPortion | None) -> None:

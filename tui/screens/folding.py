@@ -45,7 +45,7 @@ class FoldingPane(PagePane):
 
     @property
     def count(self) -> int:
-        """The number of lines."""
+        """The number of visible lines, without those beneath folded heads."""
         return super().count if self.contents is None else self.contents.fold_list.lines
 
     def get_spans(self, line: int) -> Spans:

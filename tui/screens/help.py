@@ -41,7 +41,7 @@ class HelpPane(Pane):
 
     @property
     def count(self) -> int:
-        """The number of lines."""
+        """The number of lines of the help page."""
         return len(self.help_lines)
 
     def get_spans(self, line: int) -> Spans:

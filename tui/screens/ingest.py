@@ -124,7 +124,7 @@ class Ingest:
         return self._loader.begin(FIRST_ROWS_TIMEOUT)
 
     def resume(self) -> None:
-        """Reads on."""
+        """Continues reading the capture after a pause."""
         self._loader.resume(self._take_progress)
 
     def stop(self, patience: float) -> None:

@@ -120,7 +120,7 @@ class BarLine(TextLine):
         self.error_highlighter = underlined
 
     def watch_selection(self) -> None:
-        """Posts CursorMove."""
+        """Posts CursorMove whenever Textual changes the cursor or the selection."""
         self.post_message(self.CursorMove())
 
     def set_text(self, text: str, cursor: int) -> None:
@@ -186,7 +186,7 @@ class NumberDialog(InputDialog[int]):
         self._rows = rows
 
     def compose(self) -> ComposeResult:
-        """Yields the input line."""
+        """Yields the only widget of the dialog: a line that takes the number of a message."""
         yield TextLine(placeholder=f"message 1 to {self._rows}", allowed=r"[0-9]*", most=MOST_DIGITS)
 
     @on(Input.Submitted)
@@ -313,7 +313,7 @@ class NarrowDialog(InputDialog[None]):
             yield TextLine(self._text, most=200)
 
     def on_mount(self) -> None:
-        """Shows the title."""
+        """Shows the title of the dialog above its input line."""
         self._said.show([BarPart("bar-title", NARROW_TITLE)])
 
     @on(Input.Changed)

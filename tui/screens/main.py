@@ -141,7 +141,7 @@ class MainScreen(CrashGuard, Screen[None]):
         return read_detail(self.session, row, self.limits, self.lore, standing)
 
     def on_unmount(self) -> None:
-        """Calls on_gone()."""
+        """Runs the `on_gone` callback when Textual removes the screen."""
         self.on_gone()
 
     def stop(self, patience: float) -> None:

@@ -53,7 +53,7 @@ class PagePane(Pane):
 
     @property
     def count(self) -> int:
-        """The number of lines."""
+        """The number of lines on the page, for the scroll bar."""
         return len(self.page_lines)
 
     def get_spans(self, line: int) -> Spans:
@@ -101,7 +101,7 @@ class Page(CrashGuard, Screen[Lead]):
         self._worker.start()
 
     def on_unmount(self) -> None:
-        """Stops the worker thread."""
+        """Stops the worker thread of the page when Textual removes it."""
         self._worker.stop()
 
     def on_resize(self) -> None:

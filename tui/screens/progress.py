@@ -45,7 +45,7 @@ class ProgressWatch:
         self._show(done)
 
     def cancel(self) -> None:
-        """Cancels the work."""
+        """Tells the work to stop; it notices when it next reports progress."""
         self._cancelled.set()
 
 
@@ -78,7 +78,7 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
             yield from self._said
 
     def on_mount(self) -> None:
-        """Starts the work."""
+        """Shows the title, starts the work in its thread and shows its progress."""
         what, _, hint = self._said
         what.show([BarPart("bar-title", f" {self._title}")])
         hint.show([BarPart("bar-key", " Esc"), BarPart("bar-dim", " stops it: nothing is left behind")])

@@ -40,7 +40,7 @@ class TitleCounts:
 
     @property
     def is_reading(self) -> bool:
-        """Whether more may come."""
+        """Whether the capture is still being read, so that rows may be added."""
         return self.state == "reading"
 
     def with_growth(self, growth: Growth) -> TitleCounts:
@@ -251,7 +251,7 @@ class StatusBars:
         self.widgets["status"].show(parts, [BarPart("bar-title", f"{said} ")] if said else ())
 
     def show_title(self, filtered: ActiveFilter | None, wire: CaptureStatus | None) -> None:
-        """Updates the title."""
+        """Shows the title bar with the current counts, the active filter and the capture's state."""
         self.widgets["title"].show(*make_title(self._title, self.counts, filtered, wire))
 
     def show_heads(

@@ -44,7 +44,7 @@ class ViewPane(PagePane):
 
     @property
     def count(self) -> int:
-        """The number of lines."""
+        """The number of lines of the visible view, for the scroll bar."""
         return len(self.view_lines)
 
     @property
@@ -106,12 +106,12 @@ class ViewsPage(Page):
         yield from (self._head, self._tabs, self._above, self._heads, self.pane, self._foot)
 
     def on_unmount(self) -> None:
-        """Stops the work."""
+        """Stops the threads that compute views when Textual removes the page."""
         self.maker.stop()
 
     @property
     def view(self) -> View:
-        """The visible view."""
+        """The view that the page shows at the moment."""
         return self.maker.views[self._at]
 
     @property
@@ -204,7 +204,7 @@ class ViewsPage(Page):
             self.toggle_line(item.key)
 
     def open_view(self, place: int) -> None:
-        """Shows another view."""
+        """Shows the view with index `place`, from its first line; ignores an index that does not exist."""
         if place < len(self.maker.views):
             self._at = place
             self.pane.cursor = self.pane.top = 0
@@ -353,7 +353,7 @@ class ViewMaker:
         self.on_change()
 
     def stop(self) -> None:
-        """Cancels the work."""
+        """Cancels the computation of views that is running, if there is one."""
         if self._work is not None:
             self._work.cancel()
 

@@ -96,7 +96,7 @@ class PageServer(Server):
         """Prints nothing: the caller prints the address."""
 
     async def on_shutdown(self, app: web.Application) -> None:
-        """Ends all pages."""
+        """Closes all connections of browsers, and ends the processes of their pages."""
         sockets = [websocket.close(code=WSCloseCode.GOING_AWAY) for websocket in self._open.values()]
         await asyncio.gather(*(process.stop() for process in self._open), *sockets, return_exceptions=True)
 

@@ -43,7 +43,7 @@ class Bar(PaintedWidget):
 
         @property
         def control(self) -> Bar:
-            """The bar."""
+            """The bar that was clicked; Textual's `@on` selects messages by it."""
             return self.bar
 
     def __init__(self, palette: Palette, base: str, *, id: str) -> None:
@@ -54,7 +54,7 @@ class Bar(PaintedWidget):
         self._right: tuple[BarPart, ...] = ()
 
     def show(self, left: Sequence[BarPart], right: Sequence[BarPart] = (), base: str | None = None) -> None:
-        """Shows other parts."""
+        """Shows these parts at the left and the right end of the bar, and paints it if they have changed."""
         said = (tuple(left), tuple(right), base or self._base)
         if said != (self._left, self._right, self._base):
             self._left, self._right, self._base = said
@@ -66,7 +66,7 @@ class Bar(PaintedWidget):
         return "".join(part.text for part in (*self._left, *self._right))
 
     def make_strips(self, size: Size) -> list[Strip]:
-        """Returns the line."""
+        """Returns the text of the bar as one line, `size` cells wide."""
         return [self._line(size.width)] * size.height
 
     def _line(self, width: int) -> Strip:
@@ -113,7 +113,7 @@ class ChartArea(PaintedWidget):
         self.repaint()
 
     def make_strips(self, size: Size) -> list[Strip]:
-        """Returns the lines."""
+        """Returns the lines of text, with empty lines below them up to the height of `size` (cells)."""
         lines = [*self._lines[: size.height], *((),) * (size.height - len(self._lines))]
         return [make_strip(line, size.width, self._styles_of) for line in lines]
 

@@ -54,7 +54,7 @@ class HexPane(Pane):
 
     @property
     def count(self) -> int:
-        """The number of lines."""
+        """The number of lines of the hex dump, for the scroll bar."""
         return self.rows.lines
 
     def get_spans(self, line: int) -> Spans:
@@ -139,7 +139,7 @@ class HexPane(Pane):
 
 
 class TreePane(Pane):
-    """Shows an Outline."""
+    """A pane with the fields of a message as a tree whose nodes you can fold."""
 
     BINDINGS: ClassVar[list[BindingType]] = keys.list_bindings("tree")
 
@@ -160,7 +160,7 @@ class TreePane(Pane):
 
     @property
     def count(self) -> int:
-        """The number of lines."""
+        """The number of visible lines of the tree, for the scroll bar."""
         return len(self.outline.lines)
 
     def get_spans(self, line: int) -> Spans:
@@ -188,7 +188,7 @@ class TreePane(Pane):
         return self.outline.get_path(self.cursor) if self.count else []
 
     def handle_move(self) -> None:
-        """Posts the selected path."""
+        """Posts a FieldSelection with the path of the field at the cursor."""
         self.post_message(self.FieldSelection(self.get_path()))
 
     def handle_click(self, line: int, column: int) -> None:

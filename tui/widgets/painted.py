@@ -62,7 +62,7 @@ class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
         return [line.crop(*crop.column_span) for line in lines]
 
     def render_line(self, y: int) -> Strip:
-        """Returns one line."""
+        """Renders the line at height `y` of the widget, as Textual asks for it."""
         (line,) = self.render_lines(Region(0, y, self.size.width, 1))
         return line
 

@@ -62,7 +62,7 @@ class Pane(PaintedWidget, can_focus=True):
 
     @property
     def count(self) -> int:
-        """The number of lines."""
+        """The number of lines of the pane's content. Each subclass must define it."""
         raise NotImplementedError
 
     def get_spans(self, line: int) -> Spans:
@@ -131,7 +131,7 @@ class Pane(PaintedWidget, can_focus=True):
         self.repaint()
 
     def invalidate_line(self, line: int) -> None:
-        """Makes a line again."""
+        """Discards the cached text of one line, so that it is made and painted again."""
         for over in CURSOR_STYLES:
             self._strips.pop((line, over), None)
         self.repaint()
@@ -237,7 +237,7 @@ class Pane(PaintedWidget, can_focus=True):
             self.set_top_line((y - self._dragged) * (self.count - self.inner.height) // room)
 
     def on_mouse_up(self) -> None:
-        """Releases the scroll bar."""
+        """Ends dragging the scroll bar when the mouse button is released."""
         if self._dragged is not None:
             self.release_mouse()
 
@@ -261,11 +261,11 @@ class Pane(PaintedWidget, can_focus=True):
             self.set_top_line(self.top + way * WHEEL)
 
     def on_mouse_scroll_right(self) -> None:
-        """Scrolls to the right."""
+        """Scrolls the content one step to the right."""
         self._action_shift_right()
 
     def on_mouse_scroll_left(self) -> None:
-        """Scrolls to the left."""
+        """Scrolls the content one step to the left."""
         self._action_shift_left()
 
     def on_resize(self) -> None:

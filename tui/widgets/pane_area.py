@@ -67,7 +67,7 @@ class Splitter(PaintedWidget):
         self.divider: Divider | None = None
 
     def set_divider(self, divider: Divider | None) -> None:
-        """Shows another divider."""
+        """Sets the divider between two panes that this widget draws, and paints it."""
         self.divider = divider
         self.repaint()
 
@@ -96,7 +96,7 @@ class Splitter(PaintedWidget):
             self.release()
 
     def on_mouse_up(self) -> None:
-        """Releases the divider."""
+        """Ends dragging the divider when the mouse button is released."""
         self.release()
 
     def release(self) -> None:
@@ -118,7 +118,7 @@ class TooSmallNotice(PaintedWidget):
         self._styles_of = palette.styles
 
     def make_strips(self, size: Size) -> list[Strip]:
-        """Returns the text, wrapped."""
+        """Returns the message that the terminal is too small, wrapped to `size` (cells)."""
         lines = [*wrap(TOO_SMALL, max(size.width, 1)), *[""] * size.height]
         return [make_strip((("bar-warning", line),), size.width, self._styles_of) for line in lines[: size.height]]
 
@@ -166,7 +166,7 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
 
     @property
     def layout(self) -> Layout:
-        """The layout of boxes."""
+        """The layout that places panes and dividers; Textual reads it."""
         return self._boxes
 
     @property

@@ -91,7 +91,7 @@ class TimelinePane(Pane):
 
     @property
     def count(self) -> int:
-        """The number of lines."""
+        """The number of lines of the packet list, for the scroll bar."""
         return self.timeline.lines
 
     @property
@@ -189,7 +189,7 @@ class TimelinePane(Pane):
         return self.cells.read_stream(stream, timeline.count_messages(stream), kept, timeline.count_evicted(stream))
 
     def cache_bodies(self, said: dict[int, BodyCells]) -> None:
-        """Takes decoded long bodies."""
+        """Takes cells of long bodies from the thread that decoded them, by row, and paints the list again."""
         self.cells.cache_bodies(said)
         self.invalidate()
 
@@ -204,7 +204,7 @@ class TimelinePane(Pane):
         self.invalidate()
 
     def invalidate(self) -> None:
-        """Makes all lines again."""
+        """Discards all cached lines, so that they are made and painted again."""
         self._lines_read.clear()
         super().invalidate()
 

@@ -184,7 +184,7 @@ def parse_address(endpoint: str) -> str:
 
 
 def parse_port(endpoint: str) -> int:
-    """9092 of `10.0.0.1:9092`."""
+    """Returns the port of an endpoint, such as 9092 for `10.0.0.1:9092`."""
     return int(endpoint.rpartition(":")[2])
 
 

@@ -45,7 +45,7 @@ def find_unknown_unit(text: str) -> str | None:
 
 
 def parse_flag(text: str) -> bool | None:
-    """Parses true or false."""
+    """Parses the boolean value `true` or `false` of a filter; None for any other text."""
     return _FLAGS.get(text)
 
 

@@ -174,7 +174,7 @@ class BrokerReport(Report[BrokerRow]):
                     row.note("leads", event)
 
     def receive_registration(self, event: MessageEvent) -> None:
-        """Counts a BrokerRegistration."""
+        """Counts a BrokerRegistration request (KIP-631) of its broker, and notes the rack."""
         row = self.find_broker(event, number(event.values, "brokerId", -1))
         if row is not None:
             row.registrations += 1

@@ -204,5 +204,5 @@ class UpgradeReport(ClientReport):
 
     @classmethod
     def is_fault(cls, cells: Mapping[str, Any]) -> bool:
-        """Whether a client breaks."""
+        """Returns whether the planned upgrade would break this client; `cells` are the cells of its row."""
         return bool(cells["verdict"] == BREAKS)

@@ -23,7 +23,7 @@ NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 @cache
 def api_keys() -> Mapping[str, int]:
-    """API keys by name."""
+    """Returns the API keys of Kafka's protocol by the names of the APIs."""
     return {api.name: key for key, api in apis().items()}
 
 

@@ -84,7 +84,7 @@ def client_bearer(data: bytes) -> Token | None:
 
 
 def server_bearer(data: bytes) -> Token | None:
-    """A refusal: `{"status":"invalid_token"}`."""
+    """Reads the server's refusal of an OAUTHBEARER token, such as `{"status":"invalid_token"}` (RFC 7628)."""
     parts = object_parts(data, _REFUSAL)
     status = None if parts is None else values_of(parts).get("status")
     if parts is None or status is None:

@@ -76,11 +76,11 @@ class CreationLoops(PulsarCheck):
         self.consumers.pop((event.stream, number(event.values, "consumer_id")))
 
     def receive_producer(self, event: MessageEvent) -> None:
-        """Counts a PRODUCER request."""
+        """Counts a PRODUCER request as one attempt to create this producer."""
         self.ask(self.producers, number(event.values, "producer_id"), event)
 
     def receive_subscribe(self, event: MessageEvent) -> None:
-        """Counts a SUBSCRIBE request."""
+        """Counts a SUBSCRIBE request as one attempt to create this consumer."""
         self.ask(self.consumers, number(event.values, "consumer_id"), event)
 
     def ask(self, table: BoundedTable[NumberedKey, _CreationRequests], named: int, event: MessageEvent) -> None:

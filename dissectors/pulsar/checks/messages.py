@@ -203,7 +203,7 @@ class SendReceipts(PulsarCheck):
             known.pending.clear()
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """What waits in vain."""
+        """Finds messages that producers sent and no broker confirmed before the connection ended."""
         for _, known in self.producers.items_on(end.stream):
             if known.pending and known.losses == end.losses:
                 self.find("lost", ender=end.ender, **known.describe())

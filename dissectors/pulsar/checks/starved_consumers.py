@@ -118,7 +118,7 @@ class StarvedConsumers(PulsarCheck):
             self.forget(known)
 
     def end_connection(self, end: ConnectionEnd) -> None:
-        """Nobody asks any more."""
+        """Ends the starving of each consumer on the connection, if no bytes of it were lost."""
         for _, known in self.consumers.items_on(end.stream):
             if known.losses == end.losses:
                 self.end_starving(known, known.permits.empty, end.time)

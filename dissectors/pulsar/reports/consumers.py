@@ -140,7 +140,7 @@ class ConsumerReport(MemberReport[ConsumerRow]):
         member.type, member.consumer = read_text(values, "subType"), read_text(values, "consumer_name")
 
     def receive_answer(self, event: MessageEvent) -> None:
-        """Handles SUCCESS or ERROR."""
+        """Handles SUCCESS or ERROR, the answer to the request that a consumer waits for."""
         found, makes = self.take_request(event) or (None, False)
         if found is None:
             return
@@ -198,7 +198,7 @@ class ConsumerReport(MemberReport[ConsumerRow]):
         found.acks_failed += read_text(event.values, "error") is not None
 
     def receive_redeliver(self, found: ConsumerRow, event: MessageEvent) -> None:
-        """Handles REDELIVER_UNACKNOWLEDGED_MESSAGES."""
+        """Handles REDELIVER_UNACKNOWLEDGED_MESSAGES: these messages are no longer unacknowledged."""
         found.note("redeliver", event)
         ids = structs(event.values.get("message_ids"))
         places = [place for place in map(read_place, ids) if place is not None]
@@ -213,7 +213,7 @@ class ConsumerReport(MemberReport[ConsumerRow]):
             found.back.update(places)
 
     def receive_seek(self, found: ConsumerRow, event: MessageEvent) -> None:
-        """Counts a SEEK."""
+        """Counts a SEEK, by which the consumer moves to another position, and awaits its answer."""
         found.note("seek", event)
         found.seeks += 1
         self.await_answer(event, (found, False))

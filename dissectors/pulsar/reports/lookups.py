@@ -135,7 +135,7 @@ class LookupReport(Report[TopicLookup]):
         super().close(row)
 
     def close_all(self, ways: Iterable[TopicLookup]) -> None:
-        """Closes several rows."""
+        """Ends the rows of several topic lookups."""
         for way in ways:
             self.close(way)
 

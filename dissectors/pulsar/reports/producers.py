@@ -110,7 +110,7 @@ class ProducerReport(MemberReport[ProducerRow]):
             found.begin(event)
 
     def receive_send(self, found: ProducerRow, event: MessageEvent) -> None:
-        """Counts a SEND."""
+        """Adds a SEND to the counts of its producer: messages, bytes, chunks."""
         values = event.values
         found.sends += 1
         found.bytes += event.size

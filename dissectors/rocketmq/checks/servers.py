@@ -161,7 +161,7 @@ class MissingRoutes(RocketmqCheck):
             self.await_answer(event, topic)
 
     def receive_register(self, event: MessageEvent) -> None:
-        """Notes which broker registers."""
+        """Notes which broker sends a REGISTER_BROKER request, and awaits its answer."""
         said = read_header(event.values)
         name, address = text(said, "brokerName") or "a broker", text(said, "brokerAddr") or event.client
         self.await_answer(event, f"{name} at {address}")

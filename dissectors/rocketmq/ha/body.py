@@ -109,7 +109,7 @@ def format_names(names: Iterable[str]) -> str:
 
 
 def format_count(number: int, noun: str) -> str:
-    """`1 byte`, `2 bytes`."""
+    """Formats a number with its noun, in the plural if needed: `1 byte`, `2 bytes`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -301,12 +301,12 @@ class DeliveryReport(Report[MessageDelivery]):
         return message
 
     def receive_ack(self, event: MessageEvent) -> None:
-        """Handles ACK_MESSAGE."""
+        """Handles ACK_MESSAGE: a consumer acknowledges one message that it got by POP."""
         said = read_header(event.values)
         self.acknowledge([read_receipt(said)], _list_broker_names(said, event), event)
 
     def receive_batch_ack(self, event: MessageEvent) -> None:
-        """Handles BATCH_ACK_MESSAGE."""
+        """Handles BATCH_ACK_MESSAGE: a consumer acknowledges up to MOST_IDS messages that it got by POP."""
         body = struct(event.values, "body")
         self.acknowledge(
             islice(read_batch_receipts(body), MOST_IDS), _list_broker_names(body, event, "brokerName"), event
@@ -332,7 +332,7 @@ class DeliveryReport(Report[MessageDelivery]):
                 _mark_acknowledged(acking.event, done.thing)
 
     def receive_back(self, event: MessageEvent) -> None:
-        """Handles CONSUMER_SEND_MSG_BACK."""
+        """Handles CONSUMER_SEND_MSG_BACK: a consumer returns a message, to get it again later."""
         said = read_header(event.values)
         origin, at = text(said, "originMsgId"), number(said, "offset", -1)
         message = self.messages.find((event.server, at, 0))

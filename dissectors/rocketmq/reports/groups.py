@@ -144,7 +144,7 @@ class GroupReport(Report[GroupMember]):
                     member.last = max(member.last, end.time)
 
     def receive_beat(self, event: MessageEvent) -> None:
-        """Handles HEART_BEAT."""
+        """Handles HEART_BEAT: the client names the groups in which it produces and consumes."""
         body = struct(event.values, "body")
         client = self.clients[event.stream] = text(body, "clientID") or event.client
         groups: list[tuple[_Key, Mapping[str, Any]]] = [
@@ -165,7 +165,7 @@ class GroupReport(Report[GroupMember]):
         self.beating[event.stream] = on
 
     def receive_leave(self, event: MessageEvent) -> None:
-        """Handles UNREGISTER_CLIENT."""
+        """Handles UNREGISTER_CLIENT: the client leaves its producer and consumer groups."""
         values = read_header(event.values)
         client = text(values, "clientID") or ""
         for part, name in ((PRODUCER, "producerGroup"), (CONSUMER, "consumerGroup")):

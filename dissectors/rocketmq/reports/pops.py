@@ -175,11 +175,11 @@ class PopReport(Report[PopRow]):
                 self.close(before)
 
     def receive_ack(self, event: MessageEvent) -> None:
-        """Handles ACK_MESSAGE or CHANGE_MESSAGE_INVISIBLETIME."""
+        """Handles ACK_MESSAGE or CHANGE_MESSAGE_INVISIBLETIME, which name one popped message by its receipt."""
         self.name_pops([read_receipt(read_header(event.values))], event)
 
     def receive_batch_ack(self, event: MessageEvent) -> None:
-        """Handles BATCH_ACK_MESSAGE."""
+        """Handles BATCH_ACK_MESSAGE, which names several popped messages by their receipts."""
         self.name_pops(islice(read_batch_receipts(struct(event.values, "body")), MOST_IDS), event)
 
     def name_pops(self, receipts: Iterable[AckReceipt], event: MessageEvent) -> None:

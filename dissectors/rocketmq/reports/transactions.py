@@ -132,7 +132,7 @@ class TransactionReport(Report[TransactionRow]):
             known.table_offset = number(said, "queueOffset") if "queueOffset" in said else None
 
     def receive_end(self, event: MessageEvent) -> None:
-        """Handles END_TRANSACTION."""
+        """Handles END_TRANSACTION: the producer commits a transaction or rolls it back."""
         said = read_header(event.values)
         name = text(said, "transactionId") or text(said, "msgId")
         if name is None:
@@ -150,7 +150,7 @@ class TransactionReport(Report[TransactionRow]):
         self.ask(known, outcome or UNKNOWN, event)
 
     def receive_check(self, event: MessageEvent) -> None:
-        """Handles CHECK_TRANSACTION_STATE."""
+        """Handles CHECK_TRANSACTION_STATE: the broker asks the producer how a transaction ended."""
         said = read_header(event.values)
         name = text(said, "transactionId") or text(said, "msgId")
         if name is None:

@@ -218,7 +218,7 @@ class Commits(Report[Transaction]):
         return known
 
     def acknowledge(self, event: MessageEvent) -> None:
-        """Notes an ACK."""
+        """Notes a follower's ACK of a proposed transaction, and how long it took."""
         known = self.find_transaction(event, begins=False)
         if known is None:
             return  # of a NEWLEADER, say
@@ -229,7 +229,7 @@ class Commits(Report[Transaction]):
         self.read_transaction(known, event)
 
     def propose(self, event: MessageEvent) -> None:
-        """Notes a PROPOSAL."""
+        """Notes a leader's PROPOSAL: when each follower was sent the transaction."""
         known = self.find_transaction(event, begins=True)
         if known is None:
             return

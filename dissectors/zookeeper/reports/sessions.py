@@ -113,7 +113,7 @@ class SessionReport(Report[SessionRow]):
         """By path who created an ephemeral node."""
 
     def close(self, row: SessionRow) -> None:
-        """Ends a row."""
+        """Ends the row of a session, and counts the watches that are still set."""
         row.watches_open = sum(not watch.broken for watch in self.watch_table.of_session(row.session))
         super().close(row)
 
@@ -224,7 +224,7 @@ class SessionReport(Report[SessionRow]):
                     self.owners[write.path] = known
 
     def receive_event(self, event: MessageEvent) -> None:
-        """Notes a watch event."""
+        """Counts a watch event for its session, and the watches that it fires."""
         known, kind, path = self.find_session(event), event.values.get("type"), event.values.get("path")
         known.events += 1
         if isinstance(kind, str) and isinstance(path, str):
