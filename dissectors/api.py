@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dissectors.report import ReportType
     from dissectors.session_state import SessionTracker
     from dissectors.symbolic import MessageTemplate
+    from dissectors.triage import Triage
 
 __all__ = [
     "HEADLESS",
@@ -133,6 +134,15 @@ class Dissector(ABC):
     columns: tuple[str, ...] = ()
     """Keys of the columns that `--columns NAME` shows, besides who speaks with whom."""
 
+    settings: tuple[str, ...] = ()
+    """Fields of requests that say how a client is configured, by their names behind `name`: what `diff` compares."""
+
+    client: str = "id"
+    """What MessageHeader.client is: the `id` of a program, its `software`, or one of each `session`."""
+
+    software: tuple[str, ...] = ()
+    """Fields of one request that make the name and version of a client's software together."""
+
     color: str | None = None
     """The colour of its rows, in rich's words, where a capture has several protocols."""
 
@@ -209,6 +219,9 @@ class Dissector(ABC):
 
     checks: Callable[[], Sequence[type[Check]]] = tuple
     """What only several messages together show to be wrong (dissectors.check)."""
+
+    triage: Callable[[], Triage] | None = None
+    """What its errors mean and how much they matter, and which findings explain others (dissectors.triage)."""
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """How sure the first bytes of a direction make us that they are ours.
