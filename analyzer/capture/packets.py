@@ -110,9 +110,9 @@ class PacketReader(SelfClosing):
 
     It is a context manager. `store` has their bytes, `flows` their connections, `findings` the damage, `counts` the
     packets by kind, `files` a description of each capture, `comments` the comments on packets; all of them grow while
-    blocks() is read. `watch` is called with each block of records before it is decoded (by the native reader); `began`
-    is the time of the first record. Raises CaptureError for a file that is no capture; in a succession that is a
-    finding.
+    blocks() is read. `learn` is called with each key log that a capture holds, before the packets behind it; `watch`
+    with each block of records before it is decoded (both by the native reader); `began` is the time of the first
+    record. Raises CaptureError for a file that is no capture; in a succession that is a finding.
     """
 
     def __init__(
@@ -124,6 +124,7 @@ class PacketReader(SelfClosing):
         block: int = 32_768,
         spool_limit: int = SPOOL_LIMIT,
         watch: Callable[[RecordBlock], None] | None = None,
+        learn: Callable[[bytes], None] | None = None,
     ) -> None:
         self.succession = inputs if isinstance(inputs, FileSuccession) else None
         if reader == "scapy" and (follow or self.succession is not None):
@@ -135,7 +136,7 @@ class PacketReader(SelfClosing):
         self._decoder = PacketDecoder(self.store, self.flows, self.findings)
         self.reader = reader
         self._follow = follow
-        self._watch = watch
+        self._watch, self._learn = watch, learn
         self._stop = threading.Event()
         self._block, self._spool_limit = block, spool_limit
         self._inputs: list[CaptureInput] = []
@@ -214,6 +215,8 @@ class PacketReader(SelfClosing):
         for records in records_of_all:
             if self._watch is not None:
                 self._watch(records)
+            if self._learn is not None:
+                self._read_secrets(self._learn)
             self.comments.number_comments(records, before)
             if self.began is None and len(records):
                 self.began = int(records.time[0])
@@ -251,6 +254,12 @@ class PacketReader(SelfClosing):
 
     def _tell(self, problem: str) -> None:
         self.findings.append(Finding(Severity.ERROR, "damaged-capture", problem))
+
+    def _read_secrets(self, learn: Callable[[bytes], None]) -> None:
+        """Hands on the key logs that have come since the last call."""
+        for info in self.files:
+            while info.secrets:
+                learn(self.store.read_bytes(*info.secrets.pop(0)))
 
     def _place_comments(self) -> None:
         """Numbers the packets that have comments, when scapy's reader has numbered the packets."""
