@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dissectors.report import ReportType
     from dissectors.session_state import SessionTracker
     from dissectors.symbolic import MessageTemplate
+    from dissectors.triage import Triage
 
 __all__ = [
     "HEADLESS",
@@ -218,6 +219,9 @@ class Dissector(ABC):
 
     checks: Callable[[], Sequence[type[Check]]] = tuple
     """What only several messages together show to be wrong (dissectors.check)."""
+
+    triage: Callable[[], Triage] | None = None
+    """What its errors mean and how much they matter, and which findings explain others (dissectors.triage)."""
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """How sure the first bytes of a direction make us that they are ours.

@@ -50,6 +50,7 @@ class Kafka(Dissector):
     payloads = lazy("dissectors.kafka.payloads:PAYLOADS")
     reports = lazy("dissectors.kafka.reports:reports")
     checks = lazy("dissectors.kafka.checks:checks")
+    triage = lazy("dissectors.kafka.checks:triage")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A request leaves hardly a doubt, a response is weak evidence."""

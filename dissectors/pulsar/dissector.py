@@ -63,6 +63,7 @@ class Pulsar(Dissector):
     payloads = lazy("dissectors.pulsar.payloads:PAYLOADS")
     reports = lazy("dissectors.pulsar.reports:reports")
     checks = lazy("dissectors.pulsar.checks:checks")
+    triage = lazy("dissectors.pulsar.checks:triage")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A frame of a known command leaves hardly a doubt."""

@@ -53,6 +53,7 @@ class RocketMQ(Dissector):
     payloads = lazy("dissectors.rocketmq.payloads:PAYLOADS")
     reports = lazy("dissectors.rocketmq.reports:reports")
     checks = lazy("dissectors.rocketmq.checks:checks")
+    triage = lazy("dissectors.rocketmq.checks:triage")
     conversation = pair_by_key
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

@@ -36,6 +36,7 @@ class ZooKeeper(Dissector):
     guide = lazy("dissectors.zookeeper.guide:CLIENTS")
     reports = lazy("dissectors.zookeeper.reports:reports")
     checks = lazy("dissectors.zookeeper.checks:list_client_checks")
+    triage = lazy("dissectors.zookeeper.checks:triage")
     payloads = lazy("dissectors.zookeeper.payloads:PAYLOADS")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

@@ -150,7 +150,7 @@ class FindingList(FoldContents):
         if at >= len(kept):
             more = self.tally.counts[kind] - len(kept)
             return (("note", f"{'':{NUMBER}}  and {more:,} more, which are not listed here"),)
-        row, finding, _ = kept[at]
+        row, finding, *_ = kept[at]
         text = "" if kind.error and kind.error != OTHERS else safe_text(finding.text, LONGEST)
         if row is None:
             return (("place", f"{'':{NUMBER}}  "), ("", text))

@@ -108,11 +108,6 @@ class ClientCheck(Check):
     )
 
 
-def list_client_checks() -> tuple[type[ClientCheck], ...]:
-    """Returns the checks of the client port."""
-    return (ClientCheck,)
-
-
 class Election(Check):
     """Finds servers that drop the connection of a server with a smaller number."""
 
@@ -143,11 +138,6 @@ class Election(Check):
     on = subscribe(
         [(ELECTION, None, Role.ONEWAY)], receive_notification, {("sid",), ("addr",), ("leader",), ("config",)}
     )
-
-
-def list_election_checks() -> tuple[type[Election], ...]:
-    """Returns the checks of the election port."""
-    return (Election,)
 
 
 SLOW = 1_000_000_000
@@ -192,8 +182,3 @@ class Quorum(Check):
             [(QUORUM, code_of(name), Role.ONEWAY) for name in ("COMMIT", "COMMITANDACTIVATE")], commit, {("zxid",)}
         )
     )
-
-
-def list_quorum_checks() -> tuple[type[Quorum], ...]:
-    """Returns the checks of the quorum port."""
-    return (Quorum,)

@@ -9,7 +9,7 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
-from dissectors.zookeeper.checks import ClientCheck, Election, Quorum
+from dissectors.zookeeper.checks.sessions import ClientCheck, Election, Quorum
 from dissectors.zookeeper.quorum.header import code_of
 from tests.dissectors.checking import End, Step, end, see, show_anything, texts
 
