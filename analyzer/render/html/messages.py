@@ -5,7 +5,7 @@ Secrets are masked as in `show`; there is no way to ask for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,10 +41,9 @@ class MessageLinks:
         number = f"{row + 1}"
         return make_element("a", number, href=f"#m{number}") if row in self._rows else join_parts([number])
 
-    def join_links(self, rows: Sequence[int], most: int) -> Html:
-        """The numbers of the first messages."""
-        more = ["..."] * (len(rows) > most)
-        return join_parts([*map(self.make_link, rows[:most]), *more], ", ")
+    def join_links(self, rows: Iterable[int]) -> Html:
+        """The numbers of messages, each as a link if the page shows it."""
+        return join_parts(map(self.make_link, rows), ", ")
 
 
 def make_messages(session: Session, rows: Sequence[int]) -> tuple[list[Html], list[int]]:

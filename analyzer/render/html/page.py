@@ -9,26 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib.resources import files as package_files
-from itertools import islice
 
 from analyzer.columns.values import format_iso_time
 from analyzer.insight.incident import Incident
-from analyzer.insight.kinds import FindingGroup, FindingKind
 from analyzer.insight.reports import ReportTable
 from analyzer.render.amounts import format_count, format_counted, format_size
 from analyzer.render.bug_report import PROGRAM, find_version
 from analyzer.render.durations import format_duration
+from analyzer.render.html.capture_charts import list_charts
 from analyzer.render.html.elements import Html, escape_text, join_parts, make_details, make_element, make_table
-from analyzer.render.html.figures import list_figures
 from analyzer.render.html.messages import MessageLinks, make_messages
+from analyzer.render.html.problems import list_rows, make_problem
 from analyzer.render.reports_text import format_cell, make_title
 from analyzer.session import Session
+from dissectors.report import ReportRow
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Nothing is loaded, run or sent; the style is in the page."""
 
-KINDS, MESSAGES, OPERATIONS, ENTRIES, LINKS = 60, 60, 40, 100, 6
-"""Kinds of findings, messages, operations, rows of a report, and messages of one of them that the page has."""
+PROBLEMS, MESSAGES, OPERATIONS, ENTRIES, LINKS = 60, 60, 40, 100, 6
+"""Problems, messages, operations, rows of a report, and messages of one of them that the page has."""
 
 LONGEST = 400
 """Characters of a sentence and of a cell."""
@@ -38,7 +38,7 @@ _NUMBERS = frozenset({"number", "duration", "time"})
 
 def make_page(session: Session, names: Sequence[str], incident: Incident) -> str:
     """The whole page; names: of the captures."""
-    rows = list(dict.fromkeys(row for group in islice(incident.findings.values(), KINDS) for row in group.rows))
+    rows = list(dict.fromkeys(row for problem in incident.problems[:PROBLEMS] for row in list_rows(problem)))
     messages, shown = make_messages(session, rows[:MESSAGES])
     links = MessageLinks(shown)
     title = f"Incident: {', '.join(names)}"
@@ -46,8 +46,8 @@ def make_page(session: Session, names: Sequence[str], incident: Incident) -> str
         make_element("h1", title),
         _make_head(session, names, incident),
         _make_navigation(incident, messages),
-        _make_section("findings", "Findings", _list_findings(incident, links)),
-        _make_section("time", "Over time", list_figures(incident)),
+        _make_section("problems", "Problems", _list_problems(session, incident, links)),
+        _make_section("time", "Over time", list_charts(incident)),
         _make_section("operations", "Operations", _list_operations(incident)),
         _make_section("reports", "Reports", _list_reports(incident, links)),
         _make_section("messages", "Messages", [*messages, *_note_rest(len(rows) - len(shown), "message")]),
@@ -72,7 +72,7 @@ def _make_section(id_: str, title: str, parts: Sequence[Html] | Iterator[Html]) 
 
 
 def _make_navigation(incident: Incident, messages: Sequence[Html]) -> Html:
-    there = {"findings": True, "time": True, "operations": True, "reports": incident.reports, "messages": messages}
+    there = {"problems": True, "time": True, "operations": True, "reports": incident.reports, "messages": messages}
     names = [name for name, parts in there.items() if parts]
     return make_element("nav", *(make_element("a", name.capitalize(), href=f"#{name}") for name in names))
 
@@ -99,32 +99,15 @@ def _find_span(incident: Incident) -> tuple[int | None, int | None]:
     return incident.over_time.first, incident.over_time.last
 
 
-def _list_findings(incident: Incident, links: MessageLinks) -> Iterator[Html]:
-    """The kinds of findings, the gravest first."""
-    for kind, group in islice(incident.findings.items(), KINDS):
-        yield _make_kind(kind, group, links)
-    yield from _note_rest(len(incident.findings) - KINDS, "kind", " of findings")
-    for finding in incident.problems:
+def _list_problems(session: Session, incident: Incident, links: MessageLinks) -> Iterator[Html]:
+    """The problems, the gravest first."""
+    for problem in incident.problems[:PROBLEMS]:
+        yield make_problem(session, problem, links)
+    yield from _note_rest(len(incident.problems) - PROBLEMS, "problem")
+    for finding in incident.defects:
         yield make_element("p", finding.text[:LONGEST])
-    if not incident.findings:
-        yield make_element("p", "There is nothing to say.")
-
-
-def _make_kind(kind: FindingKind, group: FindingGroup, links: MessageLinks) -> Html:
-    severity = kind.severity.name.lower()
-    where = f" on port {kind.port}" if kind.port else ""
-    head = make_element("b", f"{severity} {kind.code}")
-    lines = [make_element("p", join_parts([head, f", {format_counted(group.count, 'time')}{where}"]))]
-    if kind.error:
-        lines.append(make_element("p", kind.error[:LONGEST]))
-    else:
-        for row, finding, _ in group.examples:
-            number = [links.make_link(row), ": "] if row is not None else []
-            lines.append(make_element("p", join_parts([*number, finding.text[:LONGEST]])))
-    if group.rows:
-        more = ", ..." if group.more else ""
-        lines.append(make_element("p", "Messages ", links.join_links(group.rows, len(group.rows)), more, class_="left"))
-    return make_element("section", *lines, class_=f"kind {severity}")
+    if not incident.problems:
+        yield make_element("p", "No problems were found.")
 
 
 def _list_operations(incident: Incident) -> Iterator[Html]:
@@ -169,7 +152,7 @@ def _list_entries(table: ReportTable, links: MessageLinks) -> Iterator[Html]:
                 escape_text(format_cell(column, entry.values[place])[:LONGEST])
                 for place, column in zip(places, columns, strict=True)
             ),
-            links.join_links([row for _, row in entry.rows], LINKS),
+            _join_links(entry, links),
         ]
         for entry in entries
     ]
@@ -178,8 +161,13 @@ def _list_entries(table: ReportTable, links: MessageLinks) -> Iterator[Html]:
     yield from _note_rest(len(table.entries) + table.more - len(entries), "row")
 
 
-def _note_rest(count: int, noun: str, more: str = "") -> Iterator[Html]:
+def _join_links(entry: ReportRow, links: MessageLinks) -> Html:
+    rows = [row for _, row in entry.rows]
+    return join_parts([links.join_links(rows[:LINKS]), ", ..." * (len(rows) > LINKS)])
+
+
+def _note_rest(count: int, noun: str) -> Iterator[Html]:
     """Says how much is left out, if anything is."""
     if count > 0:
-        what = f"{format_counted(count, noun)}{more} {'is' if count == 1 else 'are'} left out."
+        what = f"{format_counted(count, noun)} {'is' if count == 1 else 'are'} left out."
         yield make_element("p", what, class_="rest")

@@ -117,7 +117,7 @@ def test_secrets_are_masked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_page_is_bounded_and_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     every = write(CAPTURES / "kafka-4.4.pcap.zst")
     assert "left out" not in every
-    monkeypatch.setattr(page, "KINDS", 2)
+    monkeypatch.setattr(page, "PROBLEMS", 2)
     monkeypatch.setattr(page, "MESSAGES", 3)
     monkeypatch.setattr(page, "OPERATIONS", 4)
     monkeypatch.setattr(page, "ENTRIES", 1)
@@ -125,7 +125,7 @@ def test_a_page_is_bounded_and_says_what_it_leaves_out(monkeypatch: pytest.Monke
     few = write(CAPTURES / "kafka-4.4.pcap.zst")
     assert len(few) < len(every) / 2
     text = Page(few).text
-    assert "kinds of findings are left out." in text
+    assert "problems are left out." in text
     assert "messages are left out." in text
     assert "operations are left out." in text
     assert "rows are left out." in text
@@ -136,7 +136,7 @@ def test_a_page_is_bounded_and_says_what_it_leaves_out(monkeypatch: pytest.Monke
 
 def test_a_capture_without_messages(tmp_path: Path) -> None:
     path = capture(tmp_path / "empty.pcap", [])
-    assert "There is nothing to say." in Page(write(path)).text
+    assert "No problems were found." in Page(write(path)).text
 
 
 def test_elements_escape() -> None:
@@ -149,12 +149,12 @@ def test_elements_escape() -> None:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium; Debian's package is chromium")
 def test_chromium_opens_it(hostile: Path, tmp_path: Path) -> None:
-    """The page is laid out, nothing is loaded or run, and what is folded can be unfolded."""
+    """Nothing is stopped by the policy, no hostile name runs, and the page can be printed."""
     assert CHROMIUM is not None
     path = tmp_path / "page.html"
     path.write_text(write(CAPTURES / "kafka-4.4.pcap.zst", hostile))
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    # A page of http would be reported on the console if the policy had to stop anything.
+    # What the policy stops would be told on the console.
     done = subprocess.run(
         [CHROMIUM, *options, "--enable-logging=stderr", "--dump-dom", path.as_uri()],
         capture_output=True, text=True, timeout=120, check=True,
@@ -163,7 +163,7 @@ def test_chromium_opens_it(hostile: Path, tmp_path: Path) -> None:
     dom = done.stdout
     assert "alert(1)" in dom
     assert "<script" not in dom
-    assert dom.count("<rect") > 20
+    assert dom.count("<rect") > 10
     printed = tmp_path / "page.pdf"
     subprocess.run(
         [CHROMIUM, *options, f"--print-to-pdf={printed}", path.as_uri()], capture_output=True, timeout=120, check=True

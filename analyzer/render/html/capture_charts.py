@@ -1,4 +1,4 @@
-"""The figures of an incident page: what a capture did over time, and how its latencies are spread."""
+"""The charts of an incident page: what a capture did over time, and how its latencies are spread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analyzer.render.html.charts import draw_bars, draw_line, make_figure
 from analyzer.render.html.elements import Html
 
 
-def list_figures(incident: Incident) -> Iterator[Html]:
+def list_charts(incident: Incident) -> Iterator[Html]:
     """Rate, errors and p99 over time, and how latencies are spread."""
     groups, interval = incident.over_time.groups, incident.over_time.interval or SECOND
     times = [format_iso_time(group.key[0])[11:23] for group in groups]
