@@ -18,7 +18,7 @@ from analyzer.capture.records import CaptureInfo
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
-from analyzer.insight import one_way, reused
+from analyzer.insight import one_way, reused, tls_checks
 from analyzer.insight.checks import CheckReading
 from analyzer.insight.expert_info_scan import About, ExpertInfoScan
 from analyzer.jobs import divide, map_in_order
@@ -50,6 +50,7 @@ def diagnose(session: Analysis, looked: Callable[[int], None] = lambda rows: Non
     """
     yield from diagnose_rows(session, len(session.rows), looked)
     yield from (LocatedFinding(None, *each) for each in session.located)
+    yield from (LocatedFinding(None, *each) for each in tls_checks.find_problems(session))
     if isinstance(session, Session):
         yield from (
             LocatedFinding(None, finding) for info in session.packets.files for finding in _report_dropped(info)
