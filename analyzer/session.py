@@ -25,6 +25,7 @@ from dissectors.finding import Finding
 from dissectors.registry import Ports
 
 if TYPE_CHECKING:
+    from analyzer.tls.key_files import KeyRing
     from analyzer.tls.keys import Secrets
 
 
@@ -110,16 +111,26 @@ class Session(Analysis):
         use_fast_path: bool = True,
         block: int = 32_768,
         names: bool = True,
-        secrets: Secrets | None = None,
+        secrets: KeyRing | None = None,
     ) -> None:
         known, orders = make_rules(decode_as)
-        self.packets = PacketReader(inputs, reader=reader, follow=follow, block=block)
+        self.packets = PacketReader(inputs, reader=reader, follow=follow, block=block, learn=self._learn)
         self._inputs, self._told, self._reader, self._names = inputs, decode_as, reader, names
         self._secrets = secrets
         super().__init__(self.packets, known, orders=orders, use_fast_path=use_fast_path, secrets=secrets)
         self.comments = MessageComments(self.packets.comments, self.rows, self.engine.pieces)
         if names:
             self.hosts = HostNames(self.packets.files, self.packets.flows, self.engine.streams, self.rows)
+
+    def _learn(self, key_log: bytes) -> None:
+        """Takes a key log that is in a capture, if what decrypts is installed."""
+        from analyzer.tls.key_files import KeyRing, has_cryptography  # lazy: few captures hold secrets
+
+        if self._secrets is None and has_cryptography():
+            self._secrets = KeyRing()
+            self.engine.use_secrets(self._secrets)
+        if self._secrets is not None:
+            self._secrets.log.feed(key_log)
 
     def reopen_with_rule(self, where: DecodeAsTarget, protocol: str) -> Session:
         """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""

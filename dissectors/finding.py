@@ -23,6 +23,7 @@ CODES: dict[str, str] = {
     "wrong-protocol": "the bytes are of another protocol than the port suggests",
     "unsupported-version": "the version is not in the tables",
     "unknown-operation": "the operation's number is not in the tables",
+    "tls-not-decrypted": "keys were given (--keylog, --key), and a TLS connection is not decrypted with them",
     "proxy-preamble": "a proxy put its preamble before the conversation",
     "bytes-skipped": "bytes without framing were passed over",
     "gap": "bytes are missing from the capture",

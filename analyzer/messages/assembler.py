@@ -37,7 +37,7 @@ class MessageAssembler:
         self, store: TlsStore, known: Ports, serial: Callable[[], int], secrets: Secrets | None = None
     ) -> None:
         self._reader = self._store = store
-        self._secrets = secrets
+        self.secrets = secrets
         self._known = known
         self._serial = serial
 
@@ -72,13 +72,22 @@ class MessageAssembler:
         waits = not layer.is_open
         if waits:
             connection.undecided.append((side, piece))
-        for from_side, plain in layer.feed(side, piece, self._store, self._secrets):
+        for from_side, plain in layer.feed(side, piece, self._store, self.secrets):
             if waits:
                 waits, connection.undecided, connection.client = False, [], layer.session.client
             rows += self._add_piece(connection, from_side, plain, closed)
-        if layer.is_refused:
+        if layer.may_get_key(piece, self.secrets):
+            rows += self._try_again(connection, layer, closed)
+        elif layer.is_refused:
             rows += self._give_up_tls(connection, layer, closed, final=False)
         return rows
+
+    def _try_again(self, connection: Connection, layer: TlsLayer, closed: int) -> list[PendingRow]:
+        """Takes what waits for a key once more, if new keys have come."""
+        if self.secrets is None or not (self.secrets.refresh() or layer.version < self.secrets.version):
+            return []
+        connection.tls = None
+        return self._begin_tls(connection, closed) or []
 
     def _begin_tls(self, connection: Connection, closed: int) -> list[PendingRow] | None:
         """Begins to decrypt if the connection is TLS; returns the rows of the bytes so far, None if it is not."""
@@ -90,7 +99,8 @@ class MessageAssembler:
         before = find_opening((beginnings[0], beginnings[1]), connection.client)
         if before is None:
             return None
-        connection.tls, connection.undecided = TlsLayer(before), []
+        version = 0 if self.secrets is None else self.secrets.version
+        connection.tls, connection.undecided = TlsLayer(before, version=version), []
         return [row for side, piece in held for row in self.add_pieces(connection, side, [piece], closed)]
 
     def _give_up_tls(self, connection: Connection, layer: TlsLayer, closed: int, final: bool) -> list[PendingRow]:
@@ -111,7 +121,7 @@ class MessageAssembler:
             return []
         if connection.tls is not None and not connection.tls.is_open:
             return self._give_up_tls(connection, connection.tls, closed, final) if final else []
-        if self._secrets is not None and connection.tls is None and connection.tls_facts is None:
+        if self.secrets is not None and connection.tls is None and connection.tls_facts is None:
             rows = self._begin_tls(connection, closed)
             if rows is not None:
                 return rows

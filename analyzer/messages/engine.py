@@ -44,6 +44,8 @@ from analyzer.messages.message_lengths import make_length_reader
 from analyzer.messages.row_batch import RowBatch
 from analyzer.messages.slow_path import SlowPath
 from analyzer.messages.stream_findings import StreamFindings
+from analyzer.messages.tls_table import TlsTable
+from analyzer.tcp.metering import NetworkMeter
 from analyzer.tcp.streams import SPARSE, FlowMemory, StreamAssigner, StreamTable
 from dissectors.api import Dissector
 from dissectors.registry import Ports
@@ -121,8 +123,10 @@ class Engine:
         self.names = NameTable()
         self.extras: list[Mapping[str, str]] = []
         self.stream_findings = StreamFindings(store, self.repeats)
+        self.tls = TlsTable()
         self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self.assigner = StreamAssigner(self.streams)
+        self.network = NetworkMeter(self.streams)
         self.finished = FinishedStreams()
         self.serial_rows = SerialTable()
         self.packet = self.time = 0
@@ -140,6 +144,7 @@ class Engine:
             self.packet, self.time = int(block.number[-1]), int(block.time[-1])
         begin, end = find_runs(stream[order])
         numbers = stream[order[begin]]
+        self.network.measure(block, order, numbers, begin, end)
         works = [
             ConnectionWork(self._connection(number), order[first:last])
             for number, first, last, over in zip(
@@ -155,12 +160,17 @@ class Engine:
         self._settle([work.connection for work in works])
         return self._append(chunk)
 
+    def use_secrets(self, secrets: Secrets) -> None:
+        """Decrypts the TLS connections that begin from now on."""
+        self._slow_path.use_secrets(secrets)
+
     def finish(self, streams: Iterable[int] | None = None) -> range:
         """Turns everything unfinished in the input, or in these streams, into rows, because they have ended."""
         chunk = RowBatch(self)
         known = self._connections
         for connection in known.values() if streams is None else [known[each] for each in streams if each in known]:
             self._keep(connection, self._slow_path.end(connection), chunk)
+            self.tls.note(connection)
         self._describe([*known.values()])
         return self._append(chunk)
 
@@ -238,6 +248,8 @@ class Engine:
         """Ends a block: updates the rows of streams, and drops finished connections."""
         self._describe(connections)
         for connection in connections:
+            if connection.tls is not None or connection.tls_facts is not None:
+                self.tls.note(connection)
             if connection.is_finished:
                 self.finished.add(connection.number)
                 self.drop(connection.number)

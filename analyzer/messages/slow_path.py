@@ -37,6 +37,10 @@ class SlowPath:
     ) -> None:
         self._maker = MessageAssembler(store, known, serial, secrets)
 
+    def use_secrets(self, secrets: Secrets) -> None:
+        """Decrypts connections from now on, if they are not recognised yet."""
+        self._maker.secrets = secrets
+
     def process_packet(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
         """Takes the next packet of a connection; returns the rows that it closes."""
         rows: list[PendingRow] = []

@@ -26,6 +26,10 @@ MOST_HELD = 4 << 20
 """Bytes of a connection that wait for its first data; a handshake has some ten thousand."""
 
 
+PATIENCE_NS = 3_000_000_000
+"""How long bytes wait for a key that may still come, in the time of the capture."""
+
+
 class TlsStore(Protocol):
     """Reads ciphertext and keeps plaintext; implemented by Store."""
 
@@ -40,7 +44,8 @@ class TlsStore(Protocol):
 class TlsLayer:
     """The state of one TLS connection. `is_open`: data was decrypted. preamble: bytes before TLS, by side.
 
-    offsets: of the next byte of plaintext by side. held: bytes that have come while it was not open.
+    offsets: of the next byte of plaintext by side. held: bytes that have come while it was not open. began: time of the
+    first piece. version: of the secrets with which the session was tried.
     """
 
     preamble: list[int]
@@ -48,6 +53,8 @@ class TlsLayer:
     is_open: bool = False
     offsets: list[int] = field(default_factory=lambda: [0, 0])
     held: int = 0
+    began: int = 0
+    version: int = 0
     before: list[tuple[int, Piece]] = field(default_factory=list)
 
     @property
@@ -60,12 +67,18 @@ class TlsLayer:
         """Whether nothing will be decrypted."""
         return not self.is_open and (self.session.over or self.held > MOST_HELD)
 
+    def may_get_key(self, piece: Piece, secrets: Secrets | None) -> bool:
+        """Returns whether a session without keys waits for them, at its latest piece."""
+        waits = secrets is not None and secrets.grows and self.facts.refusal is Refusal.NO_KEY
+        return waits and self.held <= MOST_HELD and piece.time - self.began <= PATIENCE_NS
+
     def holds_part(self, side: int) -> bool:
         """Returns whether a record of a side is incomplete."""
         return self.session.halves[side].reader.buffered > 0
 
     def feed(self, side: int, piece: Piece, store: TlsStore, secrets: Secrets | None) -> Iterator[tuple[int, Piece]]:
         """Takes the next piece of a side; yields sides and pieces of plaintext, and what a proxy put before it."""
+        self.began = self.began or piece.time
         if self.preamble[side]:
             size = min(self.preamble[side], piece.length)
             self.preamble[side] -= size

@@ -46,7 +46,8 @@ class TlsFacts:
     """What is known of a connection. Fields are empty, 0 or None until a message says them.
 
     offered: versions of the client. early: records of 0-RTT that were read. opened, failed: records by side of the
-    client (0) and the server (1); failed ones did not fit their keys, and `lost` ones miss bytes.
+    client (0) and the server (1); failed ones did not fit their keys, and `lost` ones miss bytes. is_reported:
+    a finding tells the refusal.
     """
 
     server_name: str = ""
@@ -66,6 +67,7 @@ class TlsFacts:
     failed: list[int] = field(default_factory=lambda: [0, 0])
     lost: list[int] = field(default_factory=lambda: [0, 0])
     refusal: Refusal | None = None
+    is_reported: bool = False
 
     @property
     def version_name(self) -> str:

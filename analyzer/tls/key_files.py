@@ -23,21 +23,26 @@ MISSING = (
 
 
 class KeyLogFile:
-    """Follows one key log. A file that shrank or was replaced is read from its beginning."""
+    """Follows one key log. A file that was replaced or written anew is read from its beginning."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._lines = LineBuffer()
         self._position = 0
         self._identity = (0, 0)
+        self._changed = 0
 
     def read_growth(self, log: KeyLog) -> bool:
         """Adds what is new to `log`; returns whether anything was. Raises OSError."""
         with open(self.path, "rb") as file:
             status = os.fstat(file.fileno())
             identity = status.st_dev, status.st_ino
-            if identity != self._identity or status.st_size < self._position:
+            anew = status.st_size < self._position or (
+                status.st_size == self._position and status.st_mtime_ns != self._changed
+            )
+            if anew or identity != self._identity:
                 self._lines, self._position, self._identity = LineBuffer(), 0, identity
+            self._changed = status.st_mtime_ns
             file.seek(self._position)
             begin = self._position
             while part := file.read(MOST_READ):
@@ -54,27 +59,31 @@ class KeyLogFile:
             status = os.stat(self.path)
         except OSError:
             return False
-        return status.st_size != self._position or (status.st_dev, status.st_ino) != self._identity
+        same = (status.st_size, status.st_mtime_ns) == (self._position, self._changed)
+        return not same or (status.st_dev, status.st_ino) != self._identity
 
 
 class KeyRing:
     """Holds the secrets of all key logs, of captures and of private keys. It is Secrets for sessions.
 
-    It pickles as the paths of its files, which the other process reads.
+    grows: a key log may come later than the bytes that need it, and need not be there yet. A ring pickles as the paths
+    of its files, which the other process reads.
     """
 
-    def __init__(self, logs: Sequence[str] = (), private_keys: Sequence[str] = ()) -> None:
+    def __init__(self, logs: Sequence[str] = (), private_keys: Sequence[str] = (), *, grows: bool = False) -> None:
         self.paths = tuple(logs), tuple(private_keys)
         self.log = KeyLog()
+        self.version, self.grows = 0, grows
         self._files = [KeyLogFile(path) for path in logs]
         self._private: list[tuple[bytes, RSAPrivateKey]] = []
-        if logs or private_keys:
-            require_cryptography()
+        if (logs or private_keys) and not has_cryptography():
+            raise UserError(MISSING)
         for file in self._files:
             try:
                 file.read_growth(self.log)
             except OSError as error:
-                raise UserError(f"Cannot read the key log {file.path}: {error.strerror}.") from None
+                if not (grows and isinstance(error, FileNotFoundError)):
+                    raise UserError(f"Cannot read the key log {file.path}: {error.strerror}.") from None
             if self.log.foreign and not len(self.log):
                 raise UserError(f"{file.path} is no key log: none of its lines has a label, a random and a secret.")
         for path in private_keys:
@@ -95,6 +104,7 @@ class KeyRing:
                     new |= file.read_growth(self.log)
                 except OSError:
                     continue  # it is being replaced; the next time will do
+        self.version += new
         return new
 
     def find(self, label: str, identifier: bytes) -> bytes | None:
@@ -121,12 +131,11 @@ class KeyRing:
         return None
 
 
-def require_cryptography() -> None:
-    """Raises UserError if `cryptography` is not installed."""
+def has_cryptography() -> bool:
+    """Returns whether `cryptography` is installed."""
     from importlib.util import find_spec
 
-    if find_spec("cryptography") is None:
-        raise UserError(MISSING)
+    return find_spec("cryptography") is not None
 
 
 def load_private_key(path: str) -> tuple[bytes, RSAPrivateKey]:

@@ -26,7 +26,16 @@ from analyzer.tls.suites import Suite
 
 
 class Secrets(Protocol):
-    """Finds secrets; implemented by KeyRing."""
+    """Finds secrets; implemented by KeyRing.
+
+    version: counts what has come. grows: a secret may come later than the bytes that need it, as in a live capture.
+    """
+
+    version: int
+    grows: bool
+
+    def refresh(self) -> bool:
+        """Looks for what has come; returns whether anything has."""
 
     def find(self, label: str, identifier: bytes) -> bytes | None:
         """Returns a secret by its label and identifier, as in a key log."""

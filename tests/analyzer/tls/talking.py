@@ -137,10 +137,15 @@ def decrypt(session: TlsSession, flights: list[Flight], keys: Keys | None) -> li
 class Keys:
     """Secrets of a key log that is there from the beginning."""
 
+    version, grows = 0, False
+
     def __init__(self, *logs: Path) -> None:
         self.log = KeyLog()
         for path in logs:
             self.log.feed(path.read_bytes())
+
+    def refresh(self) -> bool:
+        return False
 
     def find(self, label: str, identifier: bytes) -> bytes | None:
         return self.log.find(label, identifier)
