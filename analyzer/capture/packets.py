@@ -1,7 +1,7 @@
 """Reads captures into blocks of TCP packets.
 
 Theory. The analyzer needs little of a packet: its number and time, its connection and direction, what TCP says, and
-where its payload lies. That is a row of 48 bytes. The payload stays where it is until somebody reads it from the store.
+where its payload lies. That is a row of 50 bytes. The payload stays where it is until somebody reads it from the store.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class PacketBlock(ArrayRows):
     number: from 1, over all packets of the timeline, TCP or not. time: ns since 1970. flow: see FlowTable; direction: 0
     if the flow's side 0 sent it, else 1. seq, ack, flags: as in the TCP header. at: location of the first payload byte
     in the store. length: payload bytes on the wire, by the IP header. captured: payload bytes that the capture has.
+    window: as in the TCP header; tcp_segments.UNKNOWN_WINDOW where the capture does not have it.
     """
 
     number: NDArray[np.int64]
@@ -63,6 +64,7 @@ class PacketBlock(ArrayRows):
     at: NDArray[np.int64]
     length: NDArray[np.int32]
     captured: NDArray[np.int32]
+    window: NDArray[np.uint16]
 
 
 class PacketSource(Protocol):
@@ -364,4 +366,5 @@ def make_packet_block(decoder: PacketDecoder, flows: FlowTable, records: RecordB
         at=segments.at,
         length=segments.length,
         captured=segments.captured,
+        window=segments.window,
     )

@@ -45,6 +45,7 @@ from analyzer.messages.row_batch import RowBatch
 from analyzer.messages.slow_path import SlowPath
 from analyzer.messages.stream_findings import StreamFindings
 from analyzer.messages.tls_table import TlsTable
+from analyzer.tcp.metering import NetworkMeter
 from analyzer.tcp.streams import SPARSE, FlowMemory, StreamAssigner, StreamTable
 from dissectors.api import Dissector
 from dissectors.registry import Ports
@@ -125,6 +126,7 @@ class Engine:
         self.tls = TlsTable()
         self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self.assigner = StreamAssigner(self.streams)
+        self.network = NetworkMeter(self.streams)
         self.finished = FinishedStreams()
         self.serial_rows = SerialTable()
         self.packet = self.time = 0
@@ -142,6 +144,7 @@ class Engine:
             self.packet, self.time = int(block.number[-1]), int(block.time[-1])
         begin, end = find_runs(stream[order])
         numbers = stream[order[begin]]
+        self.network.measure(block, order, numbers, begin, end)
         works = [
             ConnectionWork(self._connection(number), order[first:last])
             for number, first, last, over in zip(

@@ -25,6 +25,7 @@ from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.records import CaptureInfo
 from analyzer.capture.sources import MappedFile, Spool
 from analyzer.capture.store import SHIFT, Store
+from analyzer.capture.tcp_segments import UNKNOWN_WINDOW
 from analyzer.columns.arrays import Ints
 from analyzer.errors import CaptureError, UserError
 from analyzer.messages.decode_as import make_rules, merge_rules
@@ -221,6 +222,7 @@ class PartitionPart:
             at=self._locate_payloads(pointers, file),
             length=packets["length"].copy(),
             captured=packets["captured"].copy(),
+            window=np.full(len(pointers), UNKNOWN_WINDOW, np.uint16),
         )
 
     def _locate_payloads(self, pointers: PacketPointers, file: Ints) -> Ints:
