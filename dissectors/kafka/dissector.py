@@ -21,6 +21,7 @@ class Kafka(Dissector):
 
     name = "kafka"
     ports = (9092,)
+    tls_ports = (9093,)
     framing = LengthPrefixed(4, 0, MAXIMUM)
     columns = ("role", "operation", "version", "correlation", "client", "latency", "kafka.topic", "kafka.group")
     settings = (
