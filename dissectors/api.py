@@ -116,6 +116,9 @@ class Dissector(ABC):
     ports: tuple[int, ...] = ()
     """Where its servers usually listen; a hint only, for bytes say more."""
 
+    tls_ports: tuple[int, ...] = ()
+    """Where its servers usually listen for TLS; a hint for what was decrypted."""
+
     framing: LengthPrefixed | None = None
     """How messages are cut out of the stream; None where `framer` alone tells."""
 

@@ -11,11 +11,12 @@ What is wrong, rather than what happened, is found by a Check (dissectors.check)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from dissectors.correlator import BoundedTable, Correlator, Ends, MessageEvent
+from dissectors.finding import Finding
 from dissectors.message import Path, Role
 from dissectors.slotted import field, make_slotted, metadata_of
 
@@ -120,6 +121,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     that it wants, and of which no row names a message. choice: what a user may say of it, as the name of an option
     (`choose`).
     shares_name: whether an older report of another protocol keeps the name, and this one is PROTOCOL.NAME.
+    diagnosed: whether a diagnosis of the capture reads it (`diagnose`); only one that wants few messages.
     """
 
     name: ClassVar[str]
@@ -132,6 +134,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     unnamed: ClassVar[Sequence[str]] = ()
     choice: ClassVar[str | None] = None
     shares_name: ClassVar[bool] = False
+    diagnosed: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -179,6 +182,14 @@ class Report(Correlator[ReportRow], Generic[_Row]):
     def is_fault(cls, cells: Mapping[str, Any]) -> bool:
         """Whether a closed row is something that must not be: a check in a pipeline fails then."""
         return False
+
+    @classmethod
+    def diagnose(cls, rows: Sequence[ReportRow]) -> Iterator[tuple[ReportRow, Finding]]:
+        """Yields what somebody must look at among all rows of a capture, each with the row that shows it.
+
+        Who diagnoses a capture reads the report only if it is `diagnosed`.
+        """
+        return iter(())
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:

@@ -167,7 +167,7 @@ def format_total(problems: Sequence[Problem], where: str) -> str:
 def _describe_message(reader: RowReader, naming: TopicNamer, row: int) -> str:
     """What a message is, as `list` says it; empty for one of which it says nothing."""
     (cells,) = reader.read_objects(("operation", "info"), np.array([row]), naming.fill_in_names)
-    return f"{cells['operation']} {cells['info']}" if cells["operation"] and cells["info"] else ""
+    return f"{cells['operation'] or ''} {cells['info']}".strip() if cells["info"] else ""
 
 
 def _name_streams(session: Session, problem: Problem) -> str:

@@ -61,6 +61,8 @@ def make_key_ring(*, grows: bool = False) -> KeyRing | None:
     logs, keys = list_key_files()
     if not logs and not keys:
         return None
-    from analyzer.tls.key_files import KeyRing  # lazy: most captures are not encrypted
+    from analyzer.render.extras import require_extra  # lazy, too: most captures are not encrypted
+    from analyzer.tls.key_files import KeyRing
 
+    require_extra("tls", "Decrypting TLS")
     return KeyRing(logs, keys, grows=grows)

@@ -12,15 +12,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
-from analyzer.insight import one_way, reused
+from analyzer.insight import one_way, reused, tls_checks
 from analyzer.insight.checks import CheckReading
 from analyzer.insight.expert_info_scan import About, ExpertInfoScan
+from analyzer.insight.reports import ReportReading, list_reports
 from analyzer.jobs import divide, map_in_order
 from analyzer.messages import defects
 from analyzer.session import Analysis, Session
@@ -49,11 +51,24 @@ def diagnose(session: Analysis, looked: Callable[[int], None] = lambda rows: Non
     looked: told from time to time how many rows have been looked at.
     """
     yield from diagnose_rows(session, len(session.rows), looked)
+    yield from _diagnose_reports(session)
     yield from (LocatedFinding(None, *each) for each in session.located)
+    yield from (LocatedFinding(None, *each) for each in tls_checks.find_problems(session))
     if isinstance(session, Session):
         yield from (
             LocatedFinding(None, finding) for info in session.packets.files for finding in _report_dropped(info)
         )
+
+
+def _diagnose_reports(session: Analysis) -> Iterator[LocatedFinding]:
+    """What reports show that no single message does; each at the first message of its row."""
+    filled, _ = list_reports(session)
+    reports = [report for report in filled.values() if report.diagnosed]
+    reading = ReportReading(session, reports)
+    for table in reading.run() if reports else ():
+        found = defects.collect_or_nothing(partial(table.report.diagnose, table.entries))
+        yield from (LocatedFinding(row.rows[0][1] if row.rows else None, finding) for row, finding in found)
+    yield from (LocatedFinding(None, finding) for finding in reading.problems)
 
 
 def diagnose_rows(

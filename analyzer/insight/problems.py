@@ -38,6 +38,9 @@ MOST_SUBJECTS = 12
 NAMED = 64
 """Messages of a problem that are read to name whom and what it is about."""
 
+_LONGEST = 100
+"""Characters of a name."""
+
 MOST_NAMES = 4
 """Names that a text lists; the others are counted."""
 
@@ -217,7 +220,7 @@ class _Names:
             found = fields.read_by_row(path, every)
             names = dict.fromkeys(str(value) for values in found for value in values if value not in (None, ""))
             if names:
-                return f"{path.name.rpartition('.')[2]} {join_names(list(names))}"
+                return f"{path.name.rpartition('.')[2]} {join_names([name[:_LONGEST] for name in names])}"
         return ""
 
     def _load_fields(self, protocol: str) -> list[tuple[FieldPath, FieldReader]]:

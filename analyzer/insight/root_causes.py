@@ -18,14 +18,15 @@ from analyzer.insight.diagnosis import LocatedFinding, load_triage
 from analyzer.insight.problems import Problem, ProblemTable, sort_problems
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Analysis
-from dissectors.triage import RootCause
+from dissectors.triage import RootCause, Triage
 
 _MINUTE = 60_000_000_000
 GENERAL = (
     RootCause("connection-lost", frozenset({"closed-unanswered", "unanswered"}), _MINUTE, _MINUTE, "stream"),
+    RootCause("orphan-response", frozenset({"guessed-layout"}), 0, 0, "stream"),
     RootCause("no-receipt", frozenset({"closed-unanswered", "unanswered"}), _MINUTE, _MINUTE, "stream"),
 )
-"""What holds for all protocols: the end of a connection explains the requests that it left unanswered."""
+"""What holds for all protocols: a connection that ends leaves requests unanswered, a lost request makes one guess."""
 
 
 def find_problems(session: Analysis, found: Iterable[LocatedFinding], examples: int = 1) -> list[Problem]:
@@ -41,18 +42,23 @@ def find_problems(session: Analysis, found: Iterable[LocatedFinding], examples: 
 
 def fold_effects(session: Analysis, problems: Sequence[Problem]) -> list[Problem]:
     """Returns the problems that no other one explains, sorted; the others are among the effects of their causes."""
-    for protocol in {each.protocol: None for each in problems if each.protocol}:
-        mine = [each for each in problems if each.protocol == protocol]
-        for rule in _list_causes(session, protocol):
+    for triage, mine in _group_by_triage(session, problems):
+        for rule in GENERAL if triage is None else (*triage.causes, *GENERAL):
             for cause in [each for each in mine if rule.code in (each.code, each.error) and each.cause is None]:
-                problems = [*problems, *_fold(session, rule, cause, mine)]
+                parts = list(_fold(session, rule, cause, mine))
+                mine += parts
+                problems = [*problems, *parts]
     return sort_problems(each for each in problems if each.cause is None and each.count)
 
 
-def _list_causes(session: Analysis, protocol: str) -> Sequence[RootCause]:
-    dissector = next(each for each in session.engine.known.dissectors if each.name == protocol)
-    triage = load_triage(dissector)
-    return GENERAL if triage is None else (*triage.causes, *GENERAL)
+def _group_by_triage(session: Analysis, problems: Sequence[Problem]) -> list[tuple[Triage | None, list[Problem]]]:
+    """Problems by the tables that weigh them: the ports of one system share theirs, and so their causes."""
+    triages = {each.name: load_triage(each) for each in session.engine.known.dissectors}
+    found: dict[int, tuple[Triage | None, list[Problem]]] = {}
+    for each in problems:
+        triage = triages.get(each.protocol)
+        found.setdefault(id(triage), (triage, []))[1].append(each)
+    return list(found.values())
 
 
 def _fold(session: Analysis, rule: RootCause, cause: Problem, problems: Sequence[Problem]) -> Iterator[Problem]:

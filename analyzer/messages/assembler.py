@@ -139,7 +139,8 @@ class MessageAssembler:
             connection.rule,
             lambda: (self._later_beginnings(first), self._later_beginnings(second)),
         )
-        decision = recognise_protocol(seen, self._known)
+        known = self._known if connection.tls is None else self._known.decrypted
+        decision = recognise_protocol(seen, known)
         if decision is None:
             return []
         connection.decision, connection.dissector = decision, decision.dissector

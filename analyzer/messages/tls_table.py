@@ -22,6 +22,11 @@ class TlsTable:
     def __len__(self) -> int:
         return len(self._facts)
 
+    @property
+    def streams(self) -> list[int]:
+        """The streams of which something is known."""
+        return list(self._facts)
+
     def note(self, connection: Connection) -> None:
         """Keeps what a connection says of itself; it goes on to change while the connection lasts."""
         facts = connection.tls.facts if connection.tls is not None else connection.tls_facts

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 MOST_READ = 1 << 20
 """Bytes of a key log that are read at once."""
 
-MISSING = (
-    "Decrypting TLS needs the package cryptography, which is not installed. Install it with:"
-    ' pip install "wireanalyze[tls]".'
-)
-
 
 class KeyLogFile:
     """Follows one key log. A file that was replaced or written anew is read from its beginning."""
@@ -76,8 +71,6 @@ class KeyRing:
         self.version, self.grows = 0, grows
         self._files = [KeyLogFile(path) for path in logs]
         self._private: list[tuple[bytes, RSAPrivateKey]] = []
-        if (logs or private_keys) and not has_cryptography():
-            raise UserError(MISSING)
         for file in self._files:
             try:
                 file.read_growth(self.log)

@@ -80,14 +80,18 @@ class HalfSession:
 
 
 class TlsSession:
-    """Decrypts one connection. `client` is the side of the client, -1 until its hello comes."""
+    """Decrypts one connection. `client` is the side of the client, -1 until its hello comes.
+
+    inspects: only what is in the clear is read, and protected records are passed over.
+    """
 
     __slots__ = (
         *("client", "halves", "client_hello", "parameters", "facts"),
-        *("_certificate", "_transcript", "_tries", "_secrets"),
+        *("_inspects", "_certificate", "_transcript", "_tries", "_secrets"),
     )
 
-    def __init__(self) -> None:
+    def __init__(self, *, inspects: bool = False) -> None:
+        self._inspects = inspects
         self.client = -1
         self.halves = (HalfSession(), HalfSession())
         self.client_hello: ClientHello | None = None
@@ -172,6 +176,8 @@ class TlsSession:
             return
         elif self._is_tls13 and record.kind == ALERT and len(record.body) == 2 and not record.lost:
             self._note_alert(side, record.body, False)
+        elif self._inspects:
+            return
         elif record.lost:
             half.number += 1
             half.uncertain = True

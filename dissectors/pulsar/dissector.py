@@ -39,6 +39,7 @@ class Pulsar(Dissector):
 
     name = "pulsar"
     ports = (6650,)
+    tls_ports = (6651,)
     framing = LengthPrefixed(4, 4, MAXIMUM)
     prefix = PREFIX
     columns = ("role", "operation", "correlation", "client", "latency", "pulsar.topic", "pulsar.subscription")

@@ -7,7 +7,8 @@ from functools import cache
 
 from dissectors.check import Check
 from dissectors.triage import Triage, read_triage
-from dissectors.zookeeper.checks.sessions import ClientCheck, Election, Quorum
+from dissectors.zookeeper.checks.ensemble import Election, Quorum, Synchronization
+from dissectors.zookeeper.checks.sessions import ClientCheck
 from dissectors.zookeeper.tables import table
 
 
@@ -23,7 +24,7 @@ def list_election_checks() -> Sequence[type[Check]]:
 
 def list_quorum_checks() -> Sequence[type[Check]]:
     """Lists the checks of the quorum port."""
-    return (Quorum,)
+    return Quorum, Synchronization
 
 
 @cache

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from analyzer.errors import UserError
-from analyzer.tls import key_files
 from analyzer.tls.facts import Refusal
 from analyzer.tls.key_files import KeyRing
 from analyzer.tls.key_log import CLIENT_RANDOM, SESSION_ID, KeyLog, LineBuffer
@@ -75,12 +74,6 @@ def test_a_ring_pickles_as_its_paths(tmp_path: Path) -> None:
     assert bytes.fromhex(SECRET) not in data
     assert SECRET.encode() not in data
     assert pickle.loads(data).find(CLIENT_RANDOM, bytes.fromhex(RANDOM)) == bytes.fromhex(SECRET)
-
-
-def test_what_is_missing_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_files, "has_cryptography", lambda: False)
-    with pytest.raises(UserError, match=r'needs the package cryptography.*pip install "wireanalyze\[tls\]"\.$'):
-        KeyRing([str(tmp_path / "key.log")])
 
 
 @pytest.mark.parametrize("form", ["pem", "p12"])
