@@ -30,7 +30,7 @@ CLOSED_NS, GRAVE_CLOSED_NS = 200_000_000, 2_000_000_000
 """The same of windows that were closed."""
 
 ANSWERED_WITHIN_NS = 3_000_000_000
-"""Time that a capture goes on behind a SYN if that is called unanswered: two more SYNs follow in it."""
+"""Time that a capture goes on behind a single SYN if that is called unanswered."""
 
 _BOTH = 0b11
 
@@ -59,7 +59,7 @@ def find_network_problems(session: Analysis) -> Iterator[tuple[int, Finding]]:
         yield stream, Finding(Severity.WARNING, "connection-reset", text, subject=_name_server(session, stream))
     meant = _find_meant(session)
     yield from _tell_attempts(session, figures.refused & meant, "connection-refused", "answered with RST")
-    silent = figures.unanswered & meant & _was_time(session)
+    silent = figures.unanswered & meant & ((figures.retransmissions > 0) | _was_time(session))
     yield from _tell_attempts(session, silent, "no-handshake", "did not answer")
 
 
