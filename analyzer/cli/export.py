@@ -27,7 +27,7 @@ from analyzer.config.time_formats import TimeFormat
 from analyzer.decode.jsonable import Limits
 from analyzer.errors import UserError
 from analyzer.export.folder import MOST_FILES
-from analyzer.export.forms import FORMS, TABLES, ExportRequest, warning
+from analyzer.export.forms import FORMS, MORE_TABLES, TABLES, ExportRequest, warning
 from analyzer.messages.decode_as import DecodeAsRules
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 @click.option(
     "--table",
     "tables",
-    type=OneOf(TABLES),
+    type=OneOf((*TABLES, *MORE_TABLES)),
     multiple=True,
-    help="For parquet: write this table. Repeat it for more.  [default: all]",
+    help="For parquet: write this table. Repeat it for more.  [default: all but reports]",
 )
 @click.option(
     "--handshakes", is_flag=True, help="For pcapng: also write the packets that open and close the connections."

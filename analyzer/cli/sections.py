@@ -19,7 +19,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     OWN: (),
     "Selection": ("text", "count", "order", "head", "tail", "stream", "only", "partners"),
     "Output": (
-        *("out", "force", "form", "as_json", "like_tshark", "chosen", "sets", "fields", "with_fields", "time"),
+        *("out", "page", "force", "form", "as_json", "like_tshark", "chosen", "sets", "fields", "with_fields", "time"),
         *("tables", "handshakes", "embed_keys", "split", "headless", "wide", "color", "theme", "show_secrets"),
         *("n", "verbose"),
     ),
