@@ -64,7 +64,7 @@ def matches(printed: str, shown: list[str]) -> bool:
 
 
 def run_example(command: str, folder: Path) -> str:
-    """What a command prints in a folder in which captures/ and tests/ are and `wireanalyze` is this checkout's program."""
+    """What a command prints where captures/ and tests/ are and `wireanalyze` is this checkout's program."""
     tools = folder / ".tools"
     if not tools.is_dir():
         tools.mkdir()
