@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from analyzer.capture.packets import PacketReader, PacketSource, ReaderName
 from analyzer.capture.sources import SelfClosing
@@ -24,15 +24,27 @@ from analyzer.messages.stream_findings import LocatedFinding
 from dissectors.finding import Finding
 from dissectors.registry import Ports
 
+if TYPE_CHECKING:
+    from analyzer.tls.key_files import KeyRing
+    from analyzer.tls.keys import Secrets
+
 
 class Analysis(SelfClosing):
     """Blocks of packets, read into rows, and all that can be asked of these. `ended`: all of them have been read."""
 
     def __init__(
-        self, source: PacketSource, known: Ports, *, orders: ConnectionRules | None = None, use_fast_path: bool = True
+        self,
+        source: PacketSource,
+        known: Ports,
+        *,
+        orders: ConnectionRules | None = None,
+        use_fast_path: bool = True,
+        secrets: Secrets | None = None,
     ) -> None:
         self.source = source
-        self.engine = Engine(source.store, source.flows, known, orders=orders, use_fast_path=use_fast_path)
+        self.engine = Engine(
+            source.store, source.flows, known, orders=orders, use_fast_path=use_fast_path, secrets=secrets
+        )
         self.rows = self.engine.rows
         self.comments = MessageComments(None, self.rows, self.engine.pieces)
         self.hosts = HostNames((), source.flows, self.engine.streams, self.rows)
@@ -85,7 +97,8 @@ class Analysis(SelfClosing):
 class Session(Analysis):
     """Captures, or a succession of files, as one timeline of messages. Raises CaptureError if one can't be opened.
 
-    names: whether addresses have the names that the captures tell (`hosts`).
+    names: whether addresses have the names that the captures tell (`hosts`). secrets: of TLS; None: nothing is
+    decrypted.
     """
 
     def __init__(
@@ -98,14 +111,26 @@ class Session(Analysis):
         use_fast_path: bool = True,
         block: int = 32_768,
         names: bool = True,
+        secrets: KeyRing | None = None,
     ) -> None:
         known, orders = make_rules(decode_as)
-        self.packets = PacketReader(inputs, reader=reader, follow=follow, block=block)
+        self.packets = PacketReader(inputs, reader=reader, follow=follow, block=block, learn=self._learn)
         self._inputs, self._decode_as, self._reader, self._names = inputs, decode_as, reader, names
-        super().__init__(self.packets, known, orders=orders, use_fast_path=use_fast_path)
+        self._secrets = secrets
+        super().__init__(self.packets, known, orders=orders, use_fast_path=use_fast_path, secrets=secrets)
         self.comments = MessageComments(self.packets.comments, self.rows, self.engine.pieces)
         if names:
             self.hosts = HostNames(self.packets.files, self.packets.flows, self.engine.streams, self.rows)
+
+    def _learn(self, key_log: bytes) -> None:
+        """Takes a key log that is in a capture, if what decrypts is installed."""
+        from analyzer.tls.key_files import KeyRing, has_cryptography  # lazy: few captures hold secrets
+
+        if self._secrets is None and has_cryptography():
+            self._secrets = KeyRing()
+            self.engine.use_secrets(self._secrets)
+        if self._secrets is not None:
+            self._secrets.log.feed(key_log)
 
     def reopen_with_rule(self, where: DecodeAsTarget, protocol: str) -> Session:
         """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
@@ -113,12 +138,12 @@ class Session(Analysis):
         if isinstance(self._inputs, FileSuccession):
             if not self._inputs.is_finished:
                 raise UserError("The capture is still running and cannot be read again. Stop it first.")
-            return Session(self._inputs.reopen(), decode_as=rules, names=self._names)
+            return Session(self._inputs.reopen(), decode_as=rules, names=self._names, secrets=self._secrets)
         if not all(map(os.path.isfile, self._inputs)):
             raise UserError(
                 "A pipe can be read only once. Save the capture to a file first, or give -d when you open it."
             )
-        return Session(self._inputs, decode_as=rules, reader=self._reader, names=self._names)
+        return Session(self._inputs, decode_as=rules, reader=self._reader, names=self._names, secrets=self._secrets)
 
 
 def grow_within(session: Analysis, limit: int | None) -> Iterator[range]:

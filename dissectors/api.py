@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dissectors.report import ReportType
     from dissectors.session_state import SessionTracker
     from dissectors.symbolic import MessageTemplate
+    from dissectors.triage import Triage
 
 __all__ = [
     "HEADLESS",
@@ -115,6 +116,9 @@ class Dissector(ABC):
     ports: tuple[int, ...] = ()
     """Where its servers usually listen; a hint only, for bytes say more."""
 
+    tls_ports: tuple[int, ...] = ()
+    """Where its servers usually listen for TLS; a hint for what was decrypted."""
+
     framing: LengthPrefixed | None = None
     """How messages are cut out of the stream; None where `framer` alone tells."""
 
@@ -127,11 +131,27 @@ class Dissector(ABC):
     long_polls: frozenset[int] = frozenset()
     """Codes of requests that a server keeps until there is something to tell: who goes meanwhile misses no answer."""
 
+    waits: frozenset[int] = frozenset()
+    """Codes of other requests that a server may answer late on purpose: it waits for data, or for other clients."""
+
+    answers_in_order: bool = False
+    """Whether a server answers the requests of a connection one after the other, so that each waits for those before.
+    """
+
     nothing_new: Mapping[str, Sequence[int]] = {}
     """By operation, codes of answers that say that there is nothing now: ordinary, and no errors."""
 
     columns: tuple[str, ...] = ()
     """Keys of the columns that `--columns NAME` shows, besides who speaks with whom."""
+
+    settings: tuple[str, ...] = ()
+    """Fields of requests that say how a client is configured, by their names behind `name`: what `diff` compares."""
+
+    client: str = "id"
+    """What MessageHeader.client is: the `id` of a program, its `software`, or one of each `session`."""
+
+    software: tuple[str, ...] = ()
+    """Fields of one request that make the name and version of a client's software together."""
 
     color: str | None = None
     """The colour of its rows, in rich's words, where a capture has several protocols."""
@@ -209,6 +229,9 @@ class Dissector(ABC):
 
     checks: Callable[[], Sequence[type[Check]]] = tuple
     """What only several messages together show to be wrong (dissectors.check)."""
+
+    triage: Callable[[], Triage] | None = None
+    """What its errors mean and how much they matter, and which findings explain others (dissectors.triage)."""
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """How sure the first bytes of a direction make us that they are ours.

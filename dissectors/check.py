@@ -20,10 +20,10 @@ class Check(Correlator[Finding]):
     def leave_open(self, end: ConnectionEnd) -> None:
         """A connection is open when the capture ends; heard behind the ends of the others."""
 
-    def warn(self, code: str, text: str) -> None:
-        """Emits a finding of severity warning for the message that is being handled."""
-        self.emit(Finding(Severity.WARNING, code, text))
+    def warn(self, code: str, text: str, subject: str = "") -> None:
+        """Emits a finding of severity warning for the message that is being handled. subject: see Finding."""
+        self.emit(Finding(Severity.WARNING, code, text, subject=subject))
 
-    def note(self, code: str, text: str) -> None:
-        """Emits a finding of severity note for the message that is being handled."""
-        self.emit(Finding(Severity.NOTE, code, text))
+    def note(self, code: str, text: str, subject: str = "") -> None:
+        """Emits a finding of severity note for the message that is being handled. subject: see Finding."""
+        self.emit(Finding(Severity.NOTE, code, text, subject=subject))

@@ -23,6 +23,10 @@ CODES: dict[str, str] = {
     "wrong-protocol": "the bytes are of another protocol than the port suggests",
     "unsupported-version": "the version is not in the tables",
     "unknown-operation": "the operation's number is not in the tables",
+    "tls-not-decrypted": "keys were given (--keylog, --key), and a TLS connection is not decrypted with them",
+    "tls-mismatch": "one side speaks TLS and the other does not (only doctor tells)",
+    "tls-refused": "one side ended TLS with a fatal alert (only doctor tells)",
+    "expired-certificate": "a server's certificate is not valid at the time of the connection (only doctor tells)",
     "proxy-preamble": "a proxy put its preamble before the conversation",
     "bytes-skipped": "bytes without framing were passed over",
     "gap": "bytes are missing from the capture",
@@ -82,6 +86,18 @@ CODES: dict[str, str] = {
     "dead-letter": "a message is put aside, for nobody could process it (only doctor tells)",
     "subscription-conflict": "members of a group do not subscribe alike (only doctor tells)",
     "late-heartbeat": "a client sent no heartbeat for so long that it is dropped from its groups (only doctor tells)",
+    "leader-changed": "partitions have another leader than before (only doctor tells)",
+    "controller-changed": "the cluster has another controller than before (only doctor tells)",
+    "member-expelled": "a coordinator removed a member from its group (only doctor tells)",
+    "slow-rebalance": "a group stood still for long while it rebalanced (only doctor tells)",
+    "rebalance-storm": "a group rebalances again and again (only doctor tells)",
+    "leader-lost": "an ensemble elected a new leader after the old one was lost (only doctor tells)",
+    "far-behind": "a server was so far behind, or had so much too much, that its data was replaced (only doctor tells)",
+    "retransmissions": "packets were lost, and a connection stood still until they came again (only doctor tells)",
+    "closed-window": "a side had its window closed, for it did not read what had come (only doctor tells)",
+    "connection-reset": "a side reset a connection instead of answering (only doctor tells)",
+    "connection-refused": "a server answered with RST when clients wanted to connect (only doctor tells)",
+    "no-handshake": "nobody answered when clients wanted to connect (only doctor tells)",
     "number-reused": "a request has the number of another one that has no answer yet (only doctor tells)",
     "producers-in-turns": "producers take a topic from one another again and again (only doctor tells)",
     "reconnect-loop": "a producer or consumer is asked for over and over (only doctor tells)",
@@ -100,9 +116,85 @@ CODES: dict[str, str] = {
 }
 
 
+ADVICE: dict[str, str] = {
+    "malformed-body": "Check the client library; if another tool reads these bytes, report a bug of this program.",
+    "limit-exceeded": "Raise --max-decompressed if you trust the capture.",
+    "crc-mismatch": "Check the network and the disks of both sides: the bytes changed on their way.",
+    "wrong-protocol": "Check the port that the client is configured with, or name the protocol with -d PORT=NAME.",
+    "unsupported-version": "Use a newer version of this program, or check the client library.",
+    "tls-not-decrypted": "Write the key log of this client or server from its start, and give it with --keylog.",
+    "expired-certificate": "Replace the certificate of the server, and check the clocks.",
+    "bytes-skipped": "Name the protocol with -d PORT=NAME if these bytes are of a known one.",
+    "gap": "Capture with a larger buffer, or closer to the server.",
+    "cut-by-snaplen": "Capture whole packets (tcpdump -s 0).",
+    "closed-unanswered": "Look in the log of the side that closed the connection, at this time.",
+    "unanswered": "Look whether the server was slow or stopped, or whether the capture ended too early.",
+    "one-direction": "Capture where both directions pass.",
+    "clock-went-back": "Do not trust latencies around this message.",
+    "damaged-capture": "Copy or record the capture anew.",
+    "packets-not-kept": "Capture with a larger buffer or a narrower filter.",
+    "throttled": "Raise the client's quota, or let it send and fetch less.",
+    "deprecated-version": "Upgrade the client before the servers; report upgrade lists all that would break.",
+    "version-refused": "Nothing is to be done if the client goes on with an older version; else upgrade one of both.",
+    "fetch-session": "If it happens often, raise max.incremental.fetch.session.cache.slots.",
+    "duplicate-sequence": "Look why the client had to send again: a timeout or a lost answer before it.",
+    "out-of-order-sequence": "Look for batches that failed before it, and for two producers with one id.",
+    "fenced-producer": "Let only one producer run with this name or transactional id.",
+    "access-refused": "Check the credentials and the permissions of the client's user.",
+    "offset-moved": "Check retention against the consumer's lag, and whether the queue was made anew.",
+    "incompatible-schema": "Change the schema, or the compatibility strategy of the namespace.",
+    "connection-lost": "Look at the client's pauses, the network, and the server's log at this time.",
+    "session-expired": "Look for pauses of the client (garbage collection) or too short a session timeout.",
+    "late-ping": "Look for pauses of the client, or raise the session timeout.",
+    "late-pong": "Look for pauses of the other side, and at the network.",
+    "starved-consumer": "Look what the application does with its last messages; it asks for no new ones.",
+    "redelivery-storm": "Look why the consumers do not acknowledge these messages.",
+    "no-receipt": "Look whether the messages were stored; a client sends them again after it has connected anew.",
+    "topic-missing": "Create the topic, correct its name, or check the name server that the client uses.",
+    "pull-storm": "Look why the consumer asks again at once; its filter or its offset may be wrong.",
+    "dead-letter": "Read the messages in the dead-letter topic, and look why nobody could process them.",
+    "subscription-conflict": "Give all members of the group the same subscription.",
+    "late-heartbeat": "Look for pauses of the client.",
+    "leader-changed": "Look in the log of the broker that led before: it stopped, or lost its connection.",
+    "controller-changed": "Look in the log of the controller that led before: it stopped, or lost its connection.",
+    "member-expelled": "Look at its heartbeats and polls, which session.timeout.ms and max.poll.interval.ms bound.",
+    "slow-rebalance": "Look which member joined late, and at max.poll.interval.ms, the time that all wait for it.",
+    "rebalance-storm": "Look what begins each rebalance (report groups); static members help.",
+    "leader-lost": "Look in the log of the server that led before: it stopped, or lost its connection.",
+    "far-behind": "Nothing is to be done if the server was down for long; else look at its disk and its log folder.",
+    "retransmissions": "Look for lost packets between the two: report delays shows the exchanges that waited for them.",
+    "closed-window": "Look why this side does not read: it is busy, it pauses, or its receive buffer is too small.",
+    "connection-reset": "Look in the log of the side that reset the connection, at this time.",
+    "connection-refused": "Look whether the server runs and listens on this address and port.",
+    "no-handshake": "Look at routes and firewalls on the way to this address, and whether its host runs.",
+    "number-reused": "Check the client library: it reuses numbers of requests that are open.",
+    "producers-in-turns": "Let only one of the producers run.",
+    "slow-quorum": "Look at the disks of the servers: a slow fsync is the most common cause.",
+    "far-timestamp": "Check the clocks of producers and brokers.",
+    "oversized-packet": "Raise jute.maxbuffer on servers and clients, or make the data smaller.",
+    "slow-replica": "Look at the load and the network of the replica.",
+    "bug": "Report it with the text that the program prints; the capture is not at fault.",
+}
+"""What to do about findings of a code, for people; a code without an entry needs nothing, or its sentence says it."""
+
+ERROR_EXPLAINING = frozenset(
+    {
+        *("access-refused", "busy-broker", "busy-consumer", "busy-producer", "fenced-producer", "incompatible-schema"),
+        *("message-refused", "missing-field", "offset-moved", "operation-refused", "oversized-batch", "storage-failed"),
+        *("session-expired", "stale-subscription", "system-busy", "version-refused", "weakly-stored"),
+        *("registration-refused", "fetch-session", "out-of-order-sequence", "duplicate-sequence"),
+    }
+)
+"""Codes of findings that say in more words what the error in the same answer says: then the error is no second one."""
+
+
 @make_slotted
 class Finding:
-    """One remark. `source`, `offset` and `length` say where in the message's sources, when it has a place."""
+    """One remark. `source`, `offset` and `length` say where in the message's sources, when it has a place.
+
+    subject: whom or what it is about, as a topic, a group or a session, where its check knows; findings of the same
+    code and subject are one problem. advice: what to do; by default that of the code (ADVICE).
+    """
 
     severity: Severity
     code: str
@@ -110,6 +202,8 @@ class Finding:
     source: int = 0
     offset: int | None = None
     length: int | None = None
+    subject: str = ""
+    advice: str = ""
 
     def __post_init__(self) -> None:
         if self.code not in CODES:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from copy import copy
+from functools import cache, cached_property
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -123,6 +124,16 @@ class Ports:
         for dissector in self.dissectors:
             for port in dissector.ports:
                 self._own.setdefault(port, dissector)
+
+    @cached_property
+    def decrypted(self) -> Ports:
+        """The same for connections that were TLS: ports of TLS listeners stand for their protocols, too."""
+        found = copy(self)
+        found._own = dict(self._own)
+        for dissector in self.dissectors:
+            for port in dissector.tls_ports:
+                found._own.setdefault(port, dissector)
+        return found
 
     def find_by_name(self, name: str) -> Dissector | None:
         """Who the user means; None for one of UNDECODED. KeyError if nobody is called so."""

@@ -113,7 +113,8 @@ def findings() -> str:
     text += "all findings, `list -Y 'findings == crc-mismatch'` the messages that have one of this code. "
     text += "Codes are stable; sentences may change. [Output](output.md#findings-doctor) says which findings "
     text += "only `doctor` knows.\n\n"
-    return text + table(("code", "what it says"), ((f"`{each['code']}`", each["what"]) for each in found))
+    rows = ((f"`{each['code']}`", each["what"], each["advice"]) for each in found)
+    return text + table(("code", "what it says", "what to do"), rows)
 
 
 def configuration() -> str:

@@ -1,7 +1,7 @@
 """Reads captures into blocks of TCP packets.
 
 Theory. The analyzer needs little of a packet: its number and time, its connection and direction, what TCP says, and
-where its payload lies. That is a row of 48 bytes. The payload stays where it is until somebody reads it from the store.
+where its payload lies. That is a row of 50 bytes. The payload stays where it is until somebody reads it from the store.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class PacketBlock(ArrayRows):
     number: from 1, over all packets of the timeline, TCP or not. time: ns since 1970. flow: see FlowTable; direction: 0
     if the flow's side 0 sent it, else 1. seq, ack, flags: as in the TCP header. at: location of the first payload byte
     in the store. length: payload bytes on the wire, by the IP header. captured: payload bytes that the capture has.
+    window: as in the TCP header; tcp_segments.UNKNOWN_WINDOW where the capture does not have it.
     """
 
     number: NDArray[np.int64]
@@ -63,6 +64,7 @@ class PacketBlock(ArrayRows):
     at: NDArray[np.int64]
     length: NDArray[np.int32]
     captured: NDArray[np.int32]
+    window: NDArray[np.uint16]
 
 
 class PacketSource(Protocol):
@@ -108,9 +110,9 @@ class PacketReader(SelfClosing):
 
     It is a context manager. `store` has their bytes, `flows` their connections, `findings` the damage, `counts` the
     packets by kind, `files` a description of each capture, `comments` the comments on packets; all of them grow while
-    blocks() is read. `watch` is called with each block of records before it is decoded (by the native reader); `began`
-    is the time of the first record. Raises CaptureError for a file that is no capture; in a succession that is a
-    finding.
+    blocks() is read. `learn` is called with each key log that a capture holds, before the packets behind it; `watch`
+    with each block of records before it is decoded (both by the native reader); `began` is the time of the first
+    record. Raises CaptureError for a file that is no capture; in a succession that is a finding.
     """
 
     def __init__(
@@ -122,6 +124,7 @@ class PacketReader(SelfClosing):
         block: int = 32_768,
         spool_limit: int = SPOOL_LIMIT,
         watch: Callable[[RecordBlock], None] | None = None,
+        learn: Callable[[bytes], None] | None = None,
     ) -> None:
         self.succession = inputs if isinstance(inputs, FileSuccession) else None
         if reader == "scapy" and (follow or self.succession is not None):
@@ -133,7 +136,7 @@ class PacketReader(SelfClosing):
         self._decoder = PacketDecoder(self.store, self.flows, self.findings)
         self.reader = reader
         self._follow = follow
-        self._watch = watch
+        self._watch, self._learn = watch, learn
         self._stop = threading.Event()
         self._block, self._spool_limit = block, spool_limit
         self._inputs: list[CaptureInput] = []
@@ -212,6 +215,8 @@ class PacketReader(SelfClosing):
         for records in records_of_all:
             if self._watch is not None:
                 self._watch(records)
+            if self._learn is not None:
+                self._read_secrets(self._learn)
             self.comments.number_comments(records, before)
             if self.began is None and len(records):
                 self.began = int(records.time[0])
@@ -249,6 +254,12 @@ class PacketReader(SelfClosing):
 
     def _tell(self, problem: str) -> None:
         self.findings.append(Finding(Severity.ERROR, "damaged-capture", problem))
+
+    def _read_secrets(self, learn: Callable[[bytes], None]) -> None:
+        """Hands on the key logs that have come since the last call."""
+        for info in self.files:
+            while info.secrets:
+                learn(self.store.read_bytes(*info.secrets.pop(0)))
 
     def _place_comments(self) -> None:
         """Numbers the packets that have comments, when scapy's reader has numbered the packets."""
@@ -355,4 +366,5 @@ def make_packet_block(decoder: PacketDecoder, flows: FlowTable, records: RecordB
         at=segments.at,
         length=segments.length,
         captured=segments.captured,
+        window=segments.window,
     )

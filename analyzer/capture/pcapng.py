@@ -1,7 +1,7 @@
 """Scans the pcapng format (draft-ietf-opsawg-pcapng): blocks with their length in front and behind.
 
 Theory. Packet blocks are nearly all of a file, so the scan collects their positions and reads their heads at once. Only
-sections, interfaces, names and statistics end such a run; unknown, custom and secrets blocks are skipped by their
+sections, interfaces, names, statistics and secrets end such a run; unknown and custom blocks are skipped by their
 length. A simple packet has no time, and takes that of the packet before it. Two lengths that differ, or a block that
 runs past the end, are damage.
 """
@@ -22,9 +22,11 @@ from analyzer.capture.pcapng_format import (
     INTERFACE,
     NAMES,
     OBSOLETE,
+    SECRETS,
     SECTION,
     SIMPLE,
     STATISTICS,
+    TLS_KEY_LOG,
 )
 from analyzer.capture.records import (
     LARGEST_RECORD,
@@ -46,8 +48,10 @@ SHORT_WINDOW = 1 << 16
 WORTH_A_LOOK = 4096
 """Packets that make up for the cost of any window."""
 PACKETS = {OBSOLETE, SIMPLE, ENHANCED}
-DESCRIPTIONS = {SECTION, INTERFACE, NAMES, STATISTICS}
+DESCRIPTIONS = {SECTION, INTERFACE, NAMES, STATISTICS, SECRETS}
 SHORTEST_STATISTICS = 24
+MOST_SECRETS = 4096
+"""Blocks of secrets of one file that are read."""
 
 
 class PcapngScanner(RecordScanner):
@@ -191,6 +195,9 @@ class PcapngScanner(RecordScanner):
             if length >= SHORTEST_STATISTICS:
                 self._section.read_statistics(bytes(block[: length - 4]))
             return length
+        if kind == SECRETS:  # nor on this one
+            self._note_secrets(block[: length - 4], position)
+            return length
         if bytes(block[4:8]) != bytes(block[length - 4 : length]):
             self.damage(position, "the two lengths of a block do not agree")
             return 0
@@ -204,6 +211,13 @@ class PcapngScanner(RecordScanner):
         else:
             self._section.read_names(data)
         return length
+
+    def _note_secrets(self, block: memoryview, position: int) -> None:
+        """Notes where a key log lies; its text stays in the capture."""
+        if len(block) >= 16 and len(self.info.secrets) < MOST_SECRETS:
+            kind, length = struct.unpack_from(self._section.order + "II", block, 8)
+            if kind == TLS_KEY_LOG:
+                self.info.secrets.append((self.base + position + 16, min(length, len(block) - 16)))
 
     def _read_columns(self, window: memoryview, starts: NDArray[np.int64], position: int) -> RecordBlock:
         """Reads the packets at `starts`, up to the first inconsistent one, and moves on behind them."""

@@ -17,6 +17,9 @@ from dataclasses import dataclass
 SECTION, INTERFACE, OBSOLETE, SIMPLE, NAMES, STATISTICS, ENHANCED = 0x0A0D0D0A, 1, 2, 3, 4, 5, 6
 """Types of blocks."""
 
+SECRETS, TLS_KEY_LOG = 10, 0x544C534B
+"""Type of the Decryption Secrets Block, and of the secrets in it that are a key log of TLS."""
+
 MAGIC, SHORTEST_SECTION = b"\x0a\x0d\x0d\x0a", 28
 """First bytes of a file, and bytes of the shortest section header."""
 
@@ -77,6 +80,11 @@ def encode_statistics(interface: int, time: int, received: int, dropped: int, be
     return encode_block(
         STATISTICS, struct.pack("<III", interface, time >> 32, time & 0xFFFFFFFF) + options + encode_option(0, b"")
     )
+
+
+def encode_secrets(key_log: bytes) -> bytes:
+    """Encodes the lines of a key log of TLS as a Decryption Secrets Block."""
+    return encode_block(SECRETS, struct.pack("<II", TLS_KEY_LOG, len(key_log)) + key_log)
 
 
 def encode_interface(interface: InterfaceDescription) -> bytes:

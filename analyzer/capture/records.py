@@ -122,7 +122,8 @@ class CaptureInfo:
     `comments`: on packets; `remarks`: the first comments on the capture itself. `names`: names of addresses, the latest
     one last; `name_count`: number of names read. `left_out`: comments and names that were too many to keep. `first` and
     `last`: the lowest and the highest packet time. `described`: sections, interfaces and names of a pcapng file, in
-    order. `statistics`: of interfaces, by their index. `file`: its source in the store.
+    order. `statistics`: of interfaces, by their index. `secrets`: location and length of key logs that
+    are to be read. `file`: its source in the store.
     """
 
     path: str
@@ -139,6 +140,7 @@ class CaptureInfo:
     left_out: int = 0
     described: list[DescriptionBlock] = field(default_factory=list)
     statistics: dict[int, InterfaceStatistics] = field(default_factory=dict)
+    secrets: list[tuple[int, int]] = field(default_factory=list)
     application: str | None = None
     hardware: str | None = None
     os: str | None = None

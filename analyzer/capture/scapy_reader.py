@@ -49,6 +49,7 @@ class _Row(NamedTuple):
     seq: int
     ack: int
     flags: int
+    window: int
     payload: bytes
     length: int
 
@@ -158,6 +159,7 @@ def _row(number: int, time: int, packet: Packet) -> _Row | None:
         seq=segment.seq,
         ack=segment.ack,
         flags=int(segment.flags) & 0xFF,
+        window=int(segment.window),
         payload=payload,
         length=length,
     )
@@ -177,6 +179,7 @@ def _block(rows: list[_Row], store: Store, flows: FlowTable) -> PacketBlock:
         at=np.array([store.append(row.payload) for row in rows], np.int64),
         length=np.array([row.length for row in rows], np.int32),
         captured=np.array([len(row.payload) for row in rows], np.int32),
+        window=np.array([row.window for row in rows], np.uint16),
     )
 
 

@@ -20,9 +20,13 @@ from analyzer.capture.store import Store
 from analyzer.columns.arrays import ArrayRows
 from dissectors.slotted import make_slotted
 
-NEEDED = 14
-"""Bytes of a TCP header that have all fields we need; a snap length may cut what follows."""
-HEAD = np.dtype([("ports", ">u2", 2), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1")])
+NEEDED, WITH_WINDOW = 14, 16
+"""Bytes of a TCP header that have all fields we need, and the window, too; a snap length may cut what follows."""
+UNKNOWN_WINDOW = 0xFFFF
+"""Stands for a window that is not known. Only windows of 0 are looked for."""
+HEAD = np.dtype(
+    [("ports", ">u2", 2), ("seq", ">u4"), ("ack", ">u4"), ("size", "u1"), ("flags", "u1"), ("window", ">u2")]
+)
 
 
 @make_slotted(frozen=False)
@@ -38,6 +42,7 @@ class TcpSegments(ArrayRows):
     at: NDArray[np.int64]
     length: NDArray[np.int32]
     captured: NDArray[np.int32]
+    window: NDArray[np.uint16]
 
 
 def order_segments(parts: list[TcpSegments]) -> TcpSegments:
@@ -53,13 +58,15 @@ def order_segments(parts: list[TcpSegments]) -> TcpSegments:
 def _no_segments() -> TcpSegments:
     long, short = np.zeros(0, np.int64), np.zeros(0, np.int32)
     end, number = np.zeros(0, np.uint64), np.zeros(0, np.uint32)
-    return TcpSegments(long, end, end, number, number, np.zeros(0, np.uint8), long, short, short)
+    return TcpSegments(
+        long, end, end, number, number, np.zeros(0, np.uint8), long, short, short, np.zeros(0, np.uint16)
+    )
 
 
 def read_segments(store: Store, inside: IpPayloads) -> tuple[TcpSegments, NDArray[np.bool_]]:
     """Reads TCP headers (RFC 9293); returns segments, and which of them are sound."""
     layer = inside.layer
-    head = store.gather(layer.at, NEEDED).view(HEAD)[:, 0]
+    head = store.gather(layer.at, WITH_WINDOW).view(HEAD)[:, 0]
     size = (head["size"] >> 4).astype(np.int64) << 2
     ports = head["ports"].astype(np.uint64)
     length = layer.wire - size
@@ -73,6 +80,7 @@ def read_segments(store: Store, inside: IpPayloads) -> tuple[TcpSegments, NDArra
         layer.at + size,
         length.astype(np.int32),
         np.maximum(layer.captured - size, 0).astype(np.int32),
+        np.where(layer.captured < WITH_WINDOW, UNKNOWN_WINDOW, head["window"]).astype(np.uint16),
     )
     return segments, (layer.captured >= NEEDED) & (size >= 20) & (length >= 0)
 
@@ -95,6 +103,7 @@ FIELDS: dict[str, tuple[int, str]] = {
     "ack": (28, ">u4"),
     "size": (32, "u1"),
     "flags": (33, "u1"),
+    "window": (34, ">u2"),
 }
 """Offset and type of fields in an IPv4 header without options and the TCP header behind it."""
 
@@ -109,7 +118,7 @@ def _layout(type_at: int, payload: int) -> np.dtype[np.void]:
             "names": ["type", *names],
             "formats": [">u2", *(kind for _, kind in places)],
             "offsets": [0, *(ahead + offset for offset, _ in places)],
-            "itemsize": ahead + IP_HEADER + NEEDED,
+            "itemsize": ahead + IP_HEADER + WITH_WINDOW,
         }
     )
 
@@ -147,5 +156,6 @@ def read_usual_segments(store: Store, records: RecordBlock) -> tuple[TcpSegments
         at + ahead + size,
         inside - size,
         np.maximum(captured - size, 0),
+        np.where(captured < WITH_WINDOW, UNKNOWN_WINDOW, head["window"]).astype(np.uint16),
     )
     return segments, usual

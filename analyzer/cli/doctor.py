@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,21 +21,23 @@ from analyzer.cli.jobs import jobs_option, share_work
 from analyzer.cli.notes import streams_to
 from analyzer.cli.nothing import tell_nothing_passes, tell_unread
 from analyzer.cli.options import decode_as_option, decompression_option
+from analyzer.cli.problem_choice import make_choice
 from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import is_verbose
 from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.cli.values import OneOf
 from analyzer.columns.arrays import Ints
-from analyzer.columns.text import safe_text
 from analyzer.decode.resolved_names import TopicNamer
-from analyzer.decode.rows import RowReader, make_finding
+from analyzer.decode.rows import RowReader
 from analyzer.insight.counts import count_streams
-from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, diagnose
-from analyzer.insight.kinds import FindingGroup, FindingKind, group_findings
+from analyzer.insight.diagnosis import LocatedFinding, diagnose
+from analyzer.insight.problems import Problem
+from analyzer.insight.root_causes import find_problems
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.amounts import format_counted
-from analyzer.render.fitting import count_cells, wrap_text
+from analyzer.render.fitting import count_cells
 from analyzer.render.objects import write_objects
+from analyzer.render.problems import KEYS, ProblemLines, is_retried, make_problem_objects
 from analyzer.session import Session
 from dissectors.finding import Severity
 
@@ -44,19 +47,8 @@ if TYPE_CHECKING:
 FAILED = 1
 """The exit status where --fail-on found what it was to look for."""
 
-SHOWN, EXAMPLES = 6, 2
-"""Messages that are named, and sentences that are shown, of each kind of finding."""
-
-ERRORS = 12
-"""Errors in answers, by operation, that stand for themselves."""
-
-LONGEST = 400
-"""Characters of a sentence."""
-
-_INDENT = " " * 9
-
-KEYS = ("number", "id", "severity", "code", "text")
-"""The columns of a finding."""
+EXAMPLES = 1000
+"""Findings of a problem that are printed with -v."""
 
 _LEVELS = [each.name.lower() for each in Severity]
 
@@ -68,10 +60,18 @@ _LEVELS = [each.name.lower() for each in Severity]
     type=OneOf(_LEVELS),
     default="note",
     show_default=True,
-    help="Print findings of this severity and above.",
+    help="Print problems of this severity and above.",
 )
 @click.option(
-    "--fail-on", type=OneOf(_LEVELS), help="Exit with status 1 if there is a finding of this severity or above."
+    "--fail-on",
+    metavar="LEVEL|CODE,...",
+    help="Exit with status 1 if there is a problem of this severity or above, or with one of these codes or errors.",
+)
+@click.option("--ignore", multiple=True, metavar="CODE,...", help="Leave out problems with these codes or errors.")
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    help="Leave out problems that are in FILE, the output of an earlier run with --format ndjson or json.",
 )
 @format_options(*ROWS)
 @wide_option()
@@ -85,6 +85,8 @@ def command(
     reader: ReaderName,
     severity: str,
     fail_on: str | None,
+    ignore: tuple[str, ...],
+    baseline: str | None,
     form: str,
     wanted: Filter | None,
     jobs: int | None,
@@ -98,13 +100,14 @@ def command(
       wireanalyze doctor captures/zookeeper-ensemble.pcap.zst --severity warning
       wireanalyze doctor captures/kafka.pcap --fail-on error --json
 
-    The command prints all findings about messages, connections and files, the most severe first. It also counts the
-    errors in responses, and finds what only several messages show, such as missing sequence numbers of a producer.
+    The command prints what is wrong with messages, connections and files, the most severe first: what happened, whom it
+    concerns, and what to do. Errors that a problem explains are told with it. Some problems show only in several
+    messages, such as missing sequence numbers of a producer.
 
-    With -Y it prints only findings about the selected messages.
+    With -Y it prints only problems of the selected messages.
     """
     gc.freeze()  # what was imported stays
-    least = Severity[severity.upper()]
+    choice = make_choice(severity, fail_on, ignore, baseline)
     with open_session(files, decode_as, reader) as session:
         for _ in progress(session):
             pass
@@ -113,12 +116,14 @@ def command(
         if chosen is not None:
             tell_nothing_passes(len(chosen), len(session.rows))
         with patiently() as bar:
-            found = (each for each in _run_diagnosis(session, chosen, bar) if each.finding.severity >= least)
-            worst = (
-                print_summary(session, chosen, files, found) if form == "table" else _print_each(session, found, form)
-            )
+            examples = EXAMPLES if is_verbose() else 1
+            problems = choice.select(find_problems(session, _run_diagnosis(session, chosen, bar), examples))
+        if form == "table":
+            print_summary(session, chosen, files, problems)
+        else:
+            write_objects(sys.stdout.buffer, form, KEYS, make_problem_objects(session, problems))
         tell_unread(session)
-    if fail_on is not None and worst is not None and worst >= Severity[fail_on.upper()]:
+    if choice.fails(problems):
         raise SystemExit(FAILED)
 
 
@@ -133,90 +138,43 @@ def _run_diagnosis(session: Session, chosen: Ints | None, bar: Bar) -> Iterator[
     return (each for each in found if each.row is not None and mine[each.row])
 
 
-def _print_each(session: Session, found: Iterable[LocatedFinding], form: str) -> Severity | None:
-    """An object or a line for each finding; returns the gravest severity."""
-    rows, severities = RowReader(session), set[Severity]()
-
-    def objects() -> Iterator[dict[str, object]]:
-        for row, finding, _ in found:
-            severities.add(finding.severity)
-            place: dict[str, object] = {"number": None, "id": None}
-            if row is not None:
-                place = {"number": row + 1, "id": rows.read_column("id", np.array([row])).values()[0]}
-            yield place | make_finding(finding)
-
-    write_objects(sys.stdout.buffer, form, KEYS, objects())
-    return max(severities, default=None)
-
-
-def print_summary(
-    session: Session, chosen: Ints | None, files: Sequence[str], found: Iterable[LocatedFinding]
-) -> Severity | None:
-    """The kinds of findings with examples, the gravest first; returns the gravest severity."""
-    groups = group_findings(session, found, SHOWN, None if is_verbose() else EXAMPLES)
-    what = partial(_describe_kind, RowReader(session), TopicNamer(session))
-    for kind, group in _fewer(groups):
-        print_fitted(_lines(kind, group, what, _places(session, kind, group), line_width()))
+def print_summary(session: Session, chosen: Ints | None, files: Sequence[str], problems: Sequence[Problem]) -> None:
+    """Prints problems with their messages, and at the end how many there are."""
+    describe = partial(_describe_message, RowReader(session), TopicNamer(session))
+    lines = ProblemLines(session, describe, partial(_name_streams, session), line_width())
+    retried = [] if is_verbose() else [each for each in problems if is_retried(each)]
+    for problem in problems:
+        if problem not in retried:
+            print_fitted(lines.format_problem(problem))
+    if retried:
+        print_fitted(lines.format_retried(retried))
     messages = len(session.rows) if chosen is None else len(chosen)
-    total = sum(group.count for group in groups.values())
-    findings = format_counted(total, "finding") if total else "nothing to say"
-    print_fitted([f"{findings} in {messages:,} messages of {count_streams(session, chosen):,} streams"])
-    if any(group.rows for group in groups.values()) and "-" not in files:
+    where = f"in {format_counted(messages, 'message')} of {format_counted(count_streams(session, chosen), 'stream')}"
+    print_fitted([format_total(problems, where)])
+    if any(problem.rows for problem in problems) and "-" not in files:
         print_fitted(_hint(files, line_width()))
-    return max((kind.severity for kind in groups), default=None)
 
 
-def _fewer(groups: Mapping[FindingKind, FindingGroup]) -> Iterator[tuple[FindingKind, FindingGroup]]:
-    """The same, of errors in answers the most frequent ones; several others as one, unless all are printed."""
-    errors = [kind for kind in groups if kind.error]
-    rest = errors[ERRORS:] if len(errors) > ERRORS + 1 and not is_verbose() else []
-    yield from (each for each in groups.items() if each[0] not in rest)
-    if rest:
-        others = FindingGroup(SHOWN, 0)
-        others.count = sum(groups[kind].count for kind in rest)
-        for row in sorted({row for kind in rest for row in groups[kind].rows}):
-            others.add_row(row)
-        others.more |= any(groups[kind].more for kind in rest)
-        yield FindingKind(rest[0].severity, ERROR_ANSWER, f"{len(rest):,} others"), others
+def format_total(problems: Sequence[Problem], where: str) -> str:
+    """`1 error and 2 notes in ...`; that there is no problem, where there are notes at most."""
+    counts = Counter(problem.severity for problem in problems)
+    parts = [format_counted(counts[each], each.name.lower()) for each in sorted(Severity, reverse=True) if counts[each]]
+    if max(counts, default=Severity.NOTE) == Severity.NOTE:
+        return "; ".join([f"No problems found {where}", *parts])
+    return f"{' and '.join(filter(None, (', '.join(parts[:-1]), parts[-1])))} {where}"
 
 
-def _describe_kind(reader: RowReader, naming: TopicNamer, row: int) -> str:
+def _describe_message(reader: RowReader, naming: TopicNamer, row: int) -> str:
     """What a message is, as `list` says it; empty for one of which it says nothing."""
     (cells,) = reader.read_objects(("operation", "info"), np.array([row]), naming.fill_in_names)
-    return f"{cells['operation']} {cells['info']}" if cells["operation"] and cells["info"] else ""
+    return f"{cells['operation'] or ''} {cells['info']}".strip() if cells["info"] else ""
+
+
+def _name_streams(session: Session, problem: Problem) -> str:
+    return f"in {streams_to(session, len(problem.streams), problem.port)}"
 
 
 def _hint(files: Sequence[str], width: int | None) -> Iterator[str]:
     """What to do next; with the files by name, where that fits a line."""
     text = f"(wireanalyze show {' '.join(map(shlex.quote, files))} NUMBER shows a message)"
     yield text if width is None or count_cells(text) <= width else "(wireanalyze show FILE NUMBER shows a message)"
-
-
-def _lines(
-    kind: FindingKind, group: FindingGroup, what: Callable[[int], str], places: str, width: int | None
-) -> Iterator[str]:
-    """A kind with its examples; sentences are wrapped where lines have a width, what messages are is cut."""
-    head = f"{kind.severity.name.lower():<8} {kind.code:<24} {group.count:>7,}  "
-    yield from _wrap_text(head, places, width)
-    if kind.error:
-        yield from _wrap_text(_INDENT, safe_text(kind.error, LONGEST), width)
-        return
-    for row, finding, _ in group.examples:
-        place = "" if row is None else f"{row + 1}: "
-        yield from _wrap_text(f"{_INDENT}{place}", safe_text(finding.text, LONGEST), width)
-        if row is not None and (message := what(row)):
-            yield f"{_INDENT}{' ' * len(place)}{safe_text(message, LONGEST)}"
-
-
-def _wrap_text(begin: str, text: str, width: int | None) -> Iterator[str]:
-    return iter([f"{begin}{text}".rstrip()]) if width is None else map(str.rstrip, wrap_text(text, width, begin))
-
-
-def _places(session: Session, kind: FindingKind, group: FindingGroup) -> str:
-    """Where findings of a kind are: the first messages, or how many connections."""
-    if group.streams:
-        return f"in {streams_to(session, len(group.streams), kind.port)}"
-    if not group.rows:
-        return ""
-    numbers = ", ".join(f"{row + 1}" for row in group.rows)
-    return f"message{'s' if len(group.rows) > 1 else ''} {numbers}{', ...' if group.more else ''}"

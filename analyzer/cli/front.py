@@ -20,6 +20,7 @@ SYNONYMS = {
     **dict.fromkeys(("view", "tui", "gui", "ui", "browse", "wireshark", "termshark"), "open"),
     **dict.fromkeys(("capture", "live", "record", "tail", "listen", "tcpdump", "dumpcap"), "sniff"),
     **dict.fromkeys(("summary", "statistics", "stat", "count", "top"), "stats"),
+    "compare": "diff",
     **dict.fromkeys(("diagnose", "check", "lint", "errors", "findings", "problems"), "doctor"),
     **dict.fromkeys(("hex", "parse", "dissect", "explain"), "decode"),
     **dict.fromkeys(("save", "convert", "write", "extract", "cut", "editcap"), "export"),

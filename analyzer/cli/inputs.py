@@ -16,6 +16,7 @@ import click
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.jobs import share_work
+from analyzer.cli.keys import keys_options, make_key_ring
 from analyzer.cli.missing_files import check_names
 from analyzer.cli.notes import tell_findings
 from analyzer.cli.nothing import tell_unread
@@ -46,7 +47,7 @@ def verbose_option(command: _Command) -> _Command:
 
 
 def files_options(command: _Command) -> Callable[..., Any]:
-    """Adds FILE..., -r FILE, -n, -v and --reader; the command gets `files` and `reader`."""
+    """Adds FILE..., -r FILE, -n, -v, --keylog, --key and --reader; the command gets `files` and `reader`."""
 
     @click.argument("files", nargs=-1, metavar="[FILE | -]...", type=click.Path(allow_dash=True))
     @click.option(
@@ -59,6 +60,7 @@ def files_options(command: _Command) -> Callable[..., Any]:
     )
     @names_option
     @verbose_option
+    @keys_options
     @click.option(
         "--reader",
         type=OneOf(["native", "scapy"]),
@@ -95,7 +97,13 @@ def open_session(
         raise UserError("--follow reads one file, with the native reader. Give one FILE and leave out --reader.")
     check_names(files)
     session = Session(
-        files, decode_as=merge_decode_as(decode_as), reader=reader, block=block, names=with_names(), follow=follow
+        files,
+        decode_as=merge_decode_as(decode_as),
+        reader=reader,
+        block=block,
+        names=with_names(),
+        follow=follow,
+        secrets=make_key_ring(grows=follow),
     )
     for problem in registry.problems():
         click.echo(sentence(problem), err=True)

@@ -16,7 +16,7 @@ from analyzer.render.bug_report import PROGRAM
 from dissectors import registry
 from dissectors.api import Dissector
 from dissectors.catalog import VersionRange
-from dissectors.finding import CODES
+from dissectors.finding import ADVICE, CODES
 from dissectors.guide import Guide
 
 FINDINGS = "findings"
@@ -92,7 +92,7 @@ def _list(topic: str | None) -> tuple[tuple[str, ...], _Rows, Sequence[str]]:
         found = [(each.name, ",".join(map(str, each.ports)), _summary(each)) for each in registry.dissectors()]
         return ("name", "ports", "what"), found, registry.problems()
     if topic == FINDINGS:
-        return ("code", "what"), list(CODES.items()), ()
+        return ("code", "what", "advice"), [(*each, ADVICE.get(each[0], "")) for each in CODES.items()], ()
     operations = _dissector(topic).operations()
     rows = [(code, each.name, _span(each.versions)) for code, each in sorted(operations.items())]
     return ("code", "name", "versions"), rows, () if rows else (_list_unnumbered(topic),)

@@ -12,6 +12,7 @@ import click
 from analyzer.capture.packets import ReaderName
 from analyzer.cli.errors import sentence
 from analyzer.cli.formats import ROWS, format_options
+from analyzer.cli.incident import write_incident
 from analyzer.cli.inputs import files_options, load_session, patiently
 from analyzer.cli.options import decode_as_option
 from analyzer.cli.sections import SectionedCommand
@@ -46,11 +47,20 @@ FAULT = 1
     metavar="RELEASE",
     help="With the report upgrade: the release that the brokers will have, as 4.0. The newest if you do not say it.",
 )
+@click.option("--html", "page", metavar="FILE", help="Write all reports, findings and charts to FILE as one HTML page.")
+@click.option("--force", is_flag=True, help="With --html: replace FILE if it exists.")
 @format_options(*ROWS)
 @wide_option()
 @decode_as_option
 def command(
-    files: tuple[str, ...], decode_as: DecodeAsRules, reader: ReaderName, columns: bool, to: str | None, form: str
+    files: tuple[str, ...],
+    decode_as: DecodeAsRules,
+    reader: ReaderName,
+    columns: bool,
+    to: str | None,
+    page: str | None,
+    force: bool,
+    form: str,
 ) -> int:
     """Report what happened across messages, such as sessions.
 
@@ -60,20 +70,27 @@ def command(
       wireanalyze report
       wireanalyze report captures/rocketmq.pcap.zst
       wireanalyze report deliveries captures/rocketmq.pcap.zst
+      wireanalyze report --html incident.html captures/kafka-4.4.pcap.zst
 
     `wireanalyze report NAME FILE...` prints the report NAME, a line for each session, delivery and so on. Without
     NAME it prints how many lines each report has; without FILE, it lists the reports. --list NAME explains the columns
     of a report.
 
+    --html FILE writes one page for a browser, with findings, charts, all reports and the messages that findings name.
+
     If several protocols have a report NAME, you get that of the protocol in the captures. PROTOCOL.NAME chooses one.
     """
     known = reports_by_name(dissectors())
     full = full_names(known)
-    if columns or not files:
+    if page is None and (columns or not files):
         _print_known(known, [full.get(each, each) for each in files])
         return 0
     wanted = next((each for each in files if each in known or each in full), None)
     inputs = [each for each in files if each != wanted]
+    if page is not None:
+        _check_page(wanted, inputs, form, columns=columns)
+        write_incident(page, inputs, decode_as, reader, force=force)
+        return 0
     _check(known, wanted, inputs, form)
     if to is not None:
         chosen = full.get(wanted or "", wanted or "")
@@ -103,6 +120,15 @@ def _check(known: Mapping[str, ReportType], name: str | None, inputs: Sequence[s
         raise UserError(f"--format {form} needs the name of a report. Reports are {', '.join(known)}.")
     if name is not None and not inputs:
         raise UserError(f"No capture was given. Use wireanalyze report {name} FILE.")
+
+
+def _check_page(name: str | None, inputs: Sequence[str], form: str, *, columns: bool) -> None:
+    """Raises UserError for what has no meaning with --html."""
+    if name is not None or columns or form != "table":
+        what = f"the report {name}" if name is not None else "--list" if columns else f"--format {form}"
+        raise UserError(f"--html writes a page of all reports. Leave out {what}.")
+    if not inputs:
+        raise UserError("No capture was given. Use wireanalyze report --html FILE CAPTURE.")
 
 
 def _choose(known: Mapping[str, ReportType], name: str, to: str) -> ReportType:

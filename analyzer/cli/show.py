@@ -22,6 +22,7 @@ from analyzer.decode.packets import list_packets
 from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.errors import UserError
 from analyzer.insight.related import relate_row
+from analyzer.insight.tls import describe_row_tls
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.known_text import make_known_objects
 from analyzer.render.lines import print_lines
@@ -74,7 +75,9 @@ def _object(session: Session, row: int) -> dict[str, Any]:
     known = relate_row(session, row, tree)  # which writes names beside ids in the tree
     _add_comments(packets, session.comments.read_message(packets))
     found = make_tree_object(describe_row(read_header(session, row), cells), tree)
-    return found | {"row": cells, "packets": packets, **make_known_objects(known)}
+    tls = describe_row_tls(session, row)
+    more = make_known_objects(known) if tls is None else {**make_known_objects(known), "tls": tls}
+    return found | {"row": cells, "packets": packets, **more}
 
 
 def _add_comments(packets: list[dict[str, Any]], comments: Sequence[tuple[int, str]]) -> None:

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from analyzer.cli.errors import sentence
 from analyzer.cli.filtering import filter_option
 from analyzer.cli.inputs import merge_decode_as, names_option, verbose_option
+from analyzer.cli.keys import keys_options, make_key_ring
 from analyzer.cli.live_rows import print_live
 from analyzer.cli.live_status import LiveStatus
 from analyzer.cli.memory import LEAST, PROGRAM
@@ -41,6 +42,7 @@ KEYS_AND_SCREEN = (0, 1, 2)
 @click.option("--headless", is_flag=True, help="Print rows on standard output instead of opening the terminal UI.")
 @names_option
 @verbose_option
+@keys_options
 @filter_option
 @decode_as_option
 @rows_options
@@ -105,7 +107,12 @@ def _sniffing(capturing: Capturing, decode_as: DecodeAsRules) -> Iterator[LiveSe
         for note in capture.notes:
             click.echo(sentence(note), err=True)
         with LiveSession(
-            capture, capturing.write, decode_as=merge_decode_as(decode_as), names=with_names(), memory=capturing.memory
+            capture,
+            capturing.write,
+            decode_as=merge_decode_as(decode_as),
+            names=with_names(),
+            memory=capturing.memory,
+            secrets=make_key_ring(grows=True),
         ) as sniffing:
             yield sniffing
 

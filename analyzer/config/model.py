@@ -52,7 +52,8 @@ class Config:
     path: the file that it was read from, None without one. columns: presets of the file alone, which go before built-in
     ones of the same name. own_colors: the file's rules. ports: what their servers speak, unless the command line says
     otherwise. filters: by the name that stands behind `$` in a filter. time_format: one of TIME_FORMATS, None where
-    each form of output has its own. names: whether addresses have the names that captures tell.
+    each form of output has its own. names: whether addresses have the names that captures tell. key_logs: of TLS,
+    with ~ and variables of the environment as they stand in the file.
     """
 
     path: str | None = None
@@ -62,6 +63,7 @@ class Config:
     filters: Mapping[str, str] = field(default_factory=dict)
     time_format: TimeFormat | None = None
     names: bool = True
+    key_logs: tuple[str, ...] = ()
 
     @property
     def colors(self) -> tuple[ColorRule, ...]:

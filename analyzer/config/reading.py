@@ -101,6 +101,7 @@ def _config(path: str, found: Mapping[str, Value]) -> Config:
         filters,
         _time_format(options["time-format"]) if "time-format" in options else None,
         _flag("list", "names", options["names"]) if "names" in options else True,
+        _key_logs(found),
     )
 
 
@@ -170,6 +171,18 @@ def _text(table: str, key: str, value: Value, index: int = 0) -> str:
     return value
 
 
+def _key_logs(found: Mapping[str, Value]) -> tuple[str, ...]:
+    options = dict(_table(found, "tls"))
+    for name in options:
+        if name != "keylog":
+            raise Wrong(f"There is no key tls.{name}. Use keylog.", "tls", name)
+    value = options.get("keylog", [])
+    files = value if isinstance(value, list) else [value]
+    if not all(isinstance(each, str) and each.strip() for each in files):
+        raise Wrong(f"tls.keylog is {_kind(value)}. It must be a file, or a list of files.", "tls", "keylog")
+    return tuple(str(each) for each in files)
+
+
 def _flag(table: str, key: str, value: Value) -> bool:
     if not isinstance(value, bool):
         raise Wrong(f"{table}.{key} is {_kind(value)}. It must be true or false.", table, key)
@@ -198,6 +211,6 @@ def _near(name: str, known: Iterable[str], of_list: Iterable[str] = ()) -> str:
     return f"Did you mean {' or '.join(near)}?" if near else f"Use {', '.join(known)}."
 
 
-_TABLES = ("columns", "colors", "ports", "filters", "list")
+_TABLES = ("columns", "colors", "ports", "filters", "list", "tls")
 _RULE = ("name", "filter", "style")
 _LIST = ("time-format", "names")

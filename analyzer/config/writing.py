@@ -37,6 +37,8 @@ def _lines(config: Config, presets: Mapping[str, Sequence[str]]) -> Iterator[str
     yield from (f"{_key(name)} = {_text(filter_)}  # {OWN}" for name, filter_ in config.filters.items())
     yield from ("", "[ports]")
     yield from (f"{_key(_port(where))} = {_text(protocol)}  # {OWN}" for where, protocol in config.ports.items())
+    if config.key_logs:
+        yield from ("", "[tls]", f"keylog = [{', '.join(map(_text, config.key_logs))}]  # {OWN}")
     for rule in config.colors:
         yield from ("", f"[[colors]]  # {OWN if rule in config.own_colors else BUILT_IN}")
         yield from (f"name = {_text(rule.name)}", f"filter = {_text(rule.filter)}", f"style = {_text(rule.style)}")

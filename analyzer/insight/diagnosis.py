@@ -11,28 +11,39 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from analyzer.capture.records import CaptureInfo
 from analyzer.columns.arrays import Ints
 from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
-from analyzer.insight import one_way, reused
+from analyzer.insight import one_way, reused, tls_checks
 from analyzer.insight.checks import CheckReading
 from analyzer.insight.expert_info_scan import About, ExpertInfoScan
+from analyzer.insight.network_checks import find_network_problems
+from analyzer.insight.reports import ReportReading, list_reports
 from analyzer.jobs import divide, map_in_order
+from analyzer.messages import defects
 from analyzer.session import Analysis, Session
-from dissectors.finding import Finding, Severity
+from dissectors.api import Dissector
+from dissectors.finding import ERROR_EXPLAINING, Finding, Severity
+from dissectors.triage import PLAIN_ERROR, ErrorMeaning, Triage
 
 ERROR_ANSWER, NOT_KEPT = "error-answer", "packets-not-kept"
 
 
 class LocatedFinding(NamedTuple):
-    """A finding; `row` is None where it belongs to none: a file, a gap, a stream, which is then `stream`, if any."""
+    """A finding; `row` is None where it belongs to none: a file, a gap, a stream, which is then `stream`, if any.
+
+    error: the name of the error that its message reports, where the finding is about that error.
+    """
 
     row: int | None
     finding: Finding
     stream: int | None = None
+    error: str | None = None
 
 
 def diagnose(session: Analysis, looked: Callable[[int], None] = lambda rows: None) -> Iterator[LocatedFinding]:
@@ -41,11 +52,25 @@ def diagnose(session: Analysis, looked: Callable[[int], None] = lambda rows: Non
     looked: told from time to time how many rows have been looked at.
     """
     yield from diagnose_rows(session, len(session.rows), looked)
+    yield from _diagnose_reports(session)
     yield from (LocatedFinding(None, *each) for each in session.located)
+    yield from (LocatedFinding(None, finding, stream) for stream, finding in find_network_problems(session))
+    yield from (LocatedFinding(None, *each) for each in tls_checks.find_problems(session))
     if isinstance(session, Session):
         yield from (
             LocatedFinding(None, finding) for info in session.packets.files for finding in _report_dropped(info)
         )
+
+
+def _diagnose_reports(session: Analysis) -> Iterator[LocatedFinding]:
+    """What reports show that no single message does; each at the first message of its row."""
+    filled, _ = list_reports(session)
+    reports = [report for report in filled.values() if report.diagnosed]
+    reading = ReportReading(session, reports)
+    for table in reading.run() if reports else ():
+        found = defects.collect_or_nothing(partial(table.report.diagnose, table.entries))
+        yield from (LocatedFinding(row.rows[0][1] if row.rows else None, finding) for row, finding in found)
+    yield from (LocatedFinding(None, finding) for finding in reading.problems)
 
 
 def diagnose_rows(
@@ -71,11 +96,9 @@ def diagnose_rows(
             while numbers and _comes_before(numbers[0], about.row):
                 yield numbers.popleft()
             if about.findings or about.error is not None:
-                every = (*about.findings, *_report_error(session, about))
                 lone = bool(alone[session.rows.cell("stream", about.row)])
-                yield from (
-                    LocatedFinding(about.row, each) for each in every if not (lone and each.code in one_way.LONE)
-                )
+                every = _locate_findings(session, about)
+                yield from (each for each in every if not (lone and each.finding.code in one_way.LONE))
             yield from [LocatedFinding(about.row, finding) for finding in reading.findings(about)]
         done += len(rows)
         while numbers and _comes_before(numbers[0], done - 1):
@@ -95,18 +118,44 @@ def _comes_before(found: LocatedFinding, row: int) -> bool:
     return found.row is None or found.row <= row
 
 
-def _report_error(session: Analysis, about: About) -> Iterator[Finding]:
-    """The error that a message reports, as a finding: only a checkup counts them among what is wrong.
+def _locate_findings(session: Analysis, about: About) -> Iterator[LocatedFinding]:
+    """The findings of a message, and the error that it reports, weighed by what the error means to its protocol.
 
-    That there is nothing now is none.
+    An error that a finding of the same message explains is told once, by that finding. What is a normal step of the
+    protocol is none, nor is an answer that there is nothing now.
     """
-    if about.error is not None:
+    meaning = None if about.error is None else _weigh_error(session, about)
+    severity = None if meaning is None else meaning.error_class.severity
+    told = severity is None
+    for each in about.findings:
+        if about.error is None or each.code not in ERROR_EXPLAINING:
+            yield LocatedFinding(about.row, each)
+            continue
+        told = True
+        graver = each if severity is None else replace(each, severity=max(severity, each.severity))
+        yield LocatedFinding(about.row, graver, None, about.error[1])
+    if about.error is not None and meaning is not None and severity is not None and not told:
         operation = session.engine.names.text(session.rows.cell("operation", about.row))
-        dissector = session.engine.dissector(session.rows.cell("protocol", about.row))
-        if dissector is not None and about.error[0] in dissector.nothing_new.get(operation or "", ()):
-            return
         text = about.error[1] if operation is None else f"{operation}: {about.error[1]}"
-        yield Finding(Severity.NOTE, ERROR_ANSWER, text)
+        finding = Finding(severity, ERROR_ANSWER, text, advice=meaning.advice)
+        yield LocatedFinding(about.row, finding, None, about.error[1])
+
+
+def load_triage(dissector: Dissector) -> Triage | None:
+    """Returns how a protocol weighs its errors and findings; None where it does not, or fails to say."""
+    make = dissector.triage
+    return None if make is None else defects.call_or_default(make, None)
+
+
+def _weigh_error(session: Analysis, about: About) -> ErrorMeaning | None:
+    """What the error of a message means; None where it only says that there is nothing now."""
+    assert about.error is not None
+    dissector = session.engine.dissector(session.rows.cell("protocol", about.row))
+    operation = session.engine.names.text(session.rows.cell("operation", about.row))
+    if dissector is not None and about.error[0] in dissector.nothing_new.get(operation or "", ()):
+        return None
+    triage = None if dissector is None else load_triage(dissector)
+    return PLAIN_ERROR if triage is None else triage.weigh_error(about.error[1])
 
 
 def _report_dropped(info: CaptureInfo) -> Iterator[Finding]:

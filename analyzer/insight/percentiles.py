@@ -41,6 +41,11 @@ def nearest_ranks(keys: Ints, values: Ints, size: int, thousandths: Sequence[int
     return found
 
 
+def nearest_rank(ordered: Ints, thousandths: int) -> int:
+    """One percentile of values in order, of which there is at least one."""
+    return int(ordered[max((len(ordered) * thousandths + 999) // 1000, 1) - 1])
+
+
 def sums(keys: Ints, values: Ints, size: int) -> list[int]:
     """The sum of the values of each key, exactly: floats, in which bincount adds, would round what is large."""
     if len(values) * max(abs(int(values.max(initial=0))), abs(int(values.min(initial=0)))) < _EXACT:

@@ -14,6 +14,7 @@ import numpy as np
 
 from analyzer.capture.records import CaptureInfo
 from analyzer.columns.values import format_iso_time
+from analyzer.messages.index import NO_PROTOCOL
 from analyzer.session import Session
 
 SECOND = 10**9
@@ -32,9 +33,18 @@ def properties(session: Session, rows: int, streams: int) -> Properties:
         "streams": streams,
         "messages": rows,
         "protocols": _protocols(session, rows),
+        **({"tls": tls} if (tls := _summarise_tls(session)) else {}),
         "comments": [{"packet": number, "text": text} for number, text in session.comments.read_first(MOST)],
         "names": dict(islice(session.hosts.iterate_names(), MOST)),
     }
+
+
+def _summarise_tls(session: Session) -> list[Properties]:
+    """TLS connections by what their handshakes say; nothing is read again where all bytes are of known protocols."""
+    from analyzer.insight.tls import summarise_tls  # lazy: most captures have none
+
+    raw = bool((session.rows.column("protocol")[session.rows.first :] == NO_PROTOCOL).any())
+    return summarise_tls(session) if raw or len(session.engine.tls) else []
 
 
 def _file(info: CaptureInfo) -> Properties:

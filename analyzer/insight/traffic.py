@@ -6,7 +6,7 @@ their bytes, not in packets: what is retransmitted or a bare acknowledgement is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from analyzer.decode.endpoints import name_endpoint
 from analyzer.decode.rows import RowReader
 from analyzer.insight.percentiles import sums
 from analyzer.messages.index import FROM_CLIENT
+from analyzer.tcp.network import UNMEASURED
+from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.slotted import make_slotted
 from dissectors.wire.fast_path import distinct
 
@@ -24,7 +26,8 @@ from dissectors.wire.fast_path import distinct
 class Conversation:
     """One connection. protocol: of its first message. began: the time of its first message (ns since 1970).
 
-    duration_ns: from there to its last. to_server, to_client: messages, and their bytes.
+    duration_ns: from there to its last. to_server, to_client: messages, and their bytes. The rest is of the whole
+    connection, see analyzer.tcp.network: rtt_ns is None where it was not measured, reset None where nobody did.
     """
 
     connection: str
@@ -37,6 +40,12 @@ class Conversation:
     bytes_to_client: int
     began: int
     duration_ns: int
+    rtt_ns: int | None
+    retransmissions: int
+    retransmission_time_ns: int
+    zero_windows: int
+    zero_window_time_ns: int
+    reset: str | None
 
 
 @make_slotted
@@ -64,11 +73,27 @@ def conversations(reader: RowReader, rows: Ints) -> list[Conversation]:
     np.maximum.at(last, keys, time)
     places = np.full(size, len(rows))
     np.minimum.at(places, keys, np.arange(len(rows)))
-    columns = [*_sides(reader, rows, keys, size, up), first.tolist(), (last - first).tolist()]
+    columns = [
+        *_sides(reader, rows, keys, size, up),
+        first.tolist(),
+        (last - first).tolist(),
+        *_network(reader, streams),
+    ]
     names = reader.read_column("stream_id", rows[places]).values()
     protocols = reader.read_column("protocol", rows[places]).values()
     found = [Conversation(*each) for each in zip(names, protocols, *columns, strict=True)]
     return sorted(found, key=lambda each: -each.messages)
+
+
+def _network(reader: RowReader, streams: Ints) -> Iterator[list[Any]]:
+    """The columns of connections that the network gives."""
+    found = reader.session.engine.network.find_figures(streams.astype(np.int64))
+    yield [None if time == UNMEASURED else time for time in found.rtt.tolist()]
+    yield found.retransmissions.tolist()
+    yield found.retransmission_time.tolist()
+    yield found.zero_windows.tolist()
+    yield found.zero_window_time.tolist()
+    yield [None if side == UNKNOWN_SIDE else ("client", "server")[side] for side in found.resetter.tolist()]
 
 
 def endpoints(reader: RowReader, rows: Ints) -> list[Endpoint]:

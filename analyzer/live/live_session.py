@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from analyzer.capture.sources import SelfClosing
 from analyzer.capture.succession import FileSuccession
@@ -17,6 +17,9 @@ from analyzer.errors import UserError
 from analyzer.live.capture import LiveCapture, RunHealth
 from analyzer.messages.decode_as import DecodeAsTarget
 from analyzer.session import Session
+
+if TYPE_CHECKING:
+    from analyzer.tls.key_files import KeyRing
 
 RunState = Literal["capturing", "stopping", "stopped"]
 
@@ -28,8 +31,8 @@ class LiveSession(SelfClosing):
     """Holds a capture that has begun; a context manager that ends it and closes its session.
 
     session: that of the present run; `grow` reads it. write: the file that keeps the packets, or None. memory: bytes
-    that the session's tables may take; None: no limit. Raises CaptureError if the capture cannot begin; the caller
-    closes `capture`.
+    that the session's tables may take; None: no limit. secrets: what decrypts TLS, or None. Raises
+    CaptureError if the capture cannot begin; the caller closes `capture`.
     """
 
     def __init__(
@@ -40,16 +43,17 @@ class LiveSession(SelfClosing):
         decode_as: Mapping[DecodeAsTarget, str] | None = None,
         names: bool = True,
         memory: int | None = None,
+        secrets: KeyRing | None = None,
     ) -> None:
         self.write, self.memory = write, memory
         self.title = f"live: {', '.join(capture.interfaces)}"
-        self._capture, self._decode_as, self._names = capture, decode_as, names
+        self._capture, self._decode_as, self._names, self._secrets = capture, decode_as, names, secrets
         self._run, self._is_stopping = 0, False
         self.session = self._begin_run()
 
     def _begin_run(self) -> Session:
         succession = FileSuccession()
-        session = Session(succession, decode_as=self._decode_as, names=self._names)
+        session = Session(succession, decode_as=self._decode_as, names=self._names, secrets=self._secrets)
         try:
             self._capture.begin(None if self.write is None else _make_run_path(self.write, self._run + 1), succession)
         except BaseException:

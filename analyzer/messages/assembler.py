@@ -1,31 +1,43 @@
 """Assembles rows from bytes in order: which protocol, which messages, which answer to which request.
 
-Bytes wait until the protocol is known. Then two framers cut messages, and the conversation pairs them. A row closes
-with the packet that completes its message; unfinished rows close with FIN, RST or the end of the capture.
+Bytes of a TLS connection are decrypted first, if there are keys. Bytes wait until the protocol is known. Then two
+framers cut messages, and the conversation pairs them. A row closes with the packet that completes its message;
+unfinished rows close with FIN, RST or the end of the capture.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from analyzer.messages.connection import Connection, PendingRow
-from analyzer.messages.framing import ByteReader, FramedBytes, StreamFramer
+from analyzer.messages.framing import FramedBytes, StreamFramer
 from analyzer.messages.index import RowMark
 from analyzer.messages.recognise import ConnectionEvidence, recognise_protocol
 from analyzer.tcp.reassembly import GAP, SNAPPED, Piece
 from dissectors.api import HEADLESS, PREFIX, SURE, Outcome, Role, State
 from dissectors.registry import Ports
 
+if TYPE_CHECKING:
+    from analyzer.messages.tls_layer import TlsLayer, TlsStore
+    from analyzer.tls.keys import Secrets
+
 RAW = Outcome(HEADLESS)
 NO_MARKS = RowMark(0)
 
 
 class MessageAssembler:
-    """Makes rows of the pieces of a connection's half-streams. `serial` numbers the messages as they are cut."""
+    """Makes rows of the pieces of a connection's half-streams. `serial` numbers the messages as they are cut.
 
-    def __init__(self, reader: ByteReader, known: Ports, serial: Callable[[], int]) -> None:
-        self._reader = reader
+    secrets: of TLS; None: nothing is decrypted.
+    """
+
+    def __init__(
+        self, store: TlsStore, known: Ports, serial: Callable[[], int], secrets: Secrets | None = None
+    ) -> None:
+        self._reader = self._store = store
+        self.secrets = secrets
         self._known = known
         self._serial = serial
 
@@ -40,12 +52,61 @@ class MessageAssembler:
         """Takes the next pieces of a side, in order, and returns rows; `closed` is the packet that made them ready."""
         rows: list[PendingRow] = []
         for piece in pieces:
-            if connection.framers is None:
-                connection.undecided.append((side, piece))
-                rows += self.decide(connection, closed, final=False)
+            if connection.tls is not None:
+                rows += self._decrypt(connection, connection.tls, side, piece, closed)
             else:
-                rows += self._frame(connection, side, piece, closed)
+                rows += self._add_piece(connection, side, piece, closed)
         return rows
+
+    def _add_piece(self, connection: Connection, side: int, piece: Piece, closed: int) -> list[PendingRow]:
+        if connection.framers is not None:
+            return self._frame(connection, side, piece, closed)
+        connection.undecided.append((side, piece))
+        return self.decide(connection, closed, final=False)
+
+    def _decrypt(
+        self, connection: Connection, layer: TlsLayer, side: int, piece: Piece, closed: int
+    ) -> list[PendingRow]:
+        """Takes the next piece of a TLS connection; plaintext takes the place of the pieces that have waited."""
+        rows: list[PendingRow] = []
+        waits = not layer.is_open
+        if waits:
+            connection.undecided.append((side, piece))
+        for from_side, plain in layer.feed(side, piece, self._store, self.secrets):
+            if waits:
+                waits, connection.undecided, connection.client = False, [], layer.session.client
+            rows += self._add_piece(connection, from_side, plain, closed)
+        if layer.may_get_key(piece, self.secrets):
+            rows += self._try_again(connection, layer, closed)
+        elif layer.is_refused:
+            rows += self._give_up_tls(connection, layer, closed, final=False)
+        return rows
+
+    def _try_again(self, connection: Connection, layer: TlsLayer, closed: int) -> list[PendingRow]:
+        """Takes what waits for a key once more, if new keys have come."""
+        if self.secrets is None or not (self.secrets.refresh() or layer.version < self.secrets.version):
+            return []
+        connection.tls = None
+        return self._begin_tls(connection, closed) or []
+
+    def _begin_tls(self, connection: Connection, closed: int) -> list[PendingRow] | None:
+        """Begins to decrypt if the connection is TLS; returns the rows of the bytes so far, None if it is not."""
+        from analyzer.messages.tls_layer import TlsLayer, find_opening  # lazy: only who has keys pays for it
+
+        held = connection.undecided
+        sides = [[piece for at, piece in held if at == side] for side in (0, 1)]
+        beginnings = [b"" if pieces and pieces[0].lost else self._first_bytes(pieces, PREFIX) for pieces in sides]
+        before = find_opening((beginnings[0], beginnings[1]), connection.client)
+        if before is None:
+            return None
+        version = 0 if self.secrets is None else self.secrets.version
+        connection.tls, connection.undecided = TlsLayer(before, version=version), []
+        return [row for side, piece in held for row in self.add_pieces(connection, side, [piece], closed)]
+
+    def _give_up_tls(self, connection: Connection, layer: TlsLayer, closed: int, final: bool) -> list[PendingRow]:
+        """Goes on with the bytes as they came, because nothing can be decrypted."""
+        connection.tls, connection.tls_facts = None, layer.give_up()
+        return self.decide(connection, closed, final)
 
     def _frame(self, connection: Connection, side: int, piece: Piece, closed: int) -> list[PendingRow]:
         assert connection.framers is not None
@@ -58,10 +119,16 @@ class MessageAssembler:
         """Decides the protocol, if the bytes so far are enough or no more will come; returns their rows."""
         if connection.framers is not None or not connection.undecided:
             return []
+        if connection.tls is not None and not connection.tls.is_open:
+            return self._give_up_tls(connection, connection.tls, closed, final) if final else []
+        if self.secrets is not None and connection.tls is None and connection.tls_facts is None:
+            rows = self._begin_tls(connection, closed)
+            if rows is not None:
+                return rows
         early_pieces = connection.undecided
         first, second = ([piece for at, piece in early_pieces if at == side] for side in (0, 1))
         prefixes = (self._beginning(first), self._beginning(second))
-        late = not any(half.by_syn for half in connection.halves)
+        late = connection.tls is None and not any(half.by_syn for half in connection.halves)
         seen = ConnectionEvidence(
             prefixes,
             len(early_pieces),
@@ -72,7 +139,8 @@ class MessageAssembler:
             connection.rule,
             lambda: (self._later_beginnings(first), self._later_beginnings(second)),
         )
-        decision = recognise_protocol(seen, self._known)
+        known = self._known if connection.tls is None else self._known.decrypted
+        decision = recognise_protocol(seen, known)
         if decision is None:
             return []
         connection.decision, connection.dissector = decision, decision.dissector
@@ -109,7 +177,7 @@ class MessageAssembler:
     def _framer(self, connection: Connection, side: int, opened: bool) -> StreamFramer:
         """Returns a framer, which is in step only if the start of the half-stream was seen."""
         from_client, dissector = side == connection.client, connection.dissector
-        synced = connection.halves[side].by_syn or opened
+        synced = connection.halves[side].by_syn or opened or connection.tls is not None
         framer = dissector.make_framer(from_client, True) if dissector is not None and synced else None
         preamble = connection.decision.preamble if connection.decision is not None and from_client else 0
         return StreamFramer(from_client, synced, framer, preamble, connection.conversation)

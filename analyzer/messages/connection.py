@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.messages.decode_as import ConnectionRule
 from analyzer.messages.framing import FramedBytes, StreamFramer
@@ -16,6 +16,10 @@ from analyzer.messages.index import RowMark
 from analyzer.messages.recognise import ProtocolDecision
 from analyzer.tcp.reassembly import HalfStream, Piece
 from dissectors.api import Conversation, Dissector, Outcome
+
+if TYPE_CHECKING:
+    from analyzer.messages.tls_layer import TlsLayer
+    from analyzer.tls.facts import TlsFacts
 
 AT_END = 1 << 62
 """Closing packet of rows that only the end of the capture closes."""
@@ -68,7 +72,8 @@ class Connection:
     """Holds the state of a connection.
 
     rule: what the user says about this connection. heard: the sides of which packets have come. alone: whether the
-    capture has one direction only, so that nothing waits for what it acknowledges of the other one.
+    capture has one direction only, so that nothing waits for what it acknowledges of the other one. tls: while keys may
+    decrypt the connection. tls_facts: what is known of a TLS connection that was given up, which is not tried again.
     """
 
     number: int
@@ -89,6 +94,8 @@ class Connection:
     ticks: int = 0
     heard: list[bool] = field(default_factory=lambda: [False, False])
     alone: bool = False
+    tls: TlsLayer | None = None
+    tls_facts: TlsFacts | None = None
 
     @property
     def is_steady(self) -> bool:
@@ -98,6 +105,7 @@ class Connection:
         """
         return (
             self.fin == NO_FIN
+            and self.tls is None
             and not self.early[0]
             and not self.early[1]
             and self.framers is not None
@@ -123,6 +131,7 @@ class Connection:
         """Whether nothing is unfinished, so that the end of the capture would add nothing."""
         return (
             not self.undecided
+            and (self.tls is None or not any(map(self.tls.holds_part, (0, 1))))
             and not any(half.has_pending for half in self.halves)
             and not any(self.early)
             and not any(framer.pieces for framer in self.framers or ())
@@ -141,6 +150,9 @@ class Connection:
         return (came and not self.is_hunting_before(side, needed)) or self.has_finished(side)
 
     def is_hunting_before(self, side: int, needed: int) -> bool:
-        """Returns whether a side's framer looks for the next message and has not passed offset `needed`."""
-        framer = None if self.framers is None or self.dissector is None else self.framers[side]
+        """Returns whether a side's framer looks for the next message and has not passed offset `needed`.
+
+        Offsets of plaintext are not those that the other side acknowledges, so nothing waits for a decrypted one.
+        """
+        framer = None if self.framers is None or self.dissector is None or self.tls is not None else self.framers[side]
         return framer is not None and not framer.synced and bool(framer.pieces) and framer.position < needed

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -44,10 +44,15 @@ from analyzer.messages.message_lengths import make_length_reader
 from analyzer.messages.row_batch import RowBatch
 from analyzer.messages.slow_path import SlowPath
 from analyzer.messages.stream_findings import StreamFindings
+from analyzer.messages.tls_table import TlsTable
+from analyzer.tcp.metering import NetworkMeter
 from analyzer.tcp.streams import SPARSE, FlowMemory, StreamAssigner, StreamTable
 from dissectors.api import Dissector
 from dissectors.registry import Ports
 from dissectors.wire.fast_path import NULL, load_fast_path
+
+if TYPE_CHECKING:
+    from analyzer.tls.keys import Secrets
 
 WORTH_A_ROUND = 96
 """Clean packets of all connections of a protocol below which a round of the fast path costs more than it saves."""
@@ -94,6 +99,7 @@ class Engine:
     """Makes rows of packets: `feed` blocks, then `finish`; the tables grow with each call.
 
     orders: rules for single connections. use_fast_path: if false, all packets take the slow path, for tests.
+    secrets: of TLS; None: nothing is decrypted.
     """
 
     def __init__(
@@ -104,6 +110,7 @@ class Engine:
         *,
         orders: ConnectionRules | None = None,
         use_fast_path: bool = True,
+        secrets: Secrets | None = None,
     ) -> None:
         self._orders = orders
         self.store, self.flows, self.known = store, flows, known
@@ -116,15 +123,18 @@ class Engine:
         self.names = NameTable()
         self.extras: list[Mapping[str, str]] = []
         self.stream_findings = StreamFindings(store, self.repeats)
+        self.tls = TlsTable()
+        self.secrets = secrets
         self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self.assigner = StreamAssigner(self.streams)
+        self.network = NetworkMeter(self.streams)
         self.finished = FinishedStreams()
         self.serial_rows = SerialTable()
         self.packet = self.time = 0
         """Of the last packet that was taken."""
         self._connections: dict[int, Connection] = {}
         self._serial = 0
-        self._slow_path = SlowPath(store, known, self._next_serial)
+        self._slow_path = SlowPath(store, known, self._next_serial, secrets)
         self._use_fast_path = use_fast_path
         self._protocols = {dissector.name: number for number, dissector in enumerate(known.dissectors)}
 
@@ -135,6 +145,7 @@ class Engine:
             self.packet, self.time = int(block.number[-1]), int(block.time[-1])
         begin, end = find_runs(stream[order])
         numbers = stream[order[begin]]
+        self.network.measure(block, order, numbers, begin, end)
         works = [
             ConnectionWork(self._connection(number), order[first:last])
             for number, first, last, over in zip(
@@ -150,12 +161,18 @@ class Engine:
         self._settle([work.connection for work in works])
         return self._append(chunk)
 
+    def use_secrets(self, secrets: Secrets) -> None:
+        """Decrypts the TLS connections that begin from now on."""
+        self.secrets = secrets
+        self._slow_path.use_secrets(secrets)
+
     def finish(self, streams: Iterable[int] | None = None) -> range:
         """Turns everything unfinished in the input, or in these streams, into rows, because they have ended."""
         chunk = RowBatch(self)
         known = self._connections
         for connection in known.values() if streams is None else [known[each] for each in streams if each in known]:
             self._keep(connection, self._slow_path.end(connection), chunk)
+            self.tls.note(connection)
         self._describe([*known.values()])
         return self._append(chunk)
 
@@ -234,6 +251,8 @@ class Engine:
         """Ends a block: updates the rows of streams, and drops finished connections."""
         self._describe(connections)
         for connection in connections:
+            if connection.tls is not None or connection.tls_facts is not None:
+                self.tls.note(connection)
             if connection.is_finished:
                 self.finished.add(connection.number)
                 self.drop(connection.number)

@@ -80,7 +80,7 @@ class Eviction:
     def memory_bytes(self) -> int:
         """Bytes that everything takes: tables and, approximately, names and connections."""
         engine = self._engine
-        tables = (engine.streams, engine.finished, engine.assigner, engine.flows)
+        tables = (engine.streams, engine.finished, engine.network, engine.assigner, engine.flows)
         names = len(engine.names) * _NAME + len(engine.names.texts) * 8
         carried = len(engine.connections) * _CONNECTION + self._unread * _PIECE
         return self._row_bytes() + sum(each.memory_bytes for each in tables) + names + carried
@@ -220,6 +220,7 @@ class Eviction:
         staying = np.flatnonzero(self._find_staying(before))
         engine.streams.keep_only(staying)
         engine.finished.keep_only(staying)
+        engine.network.keep_only(staying)
 
     def _find_staying(self, before: int) -> Bools:
         """Returns which streams have rows from one on, or may get packets."""
@@ -280,6 +281,8 @@ class Eviction:
         for framer in connection.framers or ():
             framer.pieces[:] = map(move, framer.pieces)
         connection.undecided[:] = [(side, move(piece)) for side, piece in connection.undecided]
+        if connection.tls is not None:
+            connection.tls.renumber(int, move)
         for early in connection.early:
             waiting = [each._replace(piece=move(each.piece)) for each in early]
             early.clear()

@@ -13,21 +13,33 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.messages.assembler import MessageAssembler
 from analyzer.messages.connection import AT_END, NO_FIN, Connection, ConnectionPacket, EarlyPiece, PendingRow
-from analyzer.messages.framing import ByteReader
 from analyzer.tcp.reassembly import GAP, GAP_AGE_NS, GAP_AGE_PACKETS, HALF, WINDOW, Piece
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
 from dissectors.registry import Ports
 
+if TYPE_CHECKING:
+    from analyzer.messages.tls_layer import TlsStore
+    from analyzer.tls.keys import Secrets
+
 
 class SlowPath:
-    """Drives connections packet by packet. `serial` numbers the messages of the whole input as they are cut."""
+    """Drives connections packet by packet. `serial` numbers the messages of the whole input as they are cut.
 
-    def __init__(self, reader: ByteReader, known: Ports, serial: Callable[[], int]) -> None:
-        self._maker = MessageAssembler(reader, known, serial)
+    secrets: of TLS; None: nothing is decrypted.
+    """
+
+    def __init__(
+        self, store: TlsStore, known: Ports, serial: Callable[[], int], secrets: Secrets | None = None
+    ) -> None:
+        self._maker = MessageAssembler(store, known, serial, secrets)
+
+    def use_secrets(self, secrets: Secrets) -> None:
+        """Decrypts connections from now on, if they are not recognised yet."""
+        self._maker.secrets = secrets
 
     def process_packet(self, connection: Connection, packet: ConnectionPacket) -> list[PendingRow]:
         """Takes the next packet of a connection; returns the rows that it closes."""
@@ -206,12 +218,21 @@ def _choose_next_side(connection: Connection, left: Sequence[deque[_Arrival]]) -
 
 def _lose_rest(connection: Connection, side: int, answer: EarlyPiece | _Arrival) -> list[Piece]:
     """Gives up the rest of a message that `answer` acknowledges; returns the gap and the pieces behind it."""
-    framer = None if connection.framers is None or connection.dissector is None else connection.framers[side]
-    if framer is None or not framer.synced or not framer.pieces or connection.early[side]:
+    if connection.early[side] or not _holds_part(connection, side):
         return []
     fin = connection.fin[side]  # an acknowledged FIN is no byte
     end = answer.needed if fin is None else min(answer.needed, fin)
     return connection.halves[side].lose(end, answer.piece.packet, answer.piece.time)
+
+
+def _holds_part(connection: Connection, side: int) -> bool:
+    """Returns whether a message, or a TLS record, of a side is incomplete."""
+    if connection.tls is not None:
+        return connection.tls.holds_part(side)
+    if connection.framers is None or connection.dissector is None:
+        return False
+    framer = connection.framers[side]
+    return framer.synced and bool(framer.pieces)
 
 
 def _take_need(connection: Connection, piece: Piece) -> int:

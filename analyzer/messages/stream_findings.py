@@ -201,6 +201,8 @@ class StreamFindings:
         if rows and connection.decision is not None and connection.decision.against is not None:
             self._add_forced(connection, rows[0], connection.decision.against)
             connection.decision = connection.decision._replace(against=None)
+        if rows and (connection.tls is not None or connection.tls_facts is not None):
+            self._add_undecrypted(connection, rows[0])
         for row in rows:
             if row.frame.raw:
                 self._add_raw(connection, row)
@@ -216,6 +218,17 @@ class StreamFindings:
         text = f"read as {connection.dissector.name}, as was asked for; its first bytes are {against}"
         self._add_row(_make_kind("wrong-protocol", Severity.NOTE, _plain(text)), connection, row)
 
+    def _add_undecrypted(self, connection: Connection, row: PendingRow) -> None:
+        """Adds why a TLS connection is not decrypted, once."""
+        from analyzer.tls.facts import Refusal  # lazy: only who has keys pays for it
+
+        facts = connection.tls.facts if connection.tls is not None else connection.tls_facts
+        if facts is not None and facts.refusal not in (None, Refusal.NO_DATA) and not facts.is_reported:
+            facts.is_reported = True
+            whole = "TLS is not decrypted" if connection.tls is None else "TLS is not decrypted from here on"
+            kind = _make_kind("tls-not-decrypted", Severity.WARNING, f"{whole}: {facts.refusal}")
+            self._add_row(kind, connection, row)
+
     def _add_repeat(self, connection: Connection, side: int, repeat: Retransmission) -> None:
         new, old = repeat
         self._repeats.append(
@@ -223,7 +236,7 @@ class StreamFindings:
             {
                 "stream": connection.number,
                 "side": side,
-                "offset": new.offset,
+                "offset": new.offset if connection.tls is None else -1 - new.length,  # rows count in the plaintext
                 "length": new.length,
                 "packet": new.packet,
                 "time": new.time,

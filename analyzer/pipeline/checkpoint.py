@@ -141,6 +141,8 @@ def replace_pieces(connection: Connection, move: Move, number: Number) -> None:
         early.clear()
         early += moved
     connection.needs = {number(packet): needed for packet, needed in connection.needs.items()}
+    if connection.tls is not None:
+        connection.tls.renumber(number, move)
     for seen in (connection.fin_seen, connection.latest):
         seen[:] = [(number(packet), time) for packet, time in seen]
 

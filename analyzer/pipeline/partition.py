@@ -25,6 +25,7 @@ from analyzer.capture.packets import FlowTable, PacketBlock
 from analyzer.capture.records import CaptureInfo
 from analyzer.capture.sources import MappedFile, Spool
 from analyzer.capture.store import SHIFT, Store
+from analyzer.capture.tcp_segments import UNKNOWN_WINDOW
 from analyzer.columns.arrays import Ints
 from analyzer.errors import CaptureError, UserError
 from analyzer.messages.decode_as import make_rules, merge_rules
@@ -39,6 +40,7 @@ from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.state_file import STATE, BatchContext
 from analyzer.pipeline.table_builder import build_tables
 from analyzer.pipeline.table_schemas import TABLES
+from analyzer.pipeline.tls_secrets import find_secrets
 from analyzer.pipeline.worker_setup import set_up_process
 from analyzer.session import Analysis
 from dissectors.finding import Finding
@@ -148,7 +150,8 @@ def _split_partition(
         today = {file.name: number for number, file in enumerate(files) if file.capture == capture}
         origins = CarriedOrigins(folders[capture] if capture in folders else queue.idle[0][1].capture, names, today)
         part = CarriedPart(queue, capture, files, origins)
-        with Analysis(part, known, orders=orders) as session:
+        secrets = find_secrets(options, [file.path for file in files if file.capture == capture])
+        with Analysis(part, known, orders=orders, secrets=secrets) as session:
             part.carrier = carrier = ConnectionCarrier(task_states, session, part, origins)
             session.load(carrier.list_ended_streams)
             yield from build_tables(session, origins, options, carrier.select_final_rows(), named, _share_memory)
@@ -221,6 +224,7 @@ class PartitionPart:
             at=self._locate_payloads(pointers, file),
             length=packets["length"].copy(),
             captured=packets["captured"].copy(),
+            window=np.full(len(pointers), UNKNOWN_WINDOW, np.uint16),
         )
 
     def _locate_payloads(self, pointers: PacketPointers, file: Ints) -> Ints:

@@ -31,6 +31,7 @@ class Extra(NamedTuple):
 
 
 EXTRAS: Mapping[str, Extra] = {
+    "tls": Extra(("cryptography",), "5 MB to download, 16 MB installed"),
     "parquet": Extra(("pyarrow",), "55 MB to download, 170 MB installed"),
     "pipeline": Extra(
         ("pyspark", "pyarrow", "pandas"), "570 MB to download, 890 MB installed", ("grpc", "grpc_status", "google.rpc")

@@ -49,6 +49,21 @@ SHOWN: Mapping[str, tuple[str, Show]] = {
 _LESS_OF_CONVERSATIONS = (8, 1, 9, 7, 5, 6, 4)
 """Columns of conversations in the order in which they are left out: when they began, the protocol, how long."""
 
+
+def _format_time(time: int | None) -> str:
+    return format_duration(time) if time else "-"
+
+
+_NETWORK: Sequence[tuple[str, str, Show]] = (
+    ("rtt", "rtt_ns", _format_time),
+    ("resent", "retransmissions", format_count),
+    ("lost time", "retransmission_time_ns", _format_time),
+    ("zero windows", "zero_windows", format_count),
+    ("closed", "zero_window_time_ns", _format_time),
+    ("reset by", "reset", lambda side: side or "-"),
+)
+"""Columns of conversations that the network gives, where any has a value."""
+
 _OPTIONAL = frozenset({"unanswered", "errors", "empty", "error_rate"})
 
 
@@ -124,6 +139,7 @@ def format_value(value: Any, label: Label | None = None) -> str:
 def format_conversations(found: Sequence[Conversation], most: int | None, width: int | None = None) -> Iterator[str]:
     """A line for each connection."""
     head = ("connection", "protocol", "messages", "bytes", ">", "bytes", "<", "bytes", "began", "duration")
+    shown = [column for column in _NETWORK if any(getattr(each, column[1]) for each in found[:most])]
     rows = [
         (
             each.connection,
@@ -132,10 +148,14 @@ def format_conversations(found: Sequence[Conversation], most: int | None, width:
             *_make_amounts(each.to_client, each.bytes_to_client),
             format_iso_time(each.began),
             format_duration(each.duration_ns),
+            *(show(getattr(each, name)) for _, name, show in shown),
         )
         for each in found[:most]
     ]
-    yield from format_columns([head, *rows], frozenset({0, 1}), width, {}, _LESS_OF_CONVERSATIONS)
+    titles = *head, *(title for title, _, _ in shown)
+    before, behind = _LESS_OF_CONVERSATIONS[:3], _LESS_OF_CONVERSATIONS[3:]
+    dropped = (*before, *range(len(titles) - 1, len(head) - 1, -1), *behind)
+    yield from format_columns([titles, *rows], frozenset({0, 1}), width, {}, dropped)
     yield f"{len(rows):,} of {len(found):,} conversations; > to the server, < to the client"
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from analyzer.columns.text import safe_text
 from analyzer.render.amounts import format_counted
+from analyzer.render.tls_text import list_tls_words
 
 SHOWN, LONGEST = 20, 500
 """Comments and names that are shown, and characters of one."""
@@ -47,6 +48,8 @@ def format_properties(found: Mapping[str, Any]) -> Iterator[PropertyLine]:
     for each in found["protocols"]:
         text = ", ".join(format_counted(each[name], name[:-1]) for name in ("messages", "bytes", "streams"))
         yield PropertyLine(f"  {each['protocol']}", text, ("protocol", each["protocol"]))
+    for each in found.get("tls", ())[:SHOWN]:
+        yield PropertyLine(f"TLS on port {each['port']}", safe_text("; ".join(list_tls_words(each)), LONGEST))
 
 
 def _split_words(name: str) -> str:

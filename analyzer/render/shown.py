@@ -14,9 +14,11 @@ from analyzer.decode.packets import list_packets
 from analyzer.decode.resolved_names import TopicNamer
 from analyzer.decode.rows import ROW_KEYS, RowReader
 from analyzer.insight.related import relate_row
+from analyzer.insight.tls import describe_row_tls
 from analyzer.render.known_text import format_known
 from analyzer.render.lines import Line
 from analyzer.render.message_text import EMPTY, format_message, format_row_place
+from analyzer.render.tls_text import format_tls
 from analyzer.render.tree_json import PrintedMessage
 from analyzer.session import Session
 from dissectors.api import MessageHeader
@@ -29,6 +31,7 @@ def format_row(session: Session, row: int, limits: Limits) -> Iterator[Line]:
     ends = session.hosts.annotate_endpoint(cells["source"]), session.hosts.annotate_endpoint(cells["destination"])
     yield from format_row_place(cells, packets, session.comments.read_message(packets), ends)
     yield from format_known(relate_row(session, row, tree))
+    yield from format_tls(describe_row_tls(session, row))
     yield EMPTY
     yield from format_message(describe_row(read_header(session, row), cells), tree, limits)
 

@@ -21,8 +21,26 @@ class Kafka(Dissector):
 
     name = "kafka"
     ports = (9092,)
+    waits = frozenset({1, 11, 14, 78})  # Fetch, JoinGroup, SyncGroup, ShareFetch
+    answers_in_order = True
+    tls_ports = (9093,)
     framing = LengthPrefixed(4, 0, MAXIMUM)
     columns = ("role", "operation", "version", "correlation", "client", "latency", "kafka.topic", "kafka.group")
+    settings = (
+        *("Produce.request.acks", "Produce.request.timeoutMs"),
+        "Produce.request.topicData.partitionData.records.compression",
+        "Produce.request.topicData.partitionData.records.messages.compression",
+        "InitProducerId.request.transactionTimeoutMs",
+        *("Fetch.request.maxWaitMs", "Fetch.request.minBytes", "Fetch.request.maxBytes"),
+        *("Fetch.request.topics.partitions.partitionMaxBytes", "Fetch.request.isolationLevel"),
+        *("ListOffsets.request.isolationLevel", "OffsetCommit.request.retentionTimeMs"),
+        *("ShareFetch.request.maxWaitMs", "ShareFetch.request.maxRecords", "ShareFetch.request.maxBytes"),
+        *("JoinGroup.request.sessionTimeoutMs", "JoinGroup.request.rebalanceTimeoutMs"),
+        *("JoinGroup.request.protocols.name", "ConsumerGroupHeartbeat.request.rebalanceTimeoutMs"),
+        *("ConsumerGroupHeartbeat.request.serverAssignor", "Metadata.request.allowAutoTopicCreation"),
+        "SaslHandshake.request.mechanism",
+    )
+    software = ("ApiVersions.request.clientSoftwareName", "ApiVersions.request.clientSoftwareVersion")
     color = "blue"
     fast_path = "dissectors.kafka.fast_path"
     projection = lazy("dissectors.kafka.projection:picker")
@@ -35,6 +53,7 @@ class Kafka(Dissector):
     payloads = lazy("dissectors.kafka.payloads:PAYLOADS")
     reports = lazy("dissectors.kafka.reports:reports")
     checks = lazy("dissectors.kafka.checks:checks")
+    triage = lazy("dissectors.kafka.checks:triage")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A request leaves hardly a doubt, a response is weak evidence."""

@@ -39,9 +39,17 @@ class Pulsar(Dissector):
 
     name = "pulsar"
     ports = (6650,)
+    tls_ports = (6651,)
     framing = LengthPrefixed(4, 4, MAXIMUM)
     prefix = PREFIX
     columns = ("role", "operation", "correlation", "client", "latency", "pulsar.topic", "pulsar.subscription")
+    settings = (
+        *("CONNECT.protocol_version", "CONNECT.auth_method_name", "PRODUCER.producer_access_mode"),
+        *("PRODUCER.txn_enabled", "SEND.metadata.compression", "SUBSCRIBE.subType", "SUBSCRIBE.durable"),
+        *("SUBSCRIBE.initialPosition", "SUBSCRIBE.read_compacted", "SUBSCRIBE.keySharedMeta.keySharedMode"),
+        *("FLOW.messagePermits", "ACK.ack_type"),
+    )
+    client = "software"
     color = "bright_blue"
     fast_path = "dissectors.pulsar.fast_path"
     refused = staticmethod(describe_too_large)
@@ -56,6 +64,7 @@ class Pulsar(Dissector):
     payloads = lazy("dissectors.pulsar.payloads:PAYLOADS")
     reports = lazy("dissectors.pulsar.reports:reports")
     checks = lazy("dissectors.pulsar.checks:checks")
+    triage = lazy("dissectors.pulsar.checks:triage")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """A frame of a known command leaves hardly a doubt."""

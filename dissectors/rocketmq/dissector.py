@@ -32,6 +32,14 @@ class RocketMQ(Dissector):
         *("role", "operation", "correlation", "latency", "rocketmq.topic", "rocketmq.queue", "rocketmq.group"),
         *("rocketmq.offset", "rocketmq.msg_id"),
     )
+    settings = (
+        *("SEND_MESSAGE.request.serialize", "SEND_MESSAGE_V2.request.serialize", "PULL_MESSAGE.request.serialize"),
+        *("SEND_MESSAGE.request.header.sysFlag", "SEND_MESSAGE_V2.request.header.sysFlag"),
+        *("PULL_MESSAGE.request.header.maxMsgNums", "PULL_MESSAGE.request.header.suspendTimeoutMillis"),
+        *("LITE_PULL_MESSAGE.request.header.maxMsgNums", "LITE_PULL_MESSAGE.request.header.suspendTimeoutMillis"),
+        *("POP_MESSAGE.request.header.maxMsgNums", "POP_MESSAGE.request.header.invisibleTime"),
+    )
+    client = "software"
     color = "bright_cyan"
     fast_path = "dissectors.rocketmq.fast_path"
     refused = staticmethod(describe_too_large)
@@ -45,6 +53,7 @@ class RocketMQ(Dissector):
     payloads = lazy("dissectors.rocketmq.payloads:PAYLOADS")
     reports = lazy("dissectors.rocketmq.reports:reports")
     checks = lazy("dissectors.rocketmq.checks:checks")
+    triage = lazy("dissectors.rocketmq.checks:triage")
     conversation = pair_by_key
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

@@ -21,8 +21,12 @@ class ZooKeeper(Dissector):
 
     name = "zookeeper"
     ports = (2181,)
+    answers_in_order = True
+    tls_ports = (2281,)
     framing = LengthPrefixed(4, 0, MAXIMUM)
     columns = ("role", "operation", "correlation", "client", "latency", "zookeeper.path")
+    settings = ("connect.request.timeOut", "connect.request.readOnly", "connect.request.protocolVersion")
+    client = "session"
     color = "green"
     fast_path = "dissectors.zookeeper.fast_path"
     opens = staticmethod(is_alone)
@@ -34,6 +38,7 @@ class ZooKeeper(Dissector):
     guide = lazy("dissectors.zookeeper.guide:CLIENTS")
     reports = lazy("dissectors.zookeeper.reports:reports")
     checks = lazy("dissectors.zookeeper.checks:list_client_checks")
+    triage = lazy("dissectors.zookeeper.checks:triage")
     payloads = lazy("dissectors.zookeeper.payloads:PAYLOADS")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

@@ -25,6 +25,8 @@ from analyzer.query.fields.keys import parse_address
 from analyzer.render.amounts import format_count, format_counted, format_size
 from analyzer.render.durations import format_duration
 from analyzer.session import Analysis
+from analyzer.tcp.network import UNMEASURED
+from analyzer.tcp.streams import UNKNOWN_SIDE
 from tui.model.leads import FilterLead, Lead, write_literal
 from tui.model.table import SortableTable, TableColumn
 from tui.model.views import TableView, TextView, View, ViewWork, format_clocks, make_metric_columns, make_name_column
@@ -32,7 +34,9 @@ from tui.model.views import TableView, TextView, View, ViewWork, format_clocks, 
 CONNECTIONS, ENDPOINTS, HOSTS = CONVERSATION_VIEWS = ("Connections", "Endpoints", "Client hosts")
 NOT_YET = "being counted ..."
 P95 = 950
-WHOLE = "packets, retransmissions (again) and gaps are those of whole connections; times are UTC"
+WHOLE = (
+    "packets, retransmissions (again), gaps and the rest of the network are those of whole connections; times are UTC"
+)
 
 
 def make_conversation_views(session: Analysis, rows: Ints, work: ViewWork, streams: int | None) -> Iterator[list[View]]:
@@ -109,15 +113,25 @@ def _make_amount_columns(talks: Sequence[Conversation | None]) -> list[TableColu
 
 
 def _make_stream_columns(session: Analysis, numbers: Sequence[int]) -> list[TableColumn]:
-    """Makes the columns of whole connections; retransmissions and gaps only if there are any."""
+    """Makes the columns of whole connections: what has gone wrong only if it has."""
     engine, chosen = session.engine, np.array(numbers, np.int64)
     again = np.bincount(engine.repeats.column("stream"), minlength=int(chosen.max(initial=0)) + 1)[chosen]
     gaps = [engine.stream_findings.stream_counts["gap", number] for number in numbers]
     packets = engine.streams.column("packets")[chosen].tolist()
+    figures = engine.network.find_figures(chosen)
+    trips = [None if time == UNMEASURED else time for time in figures.rtt.tolist()]
     found = [TableColumn("packets", packets, format_count, rank=6)]
+    if any(trips):
+        found.append(TableColumn("rtt", trips, format_duration, rank=7))
     for title, values in (("again", again.tolist()), ("gaps", gaps)):
         if any(values):
             found.append(TableColumn(title, values, format_count, rank=5, style="warning"))
+    for title, times in (("lost time", figures.retransmission_time), ("closed", figures.zero_window_time)):
+        if times.any():
+            found.append(TableColumn(title, times.tolist(), format_duration, rank=5, style="warning"))
+    if (figures.resetter != UNKNOWN_SIDE).any():
+        sides = ["-" if side == UNKNOWN_SIDE else ("client", "server")[side] for side in figures.resetter.tolist()]
+        found.append(TableColumn("reset by", sides, str, rank=8))
     return found
 
 

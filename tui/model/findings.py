@@ -150,7 +150,7 @@ class FindingList(FoldContents):
         if at >= len(examples_of_kind):
             more = self.tally.counts[kind] - len(examples_of_kind)
             return (("note", f"{'':{NUMBER}}  and {more:,} more, which are not listed here"),)
-        row, finding, _ = examples_of_kind[at]
+        row, finding, *_ = examples_of_kind[at]
         text = "" if kind.error and kind.error != OTHERS else safe_text(finding.text, LONGEST)
         if row is None:
             return (("place", f"{'':{NUMBER}}  "), ("", text))

@@ -16,6 +16,7 @@ from analyzer.columns.values import CellColumn, FlagColumn, IntegerColumn, TextC
 from analyzer.decode.packets import count_retransmissions
 from analyzer.decode.rows import KEYS, ROLES, STATES, RowReader
 from analyzer.query.fields.dense import ChoiceColumn, ChoiceTable, Dense, NumberColumn
+from analyzer.query.fields.network import read_events, read_resetters, read_round_trips
 from analyzer.query.fields.path import FieldKind
 
 
@@ -78,6 +79,27 @@ FIELDS: Mapping[str, RowField] = {
     "destination.name": RowField(T, "what the capture calls the receiver's address"),
     "name": RowField(T, "what the capture calls the address of either side", True),
     "retransmissions": RowField(N, "how many times bytes of it came again; nothing where they came once"),
+    "tcp.rtt_ns": RowField(
+        FieldKind.DURATION,
+        "round trip of its connection, by the handshake or else by acknowledgements",
+        also=("tcp.rtt",),
+    ),
+    "tcp.client_rtt_ns": RowField(
+        FieldKind.DURATION, "the part of it from the capture point to the client and back", also=("tcp.client_rtt",)
+    ),
+    "tcp.server_rtt_ns": RowField(
+        FieldKind.DURATION, "the part of it from the capture point to the server and back", also=("tcp.server_rtt",)
+    ),
+    "tcp.ack_rtt_ns": RowField(
+        FieldKind.DURATION, "least time from bytes to their acknowledgement, of both sides", also=("tcp.ack_rtt",)
+    ),
+    "tcp.retransmissions": RowField(N, "retransmitted packets of its connection; nothing where there are none"),
+    "tcp.retransmission_time_ns": RowField(
+        FieldKind.DURATION, "how long its connection stood still until these came", also=("tcp.retransmission_time",)
+    ),
+    "tcp.zero_window": RowField(N, "how often a side of its connection closed its window; nothing where none did"),
+    "tcp.zero_window_time_ns": RowField(FieldKind.DURATION, "for how long", also=("tcp.zero_window_time",)),
+    "tcp.reset": RowField(T, "the side that reset its connection: client or server", among=("client", "server")),
     "comment": RowField(T, "comments on its packets, of a pcapng", True, also=("frame.comment", "pkt_comment")),
     "bytes": RowField(B, "the message as it is on the wire", also=("frame", "tcp.payload")),
     "text": RowField(T, "all that the decoded message says, with its info line: for searching"),
@@ -187,6 +209,15 @@ FROM_INDEX: Mapping[str, _Read] = {
     "operation": _read_operations,
     "client": _read_clients,
     "retransmissions": _count_retransmissions,
+    "tcp.rtt_ns": read_round_trips("rtt"),
+    "tcp.client_rtt_ns": read_round_trips("client_rtt"),
+    "tcp.server_rtt_ns": read_round_trips("server_rtt"),
+    "tcp.ack_rtt_ns": read_round_trips("ack_rtt"),
+    "tcp.retransmissions": read_events("retransmissions"),
+    "tcp.retransmission_time_ns": read_events("retransmission_time"),
+    "tcp.zero_window": read_events("zero_windows"),
+    "tcp.zero_window_time_ns": read_events("zero_window_time"),
+    "tcp.reset": read_resetters,
     "source.ip": _read_sides(parse_address, True),
     "source.port": _read_sides(parse_port, True),
     "destination.ip": _read_sides(parse_address, False),

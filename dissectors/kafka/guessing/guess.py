@@ -111,7 +111,7 @@ def read_hints(hints: Mapping[str, str]) -> Guess | None:
     if hint in (_SECRET, _UNDECIDED):
         return Guess(Finding(Severity.NOTE, _CODE, text), secret=hint == _SECRET)
     key, version = map(int, hint.split())
-    return Guess(KafkaGuessFinding(Severity.NOTE, _CODE, text, 0, None, None, key, version), key, version)
+    return Guess(KafkaGuessFinding(Severity.NOTE, _CODE, text, key=key, version=version), key, version)
 
 
 def format_guess(body: Body) -> str:
@@ -242,7 +242,7 @@ def _judge(found: tuple[Candidate, ...], bare: bool, short: bool) -> _Verdict:
     if not _is_certain(found, shares, bare, short):
         return _Verdict(likely, may_tell_secret, None)
     text = f"read as {best.name}; {_format_alternatives(best, likely[1:])}"
-    finding = KafkaGuessFinding(Severity.NOTE, _CODE, text, 0, None, None, best.key, best.version)
+    finding = KafkaGuessFinding(Severity.NOTE, _CODE, text, key=best.key, version=best.version)
     return _Verdict(likely, may_tell_secret, Guess(finding, best.key, best.version))
 
 

@@ -16,15 +16,27 @@ gives up partitions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dissectors.correlator import SECOND
+from dissectors.finding import Finding, Severity
 from dissectors.kafka.reports import classic_groups, heartbeat_groups
 from dissectors.kafka.reports.fields import KAFKA
 from dissectors.kafka.reports.group_state import RebalanceReport, RebalanceRow
 from dissectors.message import Role
 from dissectors.report import ReportRow
 from dissectors.wire.times import lasting
+
+SLOW = 10 * SECOND
+"""A rebalance that takes longer is worth saying."""
+
+STORM, STORM_TIME = 6, 60 * SECOND
+"""So many rebalances of a group within this time are too many."""
+
+_EXPELLED = ("silent for", "(expelled)", "poll timeout", "UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH")
+"""What the report says of members that did not leave on purpose (GroupState.add_left)."""
 
 
 class GroupReport(RebalanceReport):
@@ -35,12 +47,38 @@ class GroupReport(RebalanceReport):
     needs = KAFKA
     shares_name = True
     row = RebalanceRow
+    diagnosed = True
     on = classic_groups.SUBSCRIPTIONS | heartbeat_groups.SUBSCRIPTIONS
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
         """Rows name what joins, leaves and syncs, and errors; a heartbeat without news is of no row."""
         return operation not in ("Heartbeat", "OffsetCommit") or bool(values.get("errorCode"))
+
+    @classmethod
+    def diagnose(cls, rows: Sequence[ReportRow]) -> Iterator[tuple[ReportRow, Finding]]:
+        """Yields members that were expelled, rebalances that took long, and groups that rebalance all the time."""
+        recent: dict[str, deque[int]] = {}
+        for row in rows:
+            cells = cls.cells(row)
+            subject, stood_still = f"group {cells['group']}", cells["stood_still_ns"]
+            for who in cells["left"]:
+                if any(word in who for word in _EXPELLED):
+                    took = f"; the group stood still for {lasting(stood_still)}" if stood_still else ""
+                    text = f"group {cells['group']} lost {who}{took}"
+                    yield row, Finding(Severity.WARNING, "member-expelled", text, subject=subject)
+            if stood_still is not None and stood_still >= SLOW:
+                late = f", for it waited for {cells['late']}" if cells["late"] else ""
+                text = f"group {cells['group']} stood still for {lasting(stood_still)} while it rebalanced{late}"
+                yield row, Finding(Severity.WARNING, "slow-rebalance", text, subject=subject)
+            times = recent.setdefault(cells["group"], deque(maxlen=STORM))
+            times.append(row.first)
+            if len(times) == STORM and times[-1] - times[0] <= STORM_TIME:
+                took = lasting(times[-1] - times[0])
+                why = f", the last time because {cells['cause']}" if cells["cause"] else ""
+                text = f"group {cells['group']} rebalanced {STORM} times within {took}{why}"
+                times.clear()
+                yield row, Finding(Severity.WARNING, "rebalance-storm", text, subject=subject)
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

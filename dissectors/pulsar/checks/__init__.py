@@ -1,16 +1,25 @@
-"""What only several of Pulsar's messages show to be wrong, a module for each kind of fault."""
+"""What only several of Pulsar's messages show to be wrong, a module for each kind of fault, and what errors mean."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from dissectors.check import Check
 from dissectors.pulsar.checks.connections import PingAnswers, ProtocolVersions
 from dissectors.pulsar.checks.creation_loops import CreationLoops
 from dissectors.pulsar.checks.messages import MessageRedelivery, SendReceipts
 from dissectors.pulsar.checks.starved_consumers import StarvedConsumers
+from dissectors.pulsar.tables import table
+from dissectors.triage import Triage, read_triage
 
 
 def checks() -> Sequence[type[Check]]:
     """Lists the protocol's checks in the order in which they run."""
     return PingAnswers, ProtocolVersions, StarvedConsumers, MessageRedelivery, SendReceipts, CreationLoops
+
+
+@cache
+def triage() -> Triage:
+    """Reads how much errors matter, and what follows from what, from tables/triage.json."""
+    return read_triage(table("triage"))

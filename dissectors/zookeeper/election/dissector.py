@@ -54,6 +54,7 @@ class ZooKeeperElection(Dissector):
     guide = lazy("dissectors.zookeeper.guide:ELECTION")
     reports = lazy("dissectors.zookeeper.reports:reports")
     checks = lazy("dissectors.zookeeper.checks:list_election_checks")
+    triage = lazy("dissectors.zookeeper.checks:triage")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:
         """The first message leaves hardly a doubt, nor does a notification."""

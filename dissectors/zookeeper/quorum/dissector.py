@@ -37,6 +37,7 @@ class ZooKeeperQuorum(Dissector):
     guide = lazy("dissectors.zookeeper.guide:QUORUM")
     reports = lazy("dissectors.zookeeper.reports:reports")
     checks = lazy("dissectors.zookeeper.checks:list_quorum_checks")
+    triage = lazy("dissectors.zookeeper.checks:triage")
     payloads = lazy("dissectors.zookeeper.payloads:QUORUM")
 
     def probe(self, prefix: bytes, from_client: bool | None) -> int:

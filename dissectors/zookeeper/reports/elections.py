@@ -7,10 +7,11 @@ what belongs to one election, polls.py tells.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dissectors.correlator import ConnectionEnd, MessageEvent, subscribe
+from dissectors.finding import Finding, Severity
 from dissectors.message import Role
 from dissectors.report import Report, ReportRow
 from dissectors.values import number
@@ -21,6 +22,9 @@ from dissectors.zookeeper.reports.polls import LOOKING, DroppedConnection, Event
 
 MOST = 200_000
 """Notifications that are remembered."""
+
+_AGAIN = 2
+"""The round of votes from which on a server has had a leader before."""
 
 _EPOCH = 32
 """Bits of a zxid below its epoch."""
@@ -35,6 +39,7 @@ class Elections(Report[Poll]):
     about = "each election: who voted for whom, how long it took, who won; and servers that joined later"
     needs = ELECTION
     row = Poll
+    diagnosed = True
 
     def _begin(self) -> None:
         self.ensembles = Ensembles(self.ends)
@@ -96,6 +101,22 @@ class Elections(Report[Poll]):
         | on_quorum("NEWLEADER", configure, "data")
         | on_quorum("LEADERINFO", receive_leader, "zxid")
     )
+
+    @classmethod
+    def diagnose(cls, rows: Sequence[ReportRow]) -> Iterator[tuple[ReportRow, Finding]]:
+        """Yields elections that were not the first of their servers, and those that nobody won."""
+        for row in rows:
+            cells = cls.cells(row)
+            if cells["kind"] != "election" or (cells["round"] < _AGAIN and cells["winner"] is not None):
+                continue
+            who, took = f"servers {', '.join(sorted(cells['servers']))}", cells["decided_ns"]
+            if cells["winner"] is None:
+                text = f"{who} looked for a leader and found none: too few of them are there, or reach one another"
+                yield row, Finding(Severity.ERROR, "leader-lost", text)
+            else:
+                decided = "" if took is None else f", which took {lasting(took)}"
+                text = f"{who} lost their leader and elected server {cells['winner']}{decided}"
+                yield row, Finding(Severity.WARNING, "leader-lost", text)
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:

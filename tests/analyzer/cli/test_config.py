@@ -45,7 +45,7 @@ def test_show_loads_again_to_the_same(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", [["config", "show"], ["list", CAPTURE], ["info", CAPTURE]])
 def test_a_wrong_file_is_one_sentence(call: Call, tmp_path: Path, command: list[str]) -> None:
     path = file(tmp_path, "[lst]")
-    said = f"wireanalyze: {path}, line 1: There is no table 'lst'. Did you mean list?\n"
+    said = f"wireanalyze: {path}, line 1: There is no table 'lst'. Did you mean list or tls?\n"
     assert call("--config", path, *command) == (2, "", said)
 
 

@@ -115,7 +115,7 @@ VALUES = [
         "stats kafka.pcap --by topic --sort latency",
         "--sort latency is neither a key of --by nor a figure. Give one of topic,",
     ),
-    ("doctor kafka.pcap --fail-on eror", "--fail-on: 'eror' is not one of note, warning, error. Did you mean error?"),
+    ("doctor kafka.pcap --fail-on eror", "--fail-on does not know 'eror'. Did you mean error?"),
     ("protocols kafka Fetch x", "VERSION: Give a whole number, 0 or more, not 'x'."),
     ("protocols kafka Nosuch", "'Nosuch'. wireanalyze protocols kafka lists the operations."),
     ("completion tcsh", "SHELL: 'tcsh' is not one of bash, zsh, fish."),

@@ -44,8 +44,10 @@ def test_doctor_tells_of_connections_by_port(call: Call, lossy: str) -> None:
     printed = call("doctor", lossy)[1].splitlines()
     first, second = [line for line in printed if line.startswith("warning  gap ") and " in 4 of 4 streams" in line]
     every = [json.loads(line) for line in call("doctor", lossy, "--format", "ndjson")[1].splitlines()]
-    texts = [each["text"] for each in every if each["code"] == "gap" and each["number"] is None]
-    assert sum(int(line.split()[2]) for line in (first, second)) == len(texts)
-    verbose = call("doctor", "-v", lossy)[1]
-    assert all(text in verbose for text in texts)
-    assert sum(text in "\n".join(printed) for text in texts) == 4
+    counts = [each["count"] for each in every if each["code"] == "gap" and each["number"] is None]
+    assert [int(line.split()[2]) for line in (first, second)] == counts
+    with Session([lossy]) as session:
+        texts = [each.text for each in session.load().findings if each.code == "gap"]
+    verbose = call("doctor", "-v", lossy)[1].lower()
+    assert all(text.lower() in verbose for text in texts)
+    assert sum(text.lower() in "\n".join(printed).lower() for text in texts) == 2

@@ -9,7 +9,7 @@ from click.shell_completion import ShellComplete
 
 from analyzer.cli.program import program, run
 from dissectors import registry
-from dissectors.finding import CODES
+from dissectors.finding import ADVICE, CODES
 
 
 def test_protocols(capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,7 +21,9 @@ def test_protocols(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_findings(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["protocols", "findings"]) == 0
-    assert dict(line.split("\t") for line in capsys.readouterr().out.splitlines()) == CODES
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert {code: what for code, what, *_ in rows} == CODES
+    assert {code: advice for code, _, *rest in rows for advice in rest} == ADVICE
 
 
 def test_operations(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +61,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["protocols", *arguments, "--json"]) == 0
         found[" ".join(arguments)] = json.loads(capsys.readouterr().out)
     assert found[""][0]["name"] == "kafka"
-    assert {"code": "gap", "what": CODES["gap"]} in found["findings"]
+    assert {"code": "gap", "what": CODES["gap"], "advice": ADVICE["gap"]} in found["findings"]
     assert found["kafka"][12] == {"code": 12, "name": "Heartbeat", "versions": "0-4"}
     assert found["kafka heartbeat"]["request"]["fields"][3]["nullable"] == "3+"
     assert found["kafka 12 4"]["response"]["fields"][1] == {"name": "errorCode", "type": "int16", "enum": "error"}

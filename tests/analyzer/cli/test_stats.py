@@ -172,7 +172,7 @@ def test_traffic_in_all_forms(view: str) -> None:
     found = told(MIXED, f"--{view}", "--top", "4")
     assert (len(found[view]), found[f"{view}_in_all"] > 4) == (4, True)
     lines = list(csv.DictReader(said(MIXED, f"--{view}", "--top", "4", "--format", "csv").splitlines()))
-    assert lines == [{key: str(value) for key, value in each.items()} for each in found[view]]
+    assert lines == [{key: "" if value is None else str(value) for key, value in each.items()} for each in found[view]]
     shown = said(MIXED, f"--{view}", "--top", "4").splitlines()
     assert len(shown) == 6
     assert shown[-1].startswith(f"4 of {found[f'{view}_in_all']:,} {view}")

@@ -78,7 +78,7 @@ def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
 
 WRONG: list[tuple[str, str]] = [
     ("[colums]\nx = 1", "line 1: There is no table 'colums'. Did you mean columns or colors?"),
-    ("\nzzz = 1", "line 2: There is no table 'zzz'. Use columns, colors, ports, filters, list."),
+    ("\nzzz = 1", "line 2: There is no table 'zzz'. Use columns, colors, ports, filters, list, tls."),
     ("list = 3", "line 1: list is 3. It must be a table, [list]."),
     ("colors = 'red'", "line 1: colors is the text 'red'. It must be a list of tables, [[colors]]."),
     ("[colors]\nred = 1", "line 1: colors is a table of 1. It must be a list of tables, [[colors]]."),

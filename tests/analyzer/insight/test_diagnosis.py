@@ -16,6 +16,7 @@ from analyzer.session import Session
 from dissectors.api import Body, Context, Dissector, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent, for_request, subscribe
+from dissectors.finding import Severity
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
 
 BUNDLED = Path(__file__).parents[3] / "captures"
@@ -26,7 +27,7 @@ ANSWER = bytes.fromhex("00000010 00000007 00000000 ffffffff 00000000".replace(" 
 
 def found(path: Path) -> list[tuple[int | None, str]]:
     with Session([path]).load() as session:
-        return [(row, finding.code) for row, finding, _ in diagnose(session)]
+        return [(row, finding.code) for row, finding, *_ in diagnose(session)]
 
 
 def test_a_producer_that_was_fenced_off() -> None:
@@ -44,8 +45,23 @@ def test_that_there_is_nothing_now_is_no_error() -> None:
         texts = {each.finding.text for each in diagnose(session) if each.finding.code == "error-answer"}
         names = {error[1] for row in range(len(session.rows)) if (error := decode_body(session, row).error) is not None}
     assert {"PULL_NOT_FOUND", "POLLING_TIMEOUT"} <= names
-    assert "PULL_MESSAGE: NO_PERMISSION" in texts
+    assert "GET_ROUTEINFO_BY_TOPIC: TOPIC_NOT_EXIST" in texts
     assert not {"PULL_MESSAGE: PULL_NOT_FOUND", "POP_MESSAGE: POLLING_TIMEOUT"} & texts
+
+
+def test_an_error_is_told_once_by_the_finding_that_explains_it() -> None:
+    with Session([BUNDLED / "pulsar.pcap.zst"]).load() as session:
+        found = [each for each in diagnose(session) if each.error == "ProducerFenced"]
+    assert {each.finding.code for each in found} == {"fenced-producer"}
+    assert {each.finding.severity for each in found} == {Severity.ERROR}
+
+
+def test_a_normal_step_of_the_protocol_is_no_finding() -> None:
+    with Session([GOLDEN / "k4_java_classic.pcap.zst"]).load() as session:
+        names = {error[1] for row in range(len(session.rows)) if (error := decode_body(session, row).error) is not None}
+        errors = {each.error for each in diagnose(session)}
+    assert "MEMBER_ID_REQUIRED" in names - errors
+    assert "REBALANCE_IN_PROGRESS" in errors
 
 
 def test_rows_in_order_then_what_belongs_to_none(tmp_path: Path) -> None:
@@ -68,7 +84,7 @@ def test_what_the_kernel_dropped_is_told_by_interface(tmp_path: Path) -> None:
         encode_header([InterfaceDescription("lo", 1), InterfaceDescription("eth0", 1)]) + b"".join(counted)
     )
     with Session([path]).load() as session:
-        ((row, finding, _),) = diagnose(session)
+        ((row, finding, *_),) = diagnose(session)
         described = properties(session, 0, 0)["files"][0]["interfaces"]
     assert (row, finding.code) == (None, "packets-not-kept")
     assert "interface eth0: 2 packets were dropped" in finding.text
@@ -151,7 +167,7 @@ def test_one_direction_alone_is_told_once(tmp_path: Path, side: int, direction: 
 def test_a_request_that_is_answered_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dissectors.pulsar.dissector.Pulsar.checks", lambda self: (Answers,))
     with Session([PULSAR]).load() as session:
-        said = [(row, finding.text) for row, finding, _ in diagnose(session) if finding.code == "bug"]
+        said = [(row, finding.text) for row, finding, *_ in diagnose(session) if finding.code == "bug"]
     assert [(row, text) for row, text in said if row in (895, 897)] == [(895, "waiting False"), (897, "waiting True")]
 
 

@@ -38,6 +38,7 @@ def block(packets: list[Seen], first: int) -> PacketBlock:
         at=zeros,
         length=zeros.astype(np.int32),
         captured=zeros.astype(np.int32),
+        window=zeros.astype(np.uint16),
     )
 
 

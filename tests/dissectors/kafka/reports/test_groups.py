@@ -214,3 +214,37 @@ def test_partitions_of_who_left_have_not_moved() -> None:
     a, b = frozenset({("t", 0)}), frozenset({("t", 1)})
     change = compare_assignments({("t", 0): "a", ("t", 1): "b"}, {"a": a, "b": b}, {"a": a | b})
     assert (change.moved, change.needless, change.gained["a"], change.lost["b"]) == (0, 0, b, b)
+
+
+def diagnose(group: Group) -> list[tuple[str, str]]:
+    group.finish()
+    return [(finding.code, finding.text) for _, finding in GroupReport.diagnose(group.entries)]
+
+
+def test_joins_and_leaves_are_no_problem() -> None:
+    group = Group()
+    group.rebalance(1, {1: [0]})
+    group.rebalance(2, {1: [0], 2: [1]})
+    group.send("LeaveGroup", {"groupId": "g", "members": [{"memberId": "c2-id", "reason": "the consumer is closed"}]})
+    group.rebalance(3, {1: [0, 1]})
+    assert diagnose(group) == []
+
+
+def test_a_member_that_fell_silent_is_a_problem() -> None:
+    group = Group()
+    group.rebalance(1, {1: [0], 2: [1]})
+    beat = {"groupId": "g", "memberId": "c1-id", "generationId": 1}
+    group.call("Heartbeat", beat, {"errorCode": 0}, after=4000)
+    group.call("Heartbeat", beat, {"errorCode": 27}, after=4000)
+    group.rebalance(2, {1: [0, 1]})
+    ((code, text),) = diagnose(group)
+    assert code == "member-expelled"
+    assert text.startswith("group g lost c2 (did not join again, silent for 8 s); the group stood still for ")
+
+
+def test_a_group_that_rebalances_all_the_time_is_a_problem() -> None:
+    group = Group()
+    for generation in range(1, 8):
+        group.rebalance(generation, {1: [0], generation + 1: [1]})
+    codes = [code for code, _ in diagnose(group)]
+    assert codes.count("rebalance-storm") == 1

@@ -10,7 +10,7 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
-from dissectors.kafka.checks import ClockCheck, FetchSessionCheck, SequenceCheck
+from dissectors.kafka.checks.data import ClockCheck, FetchSessionCheck, SequenceCheck
 from tests.dissectors.checking import see, show, show_anything
 
 NOW = 1_795_000_000_000

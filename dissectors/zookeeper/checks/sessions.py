@@ -1,17 +1,9 @@
-"""Checks that need several messages, for the client, the election and the quorum port.
+"""Checks of clients: silences, and connections that end without a goodbye.
 
 Facts (ClientCnxn). A client that has nothing to say sends a ping after a third of the session's timeout, and gives the
 connection up if two thirds of it bring no answer; the server closes the session where it hears nothing for all of it.
 Who is done says closeSession; a connection that ends without is lost, and its session stays until it expires or comes
 back, maybe on another server: then the old connection is closed on purpose.
-
-Facts (QuorumCnxManager). Two servers keep one connection, that of the one with the larger number. Where the other one
-connects, the server with the larger number closes that connection when it has read the first message, and connects
-itself. It looks like a fault and is none.
-
-Facts. A follower sends its ACK when the transaction is on its disk, so a late one is most often a slow fsync; a
-server's own log warns of one from a second on (fsync.warningthresholdms). The leader commits when a majority has
-acknowledged.
 """
 
 from __future__ import annotations
@@ -23,9 +15,7 @@ from dissectors.slotted import make_slotted
 from dissectors.wire.times import lasting
 from dissectors.zookeeper.labels import load_names, load_numbers
 from dissectors.zookeeper.labels import session as session_name
-from dissectors.zookeeper.quorum.header import code_of
-from dissectors.zookeeper.reports.fields import CLIENTS, ELECTION, QUORUM
-from dissectors.zookeeper.reports.members import EnsembleMembers
+from dissectors.zookeeper.reports.fields import CLIENTS
 
 MOST_CONNECTIONS = 100_000
 """Connections, and sessions, that are remembered."""
@@ -106,94 +96,3 @@ class ClientCheck(Check):
         | subscribe([(CLIENTS, _PING, Role.RESPONSE)], for_request(receive_pong))
         | subscribe([(CLIENTS, None, Role.RESPONSE)], for_request(receive_connected), {("timeOut",), ("sessionId",)})
     )
-
-
-def list_client_checks() -> tuple[type[ClientCheck], ...]:
-    """Returns the checks of the client port."""
-    return (ClientCheck,)
-
-
-class Election(Check):
-    """Finds servers that drop the connection of a server with a smaller number."""
-
-    def _begin(self) -> None:
-        self.members = EnsembleMembers(self.ends)
-        self.voted: set[int] = set()
-        """Connections on which votes came."""
-
-    def receive_notification(self, event: MessageEvent) -> None:
-        """Notes the numbers of the servers at both ends."""
-        sid, leader = event.values.get("sid"), event.values.get("leader")
-        if isinstance(sid, int):
-            self.members.connect(event.stream, sid, event.values.get("addr"))
-        elif isinstance(leader, int):
-            self.voted.add(event.stream)
-            self.members.configure(event.values.get("config"))
-
-    def end_connection(self, end: ConnectionEnd) -> None:
-        """A connection on which nothing was said but who opened it."""
-        sid = self.members.opener(end.stream)
-        if sid is None or end.by_client or end.stream in self.voted:
-            return
-        other = self.members.find_side(end.stream, from_client=False)
-        if other is not None and other > sid:
-            text = f"server {other} dropped the connection of server {sid}, whose number is smaller: it connects itself"
-            self.note("smaller-sid", text)
-
-    on = subscribe(
-        [(ELECTION, None, Role.ONEWAY)], receive_notification, {("sid",), ("addr",), ("leader",), ("config",)}
-    )
-
-
-def list_election_checks() -> tuple[type[Election], ...]:
-    """Returns the checks of the election port."""
-    return (Election,)
-
-
-SLOW = 1_000_000_000
-"""Nanoseconds that are worth saying."""
-
-
-class Quorum(Check):
-    """Finds acknowledgements and commits that come late after a PROPOSAL."""
-
-    def _begin(self) -> None:
-        self.proposed: BoundedTable[tuple[str, int], int] = BoundedTable()
-        """By leader and transaction when it was proposed first, until it is committed."""
-
-    def propose(self, event: MessageEvent) -> None:
-        """Notes when a leader sends a PROPOSAL."""
-        zxid = event.values.get("zxid")
-        if isinstance(zxid, int) and (event.server, zxid) not in self.proposed:
-            self.proposed[event.server, zxid] = event.time
-        self.await_answer(event, event.time)
-
-    def acknowledge(self, since: int, event: MessageEvent) -> None:
-        """Compares the time of an ACK with that of its PROPOSAL."""
-        self.compare(since, f"{event.client} acknowledged", event)
-
-    def commit(self, event: MessageEvent) -> None:
-        """COMMIT, of which the first may come late."""
-        zxid = event.values.get("zxid")
-        since = self.proposed.pop((event.server, zxid)) if isinstance(zxid, int) else None
-        self.compare(since, f"{event.server} committed", event)
-
-    def compare(self, since: int | None, who: str, event: MessageEvent) -> None:
-        """Reports an answer that took too long."""
-        zxid = event.values.get("zxid")
-        if since is not None and isinstance(zxid, int) and event.time - since > SLOW:
-            took = lasting(event.time - since)
-            self.warn("slow-quorum", f"{who} transaction {zxid:#x} {took} after it was proposed")
-
-    on = (
-        subscribe([(QUORUM, code_of("PROPOSAL"), Role.REQUEST)], propose, {("zxid",)})
-        | subscribe([(QUORUM, code_of("ACK"), Role.RESPONSE)], for_request(acknowledge), {("zxid",)})
-        | subscribe(
-            [(QUORUM, code_of(name), Role.ONEWAY) for name in ("COMMIT", "COMMITANDACTIVATE")], commit, {("zxid",)}
-        )
-    )
-
-
-def list_quorum_checks() -> tuple[type[Quorum], ...]:
-    """Returns the checks of the quorum port."""
-    return (Quorum,)

@@ -26,7 +26,7 @@ legal, since data is copied, but retention by time deletes it. -1 is no time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dissectors.check import Check
@@ -44,12 +44,6 @@ from dissectors.finding import Finding, Severity
 from dissectors.message import Path, Role
 from dissectors.slotted import field, make_slotted
 from dissectors.values import structs
-
-
-def checks() -> Sequence[type[Check]]:
-    """Returns the checks that need several messages: sequence numbers, fetch sessions, clocks."""
-    return (SequenceCheck, FetchSessionCheck, ClockCheck)
-
 
 KAFKA, PRODUCE = "kafka", 0
 _DATA = "topicData"

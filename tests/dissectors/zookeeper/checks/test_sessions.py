@@ -9,7 +9,8 @@ import pytest
 from dissectors.api import Context, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent
-from dissectors.zookeeper.checks import ClientCheck, Election, Quorum
+from dissectors.zookeeper.checks.ensemble import Election, Quorum, Synchronization
+from dissectors.zookeeper.checks.sessions import ClientCheck
 from dissectors.zookeeper.quorum.header import code_of
 from tests.dissectors.checking import End, Step, end, see, show_anything, texts
 
@@ -61,6 +62,10 @@ def acknowledged(at: int, stream: int = 1) -> MessageEvent:
 
 def committed(at: int) -> MessageEvent:
     return seen({"zxid": 7}, Role.ONEWAY, COMMIT, at, protocol="zookeeper-quorum")
+
+
+def synchronizes(name: str) -> MessageEvent:
+    return seen({"zxid": 7}, Role.ONEWAY, code_of(name), 0, protocol="zookeeper-quorum")
 
 
 def says(values: dict[str, Any], stream: int, server: str) -> MessageEvent:
@@ -146,6 +151,16 @@ CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
         [says({"sid": 1}, 2, "10.0.1.2"), says(CONFIG, 2, "10.0.1.2"), closed(9, by_client=False, stream=2)],
         [],
     ),
+    "transactions are deleted": (
+        Synchronization,
+        [synchronizes("TRUNC")],
+        [f"the leader has the server at {CLIENT} delete its transactions behind 0x7, which the ensemble does not have"],
+    ),
+    "all data is sent": (
+        Synchronization,
+        [synchronizes("SNAP")],
+        [f"the server at {CLIENT} gets all data, for it was too far behind or had none"],
+    ),
     "nobody knows who that is": (Election, [says({"sid": 1}, 2, "h"), closed(9, by_client=False, stream=2)], []),
 }
 
@@ -156,6 +171,6 @@ def test_what_is_said(case: str) -> None:
     assert texts(kind, messages) == expected
 
 
-@pytest.mark.parametrize("kind", [ClientCheck, Quorum, Election])
+@pytest.mark.parametrize("kind", [ClientCheck, Quorum, Election, Synchronization])
 def test_nothing_is_raised_where_everything_is_missing(kind: type[Check]) -> None:
     show_anything(kind, [(choice, {}, 0, 0) for choice in range(len(kind.on))])

@@ -1,0 +1,64 @@
+"""What an incident page needs of a capture: figures over time and by operation, problems, reports.
+
+Theory. All of it is there already (statistics, diagnosis, reports); here it is gathered in one reading of each, and cut
+to what a page can hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from analyzer.columns.arrays import Ints
+from analyzer.decode.rows import RowReader
+from analyzer.insight.counts import count_streams
+from analyzer.insight.diagnosis import diagnose
+from analyzer.insight.percentiles import ROUND
+from analyzer.insight.problems import Problem
+from analyzer.insight.reports import ReportReading, ReportTable, list_reports
+from analyzer.insight.root_causes import find_problems
+from analyzer.insight.statistics import GroupStatistics, Statistics, Study
+from analyzer.session import Session
+from dissectors.finding import Finding
+
+INTERVALS = 120
+"""Bars of a chart over time."""
+
+EXAMPLES = 4
+"""Findings of a problem that are shown as they are."""
+
+
+class Incident(NamedTuple):
+    """over_time, operations: statistics by these. latencies: answers in each bucket of percentiles.ROUND.
+
+    reports: by name, those that have rows. defects: findings about reports that failed.
+    """
+
+    streams: int
+    over_time: Statistics
+    operations: Sequence[GroupStatistics]
+    latencies: Sequence[int]
+    problems: Sequence[Problem]
+    reports: Mapping[str, ReportTable]
+    defects: Sequence[Finding]
+
+
+def gather_incident(session: Session, looked: Callable[[str, int], None] = lambda what, rows: None) -> Incident:
+    """Of a loaded session. looked: told from time to time how many rows have been looked at, and for what."""
+    study = Study(RowReader(session), looked=lambda done, total: looked("messages examined", done))
+    grouped = study.group_rows(("protocol", "operation"))
+    histogram: Ints = study.latencies(grouped, ROUND).sum(axis=0)
+    found = diagnose(session, lambda rows: looked("messages checked", rows))
+    problems = find_problems(session, found, EXAMPLES)
+    known, _ = list_reports(session)
+    reading = ReportReading(session, list(known.values()))
+    tables = reading.run(lambda rows: looked("messages reported", rows))
+    return Incident(
+        count_streams(session),
+        study.in_intervals(INTERVALS).measure_by("time"),
+        study.measure_by("protocol", "operation").groups,
+        histogram.tolist(),
+        problems,
+        {name: table for name, table in zip(known, tables, strict=True) if table.entries},
+        reading.problems,
+    )

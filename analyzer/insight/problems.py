@@ -1,0 +1,233 @@
+"""Problems: findings that are about the same thing as one, with whom it concerns, what it means and what to do.
+
+Theory. A fault shows in many messages: each retry is refused again, each follower hears that the leader has changed.
+Who reads a diagnosis wants to know what happened, and not how often it was heard. Findings of the same code, error and
+subject are one problem, which counts its messages and keeps the first of them. A problem that follows from another one
+(dissectors.triage, RootCause) is its effect, and is told with it (analyzer.insight.root_causes).
+
+Memory is bounded: a problem keeps the rows of at most MOST_ROWS messages, and a code has at most MOST_SUBJECTS
+problems; findings about further subjects are counted together.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.decode.endpoints import find_server_port, name_endpoint
+from analyzer.decode.rows import RowReader
+from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, load_triage
+from analyzer.messages.index import FROM_CLIENT
+from analyzer.query.fields import FieldPath, FieldReader, find_field
+from analyzer.session import Analysis
+from dissectors.api import Dissector
+from dissectors.finding import ADVICE, Severity
+from dissectors.slotted import field, make_slotted
+from dissectors.triage import Triage
+
+MOST_ROWS = 65_536
+"""Messages of a problem that are remembered by their rows."""
+
+MOST_SUBJECTS = 12
+"""Problems of the same code that differ by their subjects, or of the same operation by their errors."""
+
+NAMED = 64
+"""Messages of a problem that are read to name whom and what it is about."""
+
+_LONGEST = 100
+"""Characters of a name."""
+
+MOST_NAMES = 4
+"""Names that a text lists; the others are counted."""
+
+_Key = tuple[str, str, str, str | None, int]
+"""Protocol, code, error, subject (None: of several), and the port of the server if it belongs to connections alone."""
+
+
+@make_slotted(frozen=False, eq=False)
+class Problem:
+    """What findings of a code and a subject say together.
+
+    protocol, error, subject: empty where there is none. port: of the server, where it belongs to connections and not
+    to messages. rows: the first messages that show it, rising; last: the last one. streams: the connections of those
+    that belong to no message. operations: by name how many of its messages there are. clients: who it concerns.
+    cause: the problem that explains this one; effects: those that this one explains.
+    """
+
+    severity: Severity
+    code: str
+    protocol: str
+    error: str
+    subject: str
+    port: int
+    text: str = ""
+    advice: str = ""
+    count: int = 0
+    rows: array[int] = field(default_factory=lambda: array("q"))
+    last: int | None = None
+    streams: set[int] = field(default_factory=set)
+    operations: Counter[str] = field(default_factory=Counter)
+    clients: list[str] = field(default_factory=list)
+    examples: list[LocatedFinding] = field(default_factory=list)
+    cause: Problem | None = None
+    effects: list[Problem] = field(default_factory=list)
+
+    @property
+    def first(self) -> int | None:
+        """The row of the first message that shows it; None where no message does."""
+        return self.rows[0] if self.rows else None
+
+    def add(self, found: LocatedFinding, examples: int = 1) -> None:
+        """Counts one more finding, and keeps it as it is if it reads differently; examples: how many are kept."""
+        self.count += 1
+        self.severity = max(self.severity, found.finding.severity)
+        if found.stream is not None:
+            self.streams.add(found.stream)
+        if found.row is not None:
+            if len(self.rows) < MOST_ROWS and (not self.rows or self.rows[-1] != found.row):
+                self.rows.append(found.row)
+            self.last = found.row if self.last is None else max(self.last, found.row)
+        if len(self.examples) < examples and found.finding.text not in (each.finding.text for each in self.examples):
+            self.examples.append(found)
+
+
+class ProblemTable:
+    """Collects the findings of a session as problems, in any order. examples: findings that a problem keeps."""
+
+    def __init__(self, session: Analysis, examples: int) -> None:
+        self._session, self._examples = session, examples
+        self._found: dict[_Key, Problem] = {}
+        self._alike: Counter[tuple[str, str]] = Counter()
+
+    def add(self, found: LocatedFinding) -> None:
+        """Counts a finding with the problem that it is part of."""
+        dissector = self._find_dissector(found)
+        protocol = "" if dissector is None else dissector.name
+        port = find_server_port(self._session, found.stream) if found.stream is not None else 0
+        finding = found.finding
+        key: _Key = (protocol, finding.code, found.error or "", finding.subject, port)
+        problem = self._found.get(key)
+        if problem is None:
+            alike = protocol, finding.code
+            if self._alike[alike] >= MOST_SUBJECTS and finding.subject:
+                key = (*key[:3], None, port)
+            problem = self._found.get(key)
+        if problem is None:
+            self._alike[alike] += 1
+            problem = self._found[key] = Problem(
+                finding.severity, finding.code, protocol, found.error or "", key[3] or "", port
+            )
+        problem.add(found, self._examples)
+        if finding.code == ERROR_ANSWER and found.row is not None:
+            problem.operations[self._name_operation(found.row)] += 1
+
+    def list_problems(self) -> list[Problem]:
+        """Returns the problems with their texts, the gravest first, and those that more messages show before others."""
+        names = _Names(self._session)
+        for problem in self._found.values():
+            problem.rows = array("q", sorted(problem.rows))
+            names.add_names(problem)
+            problem.text, problem.advice = self._explain(problem)
+        return sort_problems(self._found.values())
+
+    def _explain(self, problem: Problem) -> tuple[str, str]:
+        first = problem.examples[0].finding
+        advice = ADVICE.get(problem.code, "") or first.advice
+        triage = None if not problem.error else self._load_triage(problem.protocol)
+        meaning = None if triage is None else triage.weigh_error(problem.error)
+        advice = advice or (meaning.advice if meaning is not None else "")
+        if problem.code != ERROR_ANSWER:
+            return as_sentence(first.text), advice
+        operations = join_names([name for name, _ in problem.operations.most_common()])
+        text = f"{operations}: {problem.error}."
+        return text if meaning is None else f"{text} {meaning.meaning}", advice
+
+    def _load_triage(self, protocol: str) -> Triage | None:
+        known = self._session.engine.known.dissectors
+        return next((load_triage(each) for each in known if each.name == protocol), None)
+
+    def _find_dissector(self, found: LocatedFinding) -> Dissector | None:
+        session = self._session
+        if found.row is not None:
+            return session.engine.dissector(session.rows.cell("protocol", found.row))
+        if found.stream is not None:
+            return session.engine.dissector(session.engine.streams.cell("protocol", found.stream))
+        return None
+
+    def _name_operation(self, row: int) -> str:
+        """The operation that was asked for; of a message that answers nothing, its own."""
+        rows, names = self._session.rows, self._session.engine.names
+        partner = int(rows.cell("partner", row))
+        asked = None if partner < 0 else names.text(rows.cell("operation", partner))
+        return asked or names.text(rows.cell("operation", row)) or "a message"
+
+
+def sort_problems(problems: Iterable[Problem]) -> list[Problem]:
+    """Returns problems, the gravest first; of the same severity errors in answers last, the frequent ones first."""
+    return sorted(
+        problems,
+        key=lambda each: (-each.severity, each.code == ERROR_ANSWER, -each.count, each.code, each.error, each.subject),
+    )
+
+
+def as_sentence(text: str) -> str:
+    """A text that begins with a capital and ends with a full stop."""
+    text = text.strip()
+    shown = text[:1].upper() + text[1:] if text[:1].islower() and not _is_name(text) else text
+    return shown if shown.endswith((".", "!", "?", "...")) else f"{shown}."
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text begins with a name, as of a topic, which keeps its letters."""
+    first = text.split(" ", 1)[0]
+    return not first.isalpha()
+
+
+def join_names(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """`a, b and 3 more`."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"
+
+
+class _Names:
+    """Reads who and what the messages of problems are about."""
+
+    def __init__(self, session: Analysis) -> None:
+        self._session = session
+        self._reader = RowReader(session)
+        self._fields: dict[str, list[tuple[FieldPath, FieldReader]]] = {}
+
+    def add_names(self, problem: Problem) -> None:
+        """Sets the clients of a problem, and its subject where its check has not said it."""
+        rows = np.array(problem.rows[:NAMED], np.int64)
+        streams = dict.fromkeys(self._session.rows.column("stream")[rows].tolist()) if len(rows) else problem.streams
+        ends = {name_endpoint(self._session, stream, FROM_CLIENT): None for stream in list(streams)[:NAMED]}
+        clients = [name for name in self._reader.read_columns(("client",), rows)[0] if name] if len(rows) else []
+        problem.clients = list(dict.fromkeys(clients)) or list(ends)
+        if not problem.subject and len(rows) and problem.protocol:
+            problem.subject = self._find_subject(problem.protocol, rows)
+
+    def _find_subject(self, protocol: str, rows: Ints) -> str:
+        """What the messages, or the other halves of their exchanges, name: topics, groups, paths."""
+        partners = self._reader.find_partner_rows(rows)
+        every = np.unique(np.concatenate([rows, partners[partners >= 0]]))
+        for path, fields in self._load_fields(protocol):
+            found = fields.read_by_row(path, every)
+            names = dict.fromkeys(str(value) for values in found for value in values if value not in (None, ""))
+            if names:
+                return f"{path.name.rpartition('.')[2]} {join_names([name[:_LONGEST] for name in names])}"
+        return ""
+
+    def _load_fields(self, protocol: str) -> list[tuple[FieldPath, FieldReader]]:
+        known = self._fields.get(protocol)
+        if known is None:
+            dissector = next(each for each in self._session.engine.known.dissectors if each.name == protocol)
+            paths = [key for key in dissector.columns if key.startswith(f"{protocol}.")]
+            known = [(path, FieldReader(self._reader, [path])) for path in map(find_field, paths)]
+            self._fields[protocol] = known
+        return known

@@ -1,0 +1,240 @@
+"""What is to be compared of the messages of captures: columns and counts by operation, and what clients have set.
+
+Theory. A profile outlives the session that it was made of, so two captures need not be open at the same time. It keeps
+latencies and lengths as columns in order, for percentiles and their tests. Settings stand in bodies (Dissector.settings
+says where), so they are read from a sample: of each operation, version and client some messages, evenly from all of
+them, without chance. Clients rarely change a setting, so a few messages of each say it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints, find_runs, iterate_groups, make_group_keys, rank_in_runs
+from analyzer.decode.rows import RowReader
+from analyzer.insight.metrics import Metrics
+from analyzer.insight.network_profile import NetworkProfile, make_network_profile
+from analyzer.insight.statistics import Study
+from analyzer.query.fields import FieldPath, FieldReader, find_field
+from analyzer.query.response_errors import Looked
+from dissectors.api import Dissector, Role
+from dissectors.slotted import make_slotted
+from dissectors.wire.fast_path import NULL, distinct
+from dissectors.wire.secret import Secret
+
+OF_EACH, SAMPLE = 64, 4096
+"""Messages of an operation, version and client that are read for a setting, and of all of them together."""
+
+VALUES, NAMED = 16, 8
+"""Values of what is a setting, and clients that are remembered beside one."""
+
+LONGEST = 200
+"""Characters of a value."""
+
+OperationKey: TypeAlias = tuple[str, str | None]
+"""A protocol and an operation; None where messages name none."""
+
+
+@make_slotted
+class OperationProfile:
+    """Messages of one operation.
+
+    versions: requests by version. latencies (ns), request_sizes, response_sizes (bytes): in order. errors: messages
+    that report each of them, without those that only say that there is nothing now.
+    """
+
+    figures: Metrics
+    versions: Mapping[int, int]
+    latencies: Ints
+    request_sizes: Ints
+    response_sizes: Ints
+    errors: Mapping[str, int]
+
+
+@make_slotted
+class SettingValue:
+    """Messages of the sample that have a value of a setting, and some of the clients that sent them."""
+
+    messages: int
+    clients: Sequence[str]
+
+
+@make_slotted
+class Setting:
+    """The values of a setting in `messages` of a sample; complete: these are all messages that can have one."""
+
+    values: Mapping[str, SettingValue]
+    messages: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Messages of one or more captures. span: ns from the first message to the last.
+
+    clients: by protocol, names of clients and how many messages belong to each. software: by protocol, the same of what
+    they are. settings: by protocol and name of a field.
+    """
+
+    total: Metrics
+    span: int
+    network: NetworkProfile
+    operations: Mapping[OperationKey, OperationProfile]
+    clients: Mapping[str, Mapping[str, int]]
+    software: Mapping[str, Mapping[str, int]]
+    settings: Mapping[tuple[str, str], Setting]
+
+
+def make_profile(
+    reader: RowReader,
+    rows: Ints | None = None,
+    *,
+    with_errors: bool = True,
+    looked: Looked = lambda done, total: None,
+) -> Profile:
+    """Of a loaded session, or of some of its rows. looked: see analyzer.query.response_errors.Looked."""
+    study = Study(reader, rows, with_errors=with_errors, looked=looked)
+    operations = dict(_profile_operations(study))
+    counted = _count_clients(study)
+    clients: dict[str, Mapping[str, int]] = {}
+    software: dict[str, Mapping[str, int]] = {}
+    settings: dict[tuple[str, str], Setting] = {}
+    for dissector, mine in _split_protocols(study):
+        sample, name = _Sample(reader, mine, named=dissector.client != "session"), dissector.name
+        for field in dissector.settings:
+            found = sample.read_setting((f"{name}.{field}",))
+            if 0 < len(found.values) <= VALUES:
+                settings[name, field] = found
+        if dissector.client == "id":
+            clients[name] = counted.get(name, {})
+        if dissector.software:
+            told = sample.read_setting([f"{name}.{field}" for field in dissector.software])
+            software[name] = {text: value.messages for text, value in told.values.items()}
+        elif dissector.client == "software":
+            software[name] = counted.get(name, {})
+    network = make_network_profile(reader.session, study.rows)
+    return Profile(study.total, study.facts.span, network, operations, clients, software, settings)
+
+
+def _profile_operations(study: Study) -> Iterator[tuple[OperationKey, OperationProfile]]:
+    grouped = study.group_rows(("protocol", "operation"))
+    figures, facts = study.figures(grouped), study.facts
+    version = study.reader.take_cells("version", study.rows)
+    failed = _count_errors(study, grouped.keys)
+    timed = facts.timed  # in the order of latencies, and the sort by groups is stable
+    latencies = _split_by_key(grouped.keys[timed], facts.latency[timed], len(grouped.labels))
+    sizes = [np.flatnonzero(facts.role == role) for role in (Role.REQUEST, Role.RESPONSE)]
+    asked, answered = (_split_by_key(grouped.keys[those], facts.length[those], len(figures)) for those in sizes)
+    requests = sizes[0]
+    for number, (protocol, operation) in enumerate(grouped.labels):
+        if figures[number].messages:
+            spoken, keys = distinct(version[requests[grouped.keys[requests] == number]])
+            counts = np.bincount(keys, minlength=len(spoken)).tolist()
+            versions = {each: count for each, count in zip(spoken.tolist(), counts, strict=True) if each != NULL}
+            columns = (latencies[number], np.sort(asked[number]), np.sort(answered[number]))
+            yield (protocol, operation), OperationProfile(figures[number], versions, *columns, failed.get(number, {}))
+
+
+def _split_by_key(keys: Ints, values: Ints, size: int) -> list[Ints]:
+    """The values of each of the keys 0 .. size - 1, in their order."""
+    order = np.argsort(keys, kind="stable")
+    return np.split(values[order], np.cumsum(np.bincount(keys, minlength=size))[:-1])
+
+
+def _count_errors(study: Study, keys: Ints) -> Mapping[int, Mapping[str, int]]:
+    """By the key of its operation, each error and how many messages report it."""
+    reported, failed = study.reported, study.facts.failed
+    if reported is None or failed is None or not len(reported.places):
+        return {}
+    mine = failed[reported.places]
+    counted = Counter(zip(keys[reported.places[mine]].tolist(), reported.numbers[mine].tolist(), strict=True))
+    found: dict[int, dict[str, int]] = {}
+    for (key, number), count in counted.items():
+        errors = found.setdefault(key, {})
+        name = reported.kinds[number][1]
+        errors[name] = errors.get(name, 0) + count
+    return found
+
+
+def _split_protocols(study: Study) -> Iterator[tuple[Dissector, Ints]]:
+    """The protocols that there are, and their rows."""
+    (protocols,), keys = make_group_keys([study.reader.take_cells("protocol", study.rows)])
+    for key, places in iterate_groups(keys) if len(keys) else ():
+        dissector = study.reader.session.engine.dissector(int(protocols[key]))
+        if dissector is not None:
+            yield dissector, study.rows[places]
+
+
+def _count_clients(study: Study) -> Mapping[str, Mapping[str, int]]:
+    """By protocol, the clients and their messages."""
+    found: dict[str, dict[str, int]] = {}
+    grouped = study.group_rows(("protocol", "client"))
+    for (protocol, client), figures in zip(grouped.labels, study.figures(grouped), strict=True):
+        if client is not None and figures.messages:
+            found.setdefault(protocol, {})[str(client)] = figures.messages
+    return found
+
+
+class _Sample:
+    """Some requests of one protocol, and what they say of its settings."""
+
+    def __init__(self, reader: RowReader, rows: Ints, *, named: bool) -> None:
+        role = reader.take_cells("role", rows)
+        asking = rows[(role == Role.REQUEST) | (role == Role.ONEWAY)]
+        self._named = NAMED if named else 0
+        self._reader, self._rows = reader, _choose_evenly(reader, asking)
+        self._whole = len(self._rows) == len(asking)
+
+    def read_setting(self, names: Sequence[str]) -> Setting:
+        """The values of fields of the same messages, each joined to one text, and who sent them."""
+        fields = [find_field(name) for name in names]
+        reading = FieldReader(self._reader, fields)
+        those = self._rows[reading.find_candidates(fields[0], self._rows)]
+        rows = those[:: max(-(-len(those) // SAMPLE), 1)]
+        texts = [self._read_texts(reading, field, rows) for field in fields]
+        found: dict[str, tuple[int, dict[str, None]]] = {}
+        for client, *parts in zip(self._reader.read_column("client", rows).values(), *texts, strict=True):
+            for text in parts[0] if len(parts) == 1 else [" ".join(value for each in parts for value in each)]:
+                if text:
+                    count, named = found.get(text, (0, {}))
+                    if client is not None and len(named) < self._named:
+                        named[str(client)] = None
+                    found[text] = count + 1, named
+        values = {text: SettingValue(count, tuple(named)) for text, (count, named) in found.items()}
+        return Setting(values, len(rows), self._whole and len(rows) == len(those))
+
+    @staticmethod
+    def _read_texts(reading: FieldReader, field: FieldPath, rows: Ints) -> list[list[str]]:
+        """The different values in each row."""
+        found = reading.read_by_row(field, rows)
+        reading.forget()
+        return [list(dict.fromkeys(_format_value(field, value) for value in values)) for values in found]
+
+
+def _format_value(field: FieldPath, value: Any) -> str:
+    if isinstance(value, Secret):
+        return "(secret)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return (field.label and field.label(value)) or str(value)
+    return str(value)[:LONGEST]
+
+
+def _choose_evenly(reader: RowReader, rows: Ints) -> Ints:
+    """At most OF_EACH rows of each protocol, operation, version and client, rising."""
+    if not len(rows):
+        return rows
+    columns = [reader.take_cells(name, rows) for name in ("protocol", "operation", "version", "client")]
+    _, keys = make_group_keys(columns)
+    order = np.argsort(keys, kind="stable")
+    begin, end = find_runs(keys[order])
+    count = end - begin
+    step = np.repeat(-(-count // OF_EACH), count)
+    found: Ints = np.sort(rows[order[rank_in_runs(count) % step == 0]])
+    return found

@@ -1,0 +1,126 @@
+"""What explains what: problems that follow from another one are folded into it.
+
+Theory. A leader that moves has every client sent away, a member that is expelled makes its group rebalance, and each
+of these shows as errors of its own. Protocols say which findings and errors may follow from which (RootCause), within
+some time, and what both must have in common. Here the messages of a problem that fall into the time of a cause become
+its effect; those that do not stay a problem of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from analyzer.columns.arrays import Bools, Ints
+from analyzer.decode.endpoints import name_endpoint
+from analyzer.insight.diagnosis import LocatedFinding, load_triage
+from analyzer.insight.problems import Problem, ProblemTable, sort_problems
+from analyzer.messages.index import FROM_CLIENT
+from analyzer.session import Analysis
+from dissectors.triage import RootCause, Triage
+
+_MINUTE = 60_000_000_000
+GENERAL = (
+    RootCause("connection-lost", frozenset({"closed-unanswered", "unanswered"}), _MINUTE, _MINUTE, "stream"),
+    RootCause("orphan-response", frozenset({"guessed-layout"}), 0, 0, "stream"),
+    RootCause("no-receipt", frozenset({"closed-unanswered", "unanswered"}), _MINUTE, _MINUTE, "stream"),
+)
+"""What holds for all protocols: a connection that ends leaves requests unanswered, a lost request makes one guess."""
+
+
+def find_problems(session: Analysis, found: Iterable[LocatedFinding], examples: int = 1) -> list[Problem]:
+    """Returns what is wrong in a session by its findings, the gravest first; see fold_effects.
+
+    examples: findings that read differently, of which a problem keeps so many.
+    """
+    table = ProblemTable(session, examples)
+    for each in found:
+        table.add(each)
+    return fold_effects(session, table.list_problems())
+
+
+def fold_effects(session: Analysis, problems: Sequence[Problem]) -> list[Problem]:
+    """Returns the problems that no other one explains, sorted; the others are among the effects of their causes."""
+    for triage, mine in _group_by_triage(session, problems):
+        for rule in GENERAL if triage is None else (*triage.causes, *GENERAL):
+            for cause in [each for each in mine if rule.code in (each.code, each.error) and each.cause is None]:
+                parts = list(_fold(session, rule, cause, mine))
+                mine += parts
+                problems = [*problems, *parts]
+    return sort_problems(each for each in problems if each.cause is None and each.count)
+
+
+def _group_by_triage(session: Analysis, problems: Sequence[Problem]) -> list[tuple[Triage | None, list[Problem]]]:
+    """Problems by the tables that weigh them: the ports of one system share theirs, and so their causes."""
+    triages = {each.name: load_triage(each) for each in session.engine.known.dissectors}
+    found: dict[int, tuple[Triage | None, list[Problem]]] = {}
+    for each in problems:
+        triage = triages.get(each.protocol)
+        found.setdefault(id(triage), (triage, []))[1].append(each)
+    return list(found.values())
+
+
+def _fold(session: Analysis, rule: RootCause, cause: Problem, problems: Sequence[Problem]) -> Iterator[Problem]:
+    """Makes effects of a cause of those messages of other problems that a rule takes; gives what it made anew."""
+    for each in problems:
+        if each is cause or each.cause is not None or not each.rows or not ({each.code, each.error} & rule.effects):
+            continue
+        if rule.same == "subject" and not _share_subject(cause, each):
+            continue
+        rows = np.array(each.rows, np.int64)
+        taken = _find_taken(session, rule, cause, rows)
+        if taken.all() and each.count == len(rows):
+            each.cause = cause
+            cause.effects.append(each)
+        elif taken.any():
+            part = _split(each, rows, taken)
+            part.cause = cause
+            cause.effects.append(part)
+            yield part
+
+
+def _share_subject(cause: Problem, effect: Problem) -> bool:
+    """Whether two problems name the same thing; one that names nothing may be about anything."""
+    first, second = ({*each.subject.replace(",", "").split(" ")[1:]} for each in (cause, effect))
+    return not first or not second or bool(first & second)
+
+
+def _split(problem: Problem, rows: Ints, taken: Bools) -> Problem:
+    """Takes messages out of a problem, as a problem of their own."""
+    part = Problem(
+        problem.severity, problem.code, problem.protocol, problem.error, problem.subject, problem.port,
+        problem.text, problem.advice, int(np.count_nonzero(taken)), clients=problem.clients,
+    )  # fmt: skip
+    part.rows.extend(rows[taken].tolist())
+    part.last = part.rows[-1]
+    problem.count -= part.count
+    problem.rows = type(part.rows)("q", rows[~taken].tolist())
+    return part
+
+
+def _find_taken(session: Analysis, rule: RootCause, cause: Problem, rows: Ints) -> Bools:
+    """Which of n rows fall into the time of a cause, and have with it in common what the rule asks for."""
+    time, stream = session.rows.column("time"), session.rows.column("stream")
+    begins = np.array(cause.rows, np.int64)
+    if not len(begins):
+        return np.zeros(len(rows), bool)
+    marks = np.sort(time[begins])
+    behind = np.searchsorted(marks, time[rows], "right") - 1
+    since = time[rows] - marks[np.maximum(behind, 0)]
+    until = marks[np.minimum(behind + 1, len(marks) - 1)] - time[rows]
+    found = ((behind >= 0) & (since <= rule.after)) | ((until >= 0) & (until <= rule.before))
+    if rule.same == "stream":
+        found &= np.isin(stream[rows], stream[begins])
+    elif rule.same in ("client", "server"):
+        known = {_find_host(session, each, rule.same) for each in set(stream[begins].tolist())}
+        hosts = {each: _find_host(session, each, rule.same) in known for each in set(stream[rows].tolist())}
+        found &= np.array([hosts[each] for each in stream[rows].tolist()], bool)
+    return np.asarray(found, bool)
+
+
+def _find_host(session: Analysis, stream: int, same: str) -> str:
+    """The server of a connection, or the address of its client without the port."""
+    if same == "server":
+        return name_endpoint(session, stream, 1 - FROM_CLIENT)
+    return name_endpoint(session, stream, FROM_CLIENT).rpartition(":")[0]

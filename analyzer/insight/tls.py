@@ -1,0 +1,146 @@
+"""What TLS connections say of themselves: versions, suites, names, certificates and alerts, with keys and without.
+
+Theory. Hellos, the certificates of TLS 1.2, and alerts of a handshake are in the clear. If keys were tried on a
+connection, the engine has kept what it said. Otherwise its raw rows are read again, as far as a handshake reaches.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analyzer.columns.arrays import Ints
+from analyzer.columns.values import format_iso_time
+from analyzer.decode.endpoints import find_server_port
+from analyzer.messages.index import FROM_CLIENT, NO_PROTOCOL
+from analyzer.session import Analysis
+from analyzer.tls.certificates import Certificate
+from analyzer.tls.facts import Refusal, TlsFacts
+from analyzer.tls.session import TlsSession
+from dissectors.foreign import foreign
+
+LOOKED_AT = 1 << 16
+"""Bytes of a direction that are read to find what a handshake says."""
+
+MOST_GROUPS = 1000
+SECOND = 10**9
+
+_PREFIX = 64
+
+
+class TlsConnection(NamedTuple):
+    """A connection with TLS, and its stream. is_decrypted: its data was."""
+
+    stream: int
+    facts: TlsFacts
+    is_decrypted: bool
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The server's own certificate, if it was readable."""
+        return self.facts.certificates[0] if self.facts.certificates else None
+
+
+def list_tls(session: Analysis) -> Iterator[TlsConnection]:
+    """Yields the TLS connections in order of their streams."""
+    known = {stream: session.engine.tls.find(stream) for stream in session.engine.tls.streams}
+    raw = _find_raw_rows(session)
+    known_protocol = session.engine.streams.column("protocol") != NO_PROTOCOL
+    for stream in sorted({*known, *(each for each in raw if not known_protocol[each])}):
+        facts = known.get(stream) or read_facts(session, stream, raw.get(stream, {}))
+        if facts is not None:
+            yield _make_connection(stream, facts)
+
+
+def read_facts(session: Analysis, stream: int, rows: dict[int, int] | None = None) -> TlsFacts | None:
+    """Returns what a stream says of its TLS; None if it has none. rows: its first raw rows by side, if known."""
+    found = session.engine.tls.find(stream)
+    if found is not None:
+        return found
+    rows = _find_raw_rows(session, stream).get(stream, {}) if rows is None else rows
+    inspected = TlsSession(inspects=True)
+    for side, row in sorted(rows.items()):
+        inspected.feed(side, _read_beginning(session, row), 0, 0, None)
+    return inspected.facts if rows else None
+
+
+def describe_row_tls(session: Analysis, row: int) -> dict[str, Any] | None:
+    """Returns what the connection of a row says of its TLS; None if it has none."""
+    stream = session.rows.cell("stream", row)
+    if session.engine.tls.find(stream) is None and session.rows.cell("protocol", row) != NO_PROTOCOL:
+        return None
+    facts = read_facts(session, stream)
+    return None if facts is None else describe_tls(session, _make_connection(stream, facts))
+
+
+def _make_connection(stream: int, facts: TlsFacts) -> TlsConnection:
+    return TlsConnection(stream, facts, facts.refusal is None and any(facts.opened))
+
+
+def _find_raw_rows(session: Analysis, stream: int | None = None) -> dict[int, dict[int, int]]:
+    """Returns by stream and side the first raw row, of streams in which one of these begins with TLS."""
+    index = session.rows
+    kept = slice(index.first, len(index))
+    chosen = index.column("protocol")[kept] == NO_PROTOCOL
+    if stream is not None:
+        chosen &= index.column("stream")[kept] == stream
+    rows = np.flatnonzero(chosen) + index.first
+    direction = index.column("stream")[rows].astype(np.int64) * 2 + (index.column("side")[rows] != FROM_CLIENT)
+    each, first = np.unique(direction, return_index=True)
+    found: dict[int, dict[int, int]] = {}
+    for number, row in zip(each.tolist(), rows[first].tolist(), strict=True):
+        other = foreign(_read_beginning(session, row, _PREFIX))
+        if other is not None and other.name == "tls":
+            found.setdefault(number // 2, {})[number % 2] = row
+    return found
+
+
+def find_tls_answers(session: Analysis, streams: Ints) -> list[int]:
+    """Returns those of some streams (int64, n) of a known protocol in which the server's first raw bytes are TLS."""
+    found = _find_raw_rows(session)
+    chosen = set(streams.tolist())
+    return [stream for stream, rows in found.items() if stream in chosen and 1 in rows and 0 not in rows]
+
+
+def _read_beginning(session: Analysis, row: int, most: int = LOOKED_AT) -> bytes:
+    """Returns the first bytes of a row, up to the first that is lost."""
+    pieces, parts = session.engine.pieces, []
+    first, count = session.rows.cell("pieces", row), session.rows.cell("count", row)
+    for place in range(first, first + count):
+        at, length = pieces.cell("at", place), min(pieces.cell("length", place), most)
+        if at < 0 or length <= 0:
+            break
+        parts.append(session.source.store.read_bytes(at, length))
+        most -= length
+    return b"".join(parts)
+
+
+def summarise_tls(session: Analysis) -> list[dict[str, Any]]:
+    """Returns connections that agree in all that their handshakes say as one object, the most frequent first."""
+    groups: Counter[tuple[tuple[str, Any], ...]] = Counter()
+    for each in list_tls(session):
+        groups[tuple(describe_tls(session, each).items())] += 1
+    return [{**dict(group), "connections": count} for group, count in groups.most_common(MOST_GROUPS)]
+
+
+def describe_tls(session: Analysis, connection: TlsConnection) -> dict[str, Any]:
+    """Returns what a connection says, by name; None for what it does not."""
+    facts, certificate = connection.facts, connection.certificate
+    alerts = ", ".join(str(each) for each in facts.alerts if each.fatal)
+    return {
+        "port": find_server_port(session, connection.stream),
+        "version": facts.version_name or None,
+        "suite": facts.suite_name or None,
+        "server_name": facts.server_name or None,
+        "alpn": facts.alpn or None,
+        "fingerprint": facts.fingerprint or None,
+        "resumed": facts.resumed,
+        "certificate": None if certificate is None else certificate.subject,
+        "certificate_expires": None if certificate is None else format_iso_time(certificate.not_after * SECOND),
+        "alerts": alerts or None,
+        "decrypted": connection.is_decrypted,
+        "reason": None if facts.refusal in (None, Refusal.NO_DATA) else str(facts.refusal),
+    }

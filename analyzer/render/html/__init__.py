@@ -1,0 +1,1 @@
+"""The incident page: one self-contained HTML file of a capture's findings, reports, charts and messages."""

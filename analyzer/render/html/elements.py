@@ -1,0 +1,61 @@
+"""HTML whose text is escaped by construction: what is no Html is text.
+
+Theory. Everything on a page may come from a network. An element takes texts and Html as its children; a text is made
+safe for people (analyzer.columns.text) and escaped for HTML, and only an element makes Html. Names of elements and
+attributes are ours; values of attributes are escaped like texts. So a topic named `<script>` is text everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from analyzer.columns.text import safe_text
+
+VOID = frozenset({"meta", "br", "hr", "path", "rect", "line"})
+"""Elements without content."""
+
+
+class Html(str):
+    """Markup: text that is escaped already."""
+
+    __slots__ = ()
+
+
+def make_element(name: str, /, *children: str, **attributes: str | int | float | None) -> Html:
+    """An element; an attribute without a value is left out. Of `class_` and `stroke_width` the names are as in HTML."""
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    if name in VOID:
+        return Html(f"<{name}{given}/>")
+    return Html(f"<{name}{given}>{join_parts(children)}</{name}>")
+
+
+def join_parts(parts: Iterable[str], between: str = "") -> Html:
+    """Parts one after the other."""
+    return Html(escape_text(between).join(map(escape_text, parts)))
+
+
+def escape_text(text: str) -> Html:
+    """Text for people, with its controls visible and its markup harmless."""
+    return text if isinstance(text, Html) else Html(escape(safe_text(text)))
+
+
+def make_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset[int] = frozenset()) -> Html:
+    """A table that scrolls by itself where it is too wide. numbers: columns that stand to the right."""
+    kinds = ["number" if place in numbers else None for place in range(len(head))]
+    lines = [
+        make_element("tr", *(make_element("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True)))
+        for row in rows
+    ]
+    top = make_element("tr", *(make_element("th", cell, class_=kind) for cell, kind in zip(head, kinds, strict=True)))
+    table = make_element("table", make_element("thead", top), make_element("tbody", *lines))
+    return make_element("div", table, class_="wide")
+
+
+def make_details(summary: str, *children: str, **attributes: str | None) -> Html:
+    """What is folded below a line."""
+    return make_element("details", make_element("summary", summary), *children, **attributes)

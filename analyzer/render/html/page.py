@@ -1,0 +1,173 @@
+"""The incident page of a capture: one file that needs nothing else, and runs nothing.
+
+Theory. The page is for whoever has to understand an incident without the program: on a phone, printed, years later. So
+its style and its charts are part of it, and a policy forbids whatever would be loaded or run. It is bounded, and says
+what it leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.resources import files as package_files
+
+from analyzer.columns.values import format_iso_time
+from analyzer.insight.incident import Incident
+from analyzer.insight.reports import ReportTable
+from analyzer.render.amounts import format_count, format_counted, format_size
+from analyzer.render.bug_report import PROGRAM, find_version
+from analyzer.render.durations import format_duration
+from analyzer.render.html.capture_charts import list_charts
+from analyzer.render.html.elements import Html, escape_text, join_parts, make_details, make_element, make_table
+from analyzer.render.html.messages import MessageLinks, make_messages
+from analyzer.render.html.problems import list_rows, make_problem
+from analyzer.render.reports_text import format_cell, make_title
+from analyzer.session import Session
+from dissectors.report import ReportRow
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""Nothing is loaded, run or sent; the style is in the page."""
+
+PROBLEMS, MESSAGES, OPERATIONS, ENTRIES, LINKS = 60, 60, 40, 100, 6
+"""Problems, messages, operations, rows of a report, and messages of one of them that the page has."""
+
+LONGEST = 400
+"""Characters of a sentence and of a cell."""
+
+_NUMBERS = frozenset({"number", "duration", "time"})
+
+
+def make_page(session: Session, names: Sequence[str], incident: Incident) -> str:
+    """The whole page; names: of the captures."""
+    rows = list(dict.fromkeys(row for problem in incident.problems[:PROBLEMS] for row in list_rows(problem)))
+    messages, shown = make_messages(session, rows[:MESSAGES])
+    links = MessageLinks(shown)
+    title = f"Incident: {', '.join(names)}"
+    parts = [
+        make_element("h1", title),
+        _make_head(session, names, incident),
+        _make_navigation(incident, messages),
+        _make_section("problems", "Problems", _list_problems(session, incident, links)),
+        _make_section("time", "Over time", list_charts(incident)),
+        _make_section("operations", "Operations", _list_operations(incident)),
+        _make_section("reports", "Reports", _list_reports(incident, links)),
+        _make_section("messages", "Messages", [*messages, *_note_rest(len(rows) - len(shown), "message")]),
+        make_element("footer", f"{PROGRAM} {find_version()} wrote this page. Secrets are masked."),
+    ]
+    style = Html(f"<style>{package_files(__package__).joinpath('page.css').read_text()}</style>")
+    head = make_element(
+        "head",
+        make_element("meta", charset="utf-8"),
+        make_element("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        make_element("meta", name="referrer", content="no-referrer"),
+        make_element("title", title),
+        style,
+    )
+    return f"<!DOCTYPE html>\n{make_element('html', head, make_element('body', *parts), lang='en')}\n"
+
+
+def _make_section(id_: str, title: str, parts: Sequence[Html] | Iterator[Html]) -> Html:
+    found = list(parts)
+    return make_element("section", make_element("h2", title), *found, id=id_) if found else Html()
+
+
+def _make_navigation(incident: Incident, messages: Sequence[Html]) -> Html:
+    there = {"problems": True, "time": True, "operations": True, "reports": incident.reports, "messages": messages}
+    names = [name for name, parts in there.items() if parts]
+    return make_element("nav", *(make_element("a", name.capitalize(), href=f"#{name}") for name in names))
+
+
+def _make_head(session: Session, names: Sequence[str], incident: Incident) -> Html:
+    """What was captured, when, and how much it is."""
+    counts, total, first, last = session.packets.counts, incident.over_time.total, *_find_span(incident)
+    facts = {
+        "captures": ", ".join(names),
+        "from": "" if first is None else format_iso_time(first),
+        "to": "" if last is None else format_iso_time(last),
+        "lasts": "" if first is None or last is None else format_duration(last - first),
+        "packets": f"{counts.packets:,} ({format_size(counts.bytes)})",
+        "messages": f"{total.messages:,} ({format_size(total.bytes)}) in {format_counted(incident.streams, 'stream')}",
+        "errors": format_count(total.errors),
+        "unanswered": format_count(total.unanswered),
+        "latency": f"p50 {format_duration(total.p50_ns)}, p99 {format_duration(total.p99_ns)}" if total.timed else "",
+    }
+    pairs = [(make_element("dt", key), make_element("dd", text)) for key, text in facts.items() if text]
+    return make_element("dl", *(part for pair in pairs for part in pair))
+
+
+def _find_span(incident: Incident) -> tuple[int | None, int | None]:
+    return incident.over_time.first, incident.over_time.last
+
+
+def _list_problems(session: Session, incident: Incident, links: MessageLinks) -> Iterator[Html]:
+    """The problems, the gravest first."""
+    for problem in incident.problems[:PROBLEMS]:
+        yield make_problem(session, problem, links)
+    yield from _note_rest(len(incident.problems) - PROBLEMS, "problem")
+    for finding in incident.defects:
+        yield make_element("p", finding.text[:LONGEST])
+    if not incident.problems:
+        yield make_element("p", "No problems were found.")
+
+
+def _list_operations(incident: Incident) -> Iterator[Html]:
+    head = ["protocol", "operation", "messages", "bytes", "unanswered", "errors", "p50", "p99", "max"]
+    rows = [
+        [
+            group.key[0],
+            group.key[1] or "",
+            f"{figures.messages:,}",
+            format_size(figures.bytes),
+            format_count(figures.unanswered),
+            format_count(figures.errors),
+            *map(format_duration, (figures.p50_ns, figures.p99_ns, figures.max_ns)),
+        ]
+        for group in incident.operations[:OPERATIONS]
+        for figures in [group.figures]
+    ]
+    if rows:
+        yield make_table(head, rows, frozenset(range(2, 9)))
+        yield from _note_rest(len(incident.operations) - OPERATIONS, "operation")
+
+
+def _list_reports(incident: Incident, links: MessageLinks) -> Iterator[Html]:
+    for name, table in incident.reports.items():
+        summary = join_parts([make_element("b", name), f" {len(table.entries) + table.more:,}: {table.report.about}"])
+        yield make_details(summary, *_list_entries(table, links), class_="report")
+
+
+def _list_entries(table: ReportTable, links: MessageLinks) -> Iterator[Html]:
+    """The rows of a report; columns in which no row has anything are left out."""
+    entries = table.entries[:ENTRIES]
+    places = [
+        place
+        for place, column in enumerate(table.report.columns)
+        if not place or any(format_cell(column, entry.values[place]) not in ("", "0") for entry in entries)
+    ]
+    columns = [table.report.columns[place] for place in places]
+    rows = [
+        [
+            format_iso_time(entry.first)[11:23],
+            *(
+                escape_text(format_cell(column, entry.values[place])[:LONGEST])
+                for place, column in zip(places, columns, strict=True)
+            ),
+            _join_links(entry, links),
+        ]
+        for entry in entries
+    ]
+    numbers = frozenset(place for place, column in enumerate(columns, 1) if column.kind in _NUMBERS)
+    yield make_table(["first", *map(make_title, columns), "messages"], rows, numbers)
+    yield from _note_rest(len(table.entries) + table.more - len(entries), "row")
+
+
+def _join_links(entry: ReportRow, links: MessageLinks) -> Html:
+    rows = [row for _, row in entry.rows]
+    return join_parts([links.join_links(rows[:LINKS]), ", ..." * (len(rows) > LINKS)])
+
+
+def _note_rest(count: int, noun: str) -> Iterator[Html]:
+    """Says how much is left out, if anything is."""
+    if count > 0:
+        what = f"{format_counted(count, noun)} {'is' if count == 1 else 'are'} left out."
+        yield make_element("p", what, class_="rest")

@@ -1,0 +1,124 @@
+"""What an X.509 certificate (RFC 5280) says of itself: subject, issuer, names, and from when until when it is valid.
+
+A small reader of DER, so that nothing has to be installed where no key is needed. Signatures are not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+_SEQUENCE, _SET, _OID, _UTC_TIME, _GENERALIZED_TIME, _CONTEXT_0, _CONTEXT_3 = 0x30, 0x31, 0x06, 0x17, 0x18, 0xA0, 0xA3
+_OCTETS, _DNS_NAME, _BMP = 0x04, 0x82, 0x1E
+_ALTERNATIVE_NAMES = bytes.fromhex("551d11")
+_ATTRIBUTES = {
+    "550403": "CN",
+    "550406": "C",
+    "550407": "L",
+    "550408": "ST",
+    "55040a": "O",
+    "55040b": "OU",
+    "2a864886f70d010901": "emailAddress",
+    "0992268993f22c640119": "DC",
+}
+_MOST = 64
+"""Elements of one sequence that are read; a certificate's has ten, a name's a few."""
+
+
+class Certificate(NamedTuple):
+    """What a certificate says. Times in seconds since 1970; `names`: of DNS, of its subject."""
+
+    subject: str
+    issuer: str
+    not_before: int
+    not_after: int
+    names: tuple[str, ...] = ()
+
+
+class _Element(NamedTuple):
+    tag: int
+    content: bytes
+
+
+class _Unfit(Exception):
+    """The bytes are no DER of this form."""
+
+
+def parse_certificate(der: bytes) -> Certificate | None:
+    """Returns what a certificate says, or None if the bytes are none."""
+    try:
+        outer = _first(der, _SEQUENCE)
+        body = list(_elements(_first(outer, _SEQUENCE)))
+        if body and body[0].tag == _CONTEXT_0:
+            del body[0]  # the version
+        _, _, issuer, validity, subject = (element.content for element in body[:5])
+        begin, end = (_time(element) for element in list(_elements(validity))[:2])
+        return Certificate(_name(subject), _name(issuer), begin, end, tuple(_dns_names(body[5:])))
+    except (_Unfit, ValueError, OverflowError):
+        return None
+
+
+def _elements(data: bytes) -> Iterator[_Element]:
+    at = 0
+    for _ in range(_MOST):
+        if at >= len(data):
+            return
+        tag, length, at = data[at], *_length(data, at + 1)
+        if at + length > len(data):
+            raise _Unfit
+        yield _Element(tag, data[at : at + length])
+        at += length
+
+
+def _length(data: bytes, at: int) -> tuple[int, int]:
+    """Returns the length at a place and the place behind it."""
+    if at >= len(data):
+        raise _Unfit
+    first = data[at]
+    if first < 0x80:
+        return first, at + 1
+    size = first & 0x7F
+    if not 1 <= size <= 4 or at + 1 + size > len(data):
+        raise _Unfit
+    return int.from_bytes(data[at + 1 : at + 1 + size]), at + 1 + size
+
+
+def _first(data: bytes, tag: int) -> bytes:
+    element = next(_elements(data), None)
+    if element is None or element.tag != tag:
+        raise _Unfit
+    return element.content
+
+
+def _name(data: bytes) -> str:
+    """Returns a distinguished name as people write it, the most significant part last."""
+    parts = []
+    for group in _elements(data):
+        for pair in _elements(group.content):
+            kind, value = list(_elements(pair.content))[:2]
+            text = value.content.decode("utf-16-be" if value.tag == _BMP else "utf-8", "replace")
+            parts.append(f"{_ATTRIBUTES.get(kind.content.hex(), 'OID')}={text}")
+    return ", ".join(reversed(parts))
+
+
+def _time(element: _Element) -> int:
+    text = element.content.decode("ascii", "replace")
+    if element.tag == _UTC_TIME:
+        text = ("19" if text[:2] >= "50" else "20") + text
+    elif element.tag != _GENERALIZED_TIME:
+        raise _Unfit
+    return int(datetime.strptime(text[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp())
+
+
+def _dns_names(rest: list[_Element]) -> Iterator[str]:
+    """Yields the names of the extension subjectAltName."""
+    for part in rest:
+        if part.tag != _CONTEXT_3:
+            continue
+        for extension in _elements(_first(part.content, _SEQUENCE)):
+            members = list(_elements(extension.content))
+            if members and members[0] == (_OID, _ALTERNATIVE_NAMES) and members[-1].tag == _OCTETS:
+                for name in _elements(_first(members[-1].content, _SEQUENCE)):
+                    if name.tag == _DNS_NAME:
+                        yield name.content.decode("ascii", "replace")

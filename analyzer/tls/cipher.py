@@ -1,0 +1,163 @@
+"""Opens protected records: AEAD of TLS 1.2 and 1.3, CBC with and without encrypt-then-mac, and MAC alone.
+
+`cryptography` is imported here and in key_files.py only, when the first key is there.
+"""
+
+from __future__ import annotations
+
+import hmac
+from typing import Protocol
+
+from analyzer.tls.key_schedule import KeyMaterial
+from analyzer.tls.suites import Mode, Suite
+
+APPLICATION_DATA = 23
+BLOCK = 16
+
+
+class BadRecord(Exception):
+    """A record whose tag or MAC does not fit: the key, the number or the bytes are wrong."""
+
+
+class RecordCipher(Protocol):
+    """Opens the records of one direction under one key."""
+
+    def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
+        """Returns content type and plaintext of the record with this sequence number. Raises BadRecord."""
+
+
+class Aead(Protocol):
+    """What the AEAD classes of `cryptography` have in common."""
+
+    def decrypt(self, nonce: bytes, data: bytes, associated_data: bytes | None) -> bytes:
+        """Returns the plaintext. Raises InvalidTag."""
+
+
+def make_cipher(suite: Suite, keys: KeyMaterial, *, encrypt_then_mac: bool = False) -> RecordCipher:
+    """Returns what opens the records of one direction."""
+    if suite.mode is Mode.NULL:
+        return MacCipher(suite, keys)
+    if suite.mode is Mode.CBC:
+        return CbcCipher(suite, keys, encrypt_then_mac)
+    return Tls13Cipher(suite, keys) if suite.is_tls13 else Tls12Cipher(suite, keys)
+
+
+def _make_aead(suite: Suite, key: bytes) -> Aead:
+    from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM, ChaCha20Poly1305
+
+    if suite.mode is Mode.CCM:
+        return AESCCM(key, tag_length=suite.tag)
+    return AESGCM(key) if suite.mode is Mode.GCM else ChaCha20Poly1305(key)
+
+
+class Tls13Cipher:
+    """Opens records of TLS 1.3 (RFC 8446, section 5.2): the content type stands behind the plaintext, then zeros."""
+
+    __slots__ = ("_aead", "_invalid", "_nonce")
+
+    def __init__(self, suite: Suite, keys: KeyMaterial) -> None:
+        from cryptography.exceptions import InvalidTag
+
+        self._aead, self._nonce, self._invalid = _make_aead(suite, keys.key), int.from_bytes(keys.nonce), InvalidTag
+
+    def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
+        """Returns content type and plaintext. Raises BadRecord."""
+        header = b"\x17\x03\x03" + len(body).to_bytes(2)
+        try:
+            inner = self._aead.decrypt((self._nonce ^ number).to_bytes(12), body, header)
+        except (self._invalid, ValueError):
+            raise BadRecord from None
+        if inner and inner[-1]:
+            return inner[-1], inner[:-1]
+        inner = inner.rstrip(b"\0")
+        if not inner:
+            raise BadRecord
+        return inner[-1], inner[:-1]
+
+
+class Tls12Cipher:
+    """Opens AEAD records of TLS 1.2 (RFC 5288, 6655 and 7905)."""
+
+    __slots__ = ("_aead", "_explicit", "_invalid", "_nonce", "_overhead")
+
+    def __init__(self, suite: Suite, keys: KeyMaterial) -> None:
+        from cryptography.exceptions import InvalidTag
+
+        self._aead, self._nonce, self._invalid = _make_aead(suite, keys.key), keys.nonce, InvalidTag
+        self._explicit, self._overhead = suite.explicit_nonce, suite.overhead
+
+    def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
+        """Returns content type and plaintext. Raises BadRecord."""
+        length = len(body) - self._overhead
+        if length < 0:
+            raise BadRecord
+        if self._explicit:
+            nonce, sealed = self._nonce + body[: self._explicit], body[self._explicit :]
+        else:
+            nonce, sealed = (int.from_bytes(self._nonce) ^ number).to_bytes(12), body
+        try:
+            return kind, self._aead.decrypt(nonce, sealed, _associate(number, kind, length))
+        except (self._invalid, ValueError):
+            raise BadRecord from None
+
+
+def _associate(number: int, kind: int, length: int) -> bytes:
+    """Returns what is authenticated beside a record's plaintext in TLS 1.2."""
+    return number.to_bytes(8) + bytes((kind, 3, 3)) + length.to_bytes(2)
+
+
+class CbcCipher:
+    """Opens CBC records of TLS 1.2 (RFC 5246, section 6.2.3.2), with encrypt-then-mac (RFC 7366) or without."""
+
+    __slots__ = ("_etm", "_key", "_mac", "_mac_key", "_mac_length")
+
+    def __init__(self, suite: Suite, keys: KeyMaterial, encrypt_then_mac: bool) -> None:
+        from cryptography.hazmat.primitives.ciphers.algorithms import AES
+
+        self._key, self._mac_key, self._etm = AES(keys.key), keys.mac, encrypt_then_mac
+        self._mac, self._mac_length = suite.mac, suite.mac_length
+
+    def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
+        """Returns content type and plaintext. Raises BadRecord."""
+        if self._etm:
+            body, mac = body[: -self._mac_length], body[-self._mac_length :]
+            self._verify(number, kind, body, mac)
+        if len(body) < 2 * BLOCK or len(body) % BLOCK:
+            raise BadRecord
+        padded = self._decrypt(body)
+        padding = padded[-1] + 1
+        rest = len(padded) - padding - (0 if self._etm else self._mac_length)
+        if rest < 0 or padded[-padding:] != padded[-1:] * padding:
+            raise BadRecord
+        if not self._etm:
+            self._verify(number, kind, padded[:rest], padded[rest:-padding])
+        return kind, padded[:rest]
+
+    def _decrypt(self, body: bytes) -> bytes:
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.modes import CBC
+
+        decryptor = Cipher(self._key, CBC(body[:BLOCK])).decryptor()
+        return decryptor.update(body[BLOCK:]) + decryptor.finalize()
+
+    def _verify(self, number: int, kind: int, content: bytes, mac: bytes) -> None:
+        right = hmac.digest(self._mac_key, _associate(number, kind, len(content)) + content, self._mac)
+        if not hmac.compare_digest(mac, right):
+            raise BadRecord
+
+
+class MacCipher:
+    """Opens records that are authenticated and not encrypted."""
+
+    __slots__ = ("_mac", "_mac_key", "_mac_length")
+
+    def __init__(self, suite: Suite, keys: KeyMaterial) -> None:
+        self._mac_key, self._mac, self._mac_length = keys.mac, suite.mac, suite.mac_length
+
+    def open_record(self, number: int, kind: int, body: bytes) -> tuple[int, bytes]:
+        """Returns content type and plaintext. Raises BadRecord."""
+        content, mac = body[: -self._mac_length], body[-self._mac_length :]
+        right = hmac.digest(self._mac_key, _associate(number, kind, len(content)) + content, self._mac)
+        if not hmac.compare_digest(mac, right):
+            raise BadRecord
+        return kind, content

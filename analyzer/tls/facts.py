@@ -1,0 +1,87 @@
+"""What a TLS connection says in the clear, and what became of its decryption."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from analyzer.tls.alerts import name_alert
+from analyzer.tls.certificates import Certificate
+from analyzer.tls.handshake import VERSIONS
+from analyzer.tls.suites import name_suite
+
+MOST_ALERTS = 8
+MOST_CERTIFICATES = 4
+
+
+class Refusal(StrEnum):
+    """Why a connection, or the rest of it, is not decrypted."""
+
+    NO_KEY = "its keys are in no key log"
+    WRONG_KEY = "its keys do not fit"
+    NO_HANDSHAKE = "the capture begins inside the session, without its handshake"
+    INCOMPLETE = "the capture lacks a part of its handshake"
+    OLD_VERSION = "its version is not decrypted"
+    SUITE = "its cipher suite is not decrypted"
+    RENEGOTIATED = "the session was renegotiated"
+    COMPRESSED = "its records are compressed"
+    NO_DATA = "it carried no data"
+
+
+class Alert(NamedTuple):
+    """One alert. encrypted: it was readable with the keys only."""
+
+    from_client: bool
+    fatal: bool
+    code: int
+    encrypted: bool = False
+
+    def __str__(self) -> str:
+        return name_alert(self.code)
+
+
+@dataclass(slots=True)
+class TlsFacts:
+    """What is known of a connection. Fields are empty, 0 or None until a message says them.
+
+    random: of the client, by which key logs know the session.
+    offered: versions of the client. early: records of 0-RTT that were read. opened, failed: records by side of the
+    client (0) and the server (1); failed ones did not fit their keys, and `lost` ones miss bytes. is_reported:
+    a finding tells the refusal.
+    """
+
+    random: bytes = b""
+    server_name: str = ""
+    offered_alpn: tuple[str, ...] = ()
+    offered: tuple[int, ...] = ()
+    fingerprint: str = ""
+    version: int = 0
+    suite: int = 0
+    alpn: str = ""
+    resumed: bool = False
+    retried: bool = False
+    certificates: list[Certificate] = field(default_factory=list)
+    alerts: list[Alert] = field(default_factory=list)
+    key_updates: int = 0
+    early: int = 0
+    opened: list[int] = field(default_factory=lambda: [0, 0])
+    failed: list[int] = field(default_factory=lambda: [0, 0])
+    lost: list[int] = field(default_factory=lambda: [0, 0])
+    refusal: Refusal | None = None
+    is_reported: bool = False
+
+    @property
+    def version_name(self) -> str:
+        """The version that the server chose, as people write it; empty if it is unknown."""
+        return VERSIONS.get(self.version, f"version 0x{self.version:04x}") if self.version else ""
+
+    @property
+    def suite_name(self) -> str:
+        """The name of the chosen suite; empty if it is unknown."""
+        return name_suite(self.suite) if self.suite else ""
+
+    def add_alert(self, alert: Alert) -> None:
+        """Notes an alert; the first ones matter."""
+        if len(self.alerts) < MOST_ALERTS:
+            self.alerts.append(alert)

@@ -1,0 +1,226 @@
+"""Messages of the handshake (RFC 5246, section 7.4; RFC 8446, section 4): what hellos, certificates and tickets say.
+
+Parsing is tolerant: what is cut off or makes no sense is left out, because nothing here is trusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+HELLO_REQUEST, CLIENT_HELLO, SERVER_HELLO, NEW_TICKET, END_OF_EARLY_DATA = 0, 1, 2, 4, 5
+ENCRYPTED_EXTENSIONS, CERTIFICATE, CLIENT_KEY_EXCHANGE, FINISHED, KEY_UPDATE = 8, 11, 16, 20, 24
+
+TLS12, TLS13 = 0x0303, 0x0304
+VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", TLS12: "TLS 1.2", TLS13: "TLS 1.3"}
+
+RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+"""The random of a ServerHello that is a HelloRetryRequest."""
+
+MOST_MESSAGE = 1 << 18
+"""Bytes of the longest handshake message that is put together; chains of certificates have a few thousand."""
+
+_SNI, _SIGNATURES, _ALPN, _ETM, _EMS, _TICKET, _PSK, _EARLY_DATA, _VERSIONS = 0, 13, 16, 22, 23, 35, 41, 42, 43
+
+
+class Reader:
+    """Reads numbers and vectors; what is missing reads as zeros or nothing."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    @property
+    def left(self) -> int:
+        """Bytes that were not read yet."""
+        return len(self._data) - self._at
+
+    def take(self, size: int) -> bytes:
+        """Returns the next `size` bytes, fewer at the end."""
+        found = self._data[self._at : self._at + size]
+        self._at += len(found)
+        return found
+
+    def number(self, size: int) -> int:
+        """Returns a number of `size` bytes."""
+        return int.from_bytes(self.take(size))
+
+    def vector(self, width: int) -> bytes:
+        """Returns the bytes behind a length of `width` bytes."""
+        return self.take(self.number(width))
+
+
+def _numbers(data: bytes) -> tuple[int, ...]:
+    return tuple(int.from_bytes(data[at : at + 2]) for at in range(0, len(data) - 1, 2))
+
+
+def _extensions(reader: Reader) -> dict[int, bytes]:
+    """Returns the extensions of a message in their order."""
+    inner, found = Reader(reader.vector(2)), {}
+    while inner.left >= 4:
+        kind = inner.number(2)
+        found[kind] = inner.vector(2)
+    return found
+
+
+def _text(data: bytes) -> str:
+    return data.decode("ascii", "backslashreplace")
+
+
+class ClientHello(NamedTuple):
+    """What a client offers. `versions`: all that it supports; `psk`: it offers to resume; `early`: it sends 0-RTT.
+
+    ticket: of an earlier session (TLS 1.2).
+    """
+
+    random: bytes
+    session_id: bytes
+    suites: tuple[int, ...]
+    versions: tuple[int, ...]
+    server_name: str
+    alpn: tuple[str, ...]
+    extensions: tuple[int, ...]
+    signatures: tuple[int, ...]
+    psk: bool
+    early: bool
+    ticket: bytes
+
+
+class ServerHello(NamedTuple):
+    """What a server chose. `resumes`: it took the offered PSK (TLS 1.3)."""
+
+    random: bytes
+    session_id: bytes
+    suite: int
+    version: int
+    compression: int
+    encrypt_then_mac: bool
+    extended_master: bool
+    resumes: bool
+    alpn: str
+
+    @property
+    def is_retry(self) -> bool:
+        """Whether it asks for another ClientHello."""
+        return self.random == RETRY_RANDOM
+
+
+def parse_client_hello(body: bytes) -> ClientHello:
+    """Returns what a ClientHello says."""
+    reader = Reader(body)
+    version, random, session_id = reader.number(2), reader.take(32), reader.vector(1)
+    suites = _numbers(reader.vector(2))
+    reader.vector(1)
+    extensions = _extensions(reader)
+    versions = _numbers(extensions.get(_VERSIONS, b"")[1:]) or (version,)
+    names = Reader(extensions.get(_SNI, b""))
+    names.take(3)
+    return ClientHello(
+        random,
+        session_id,
+        suites,
+        tuple(each for each in versions if not _is_grease(each)),
+        _text(names.vector(2)),
+        tuple(_protocols(extensions.get(_ALPN, b""))),
+        tuple(extensions),
+        _numbers(extensions.get(_SIGNATURES, b"")[2:]),
+        _PSK in extensions,
+        _EARLY_DATA in extensions,
+        extensions.get(_TICKET, b""),
+    )
+
+
+def parse_server_hello(body: bytes) -> ServerHello:
+    """Returns what a ServerHello says."""
+    reader = Reader(body)
+    version, random, session_id = reader.number(2), reader.take(32), reader.vector(1)
+    suite, compression = reader.number(2), reader.number(1)
+    extensions = _extensions(reader)
+    chosen = extensions.get(_VERSIONS)
+    return ServerHello(
+        random,
+        session_id,
+        suite,
+        version if chosen is None else int.from_bytes(chosen[:2]),
+        compression,
+        _ETM in extensions,
+        _EMS in extensions,
+        _PSK in extensions,
+        next(_protocols(extensions.get(_ALPN, b"")), ""),
+    )
+
+
+def parse_encrypted_extensions(body: bytes) -> str:
+    """Returns the application protocol that the server chose, or an empty text."""
+    return next(_protocols(_extensions(Reader(body)).get(_ALPN, b"")), "")
+
+
+def parse_certificates(body: bytes, version: int) -> list[bytes]:
+    """Returns the DER of each certificate, that of the sender first."""
+    reader = Reader(body)
+    if version == TLS13:
+        reader.vector(1)
+    chain, found = Reader(reader.vector(3)), []
+    while chain.left > 3:
+        found.append(chain.vector(3))
+        if version == TLS13:
+            chain.vector(2)
+    return found
+
+
+def parse_ticket(body: bytes) -> bytes:
+    """Returns the ticket of a NewSessionTicket of TLS 1.2."""
+    return Reader(body[4:]).vector(2)
+
+
+def _protocols(data: bytes) -> Iterator[str]:
+    names = Reader(Reader(data).vector(2))
+    while names.left > 1:
+        yield _text(names.vector(1))
+
+
+def _is_grease(number: int) -> bool:
+    """Returns whether a number is one of those that mean nothing (RFC 8701)."""
+    return number & 0x0F0F == 0x0A0A and number >> 8 == number & 0xFF
+
+
+_CODES = {0x0304: "13", 0x0303: "12", 0x0302: "11", 0x0301: "10", 0x0300: "s3"}
+
+
+def fingerprint(hello: ClientHello) -> str:
+    """Returns the JA4 fingerprint of a client: what it offers, without what differs from connection to connection."""
+    suites = [each for each in hello.suites if not _is_grease(each)]
+    kinds = [each for each in hello.extensions if not _is_grease(each)]
+    alpn = hello.alpn[0] if hello.alpn else ""
+    ends = alpn[0] + alpn[-1] if alpn else "00"
+    head = f"t{_CODES.get(max(hello.versions, default=0), '00')}{'d' if _SNI in kinds else 'i'}"
+    head += f"{min(len(suites), 99):02}{min(len(kinds), 99):02}{ends}"
+    compared = ",".join(sorted(f"{each:04x}" for each in kinds if each not in (_SNI, _ALPN)))
+    signed = ",".join(f"{each:04x}" for each in hello.signatures)
+    both = f"{compared}_{signed}" if signed else compared
+    return f"{head}_{_short_hash(','.join(sorted(f'{each:04x}' for each in suites)))}_{_short_hash(both)}"
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12] if text else "0" * 12
+
+
+@dataclass(slots=True)
+class MessageJoiner:
+    """Puts handshake messages together from the records that carry them."""
+
+    pending: bytes = field(default=b"")
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+        """Yields type, body and the whole of each message that is complete now."""
+        self.pending += data
+        while len(self.pending) >= 4:
+            length = int.from_bytes(self.pending[1:4])
+            if length > MOST_MESSAGE:
+                self.pending = b""  # no message; the rest of this direction's handshake is given up
+                return
+            if len(self.pending) < 4 + length:
+                return
+            whole, self.pending = self.pending[: 4 + length], self.pending[4 + length :]
+            yield whole[0], whole[4:], whole

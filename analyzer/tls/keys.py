@@ -1,0 +1,140 @@
+"""Where a session finds its secrets, and the keys that follow from them.
+
+A session's state holds no secret, so that it can be carried to another process or written down: it says which secret
+it uses, and asks for it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import IntEnum
+from typing import NamedTuple, Protocol
+
+from analyzer.tls import key_log
+from analyzer.tls.cipher import RecordCipher, make_cipher
+from analyzer.tls.handshake import ClientHello, ServerHello
+from analyzer.tls.key_schedule import (
+    MASTER,
+    KeyMaterial,
+    derive_extended_master,
+    derive_key_block,
+    derive_master,
+    derive_traffic_keys,
+    update_secret,
+)
+from analyzer.tls.suites import Suite
+
+
+class Secrets(Protocol):
+    """Finds secrets; implemented by KeyRing.
+
+    version: counts what has come. grows: a secret may come later than the bytes that need it, as in a live capture.
+    """
+
+    version: int
+    grows: bool
+
+    def refresh(self) -> bool:
+        """Looks for what has come; returns whether anything has."""
+
+    def find(self, label: str, identifier: bytes) -> bytes | None:
+        """Returns a secret by its label and identifier, as in a key log."""
+
+    def learn(self, label: str, identifier: bytes, secret: bytes) -> None:
+        """Takes a secret that follows from a private key."""
+
+    def decrypt_premaster(self, certificate: bytes, encrypted: bytes) -> bytes | None:
+        """Returns an RSA premaster secret, if the private key of a certificate (DER) is there."""
+
+
+class Epoch(IntEnum):
+    """Under which secret a direction sends."""
+
+    CLEAR = 0
+    EARLY = 1
+    HANDSHAKE = 2
+    TRAFFIC = 3
+
+
+_LABELS = {
+    (Epoch.EARLY, True): key_log.CLIENT_EARLY,
+    (Epoch.HANDSHAKE, True): key_log.CLIENT_HANDSHAKE,
+    (Epoch.HANDSHAKE, False): key_log.SERVER_HANDSHAKE,
+    (Epoch.TRAFFIC, True): key_log.CLIENT_TRAFFIC,
+    (Epoch.TRAFFIC, False): key_log.SERVER_TRAFFIC,
+}
+
+MOST_GENERATIONS = 1 << 16
+"""Key updates of one direction that are followed."""
+
+
+class RsaExchange(NamedTuple):
+    """What an RSA key exchange showed, all of it public. `transcript`: the messages up to it, b"" where not needed."""
+
+    certificate: bytes
+    encrypted: bytes
+    transcript: bytes
+
+
+class Parameters(NamedTuple):
+    """What both hellos agreed on."""
+
+    client: ClientHello
+    server: ServerHello
+    suite: Suite
+    exchange: RsaExchange | None = None
+
+    def find_cipher(
+        self, secrets: Secrets, from_client: bool, epoch: Epoch, generation: int = 0
+    ) -> RecordCipher | None:
+        """Returns what opens the records of a direction; None if the secret is unknown. generation: key updates."""
+        keys = self._find_keys(secrets, from_client, epoch, generation)
+        return None if keys is None else make_cipher(self.suite, keys, encrypt_then_mac=self.server.encrypt_then_mac)
+
+    def _find_keys(self, secrets: Secrets, from_client: bool, epoch: Epoch, generation: int) -> KeyMaterial | None:
+        if not self.suite.is_tls13:
+            master = self._find_master(secrets)
+            if master is None or len(master) != MASTER:
+                return None
+            return derive_key_block(master, self.client.random, self.server.random, self.suite)[not from_client]
+        secret = secrets.find(_LABELS[epoch, from_client], self.client.random)
+        if secret is None or len(secret) != hashlib.new(self.suite.hash).digest_size or generation > MOST_GENERATIONS:
+            return None
+        for _ in range(generation):
+            secret = update_secret(secret, self.suite)
+        return derive_traffic_keys(secret, self.suite)
+
+    def _find_master(self, secrets: Secrets) -> bytes | None:
+        """Returns the master secret: by the client's random, by the key exchange, or that of a resumed session."""
+        master = secrets.find(key_log.CLIENT_RANDOM, self.client.random)
+        if master is None and self.exchange is not None:
+            master = self._exchange_master(self.exchange, secrets)
+        if master is None and self.client.ticket:
+            master = secrets.find(key_log.SESSION_ID, name_ticket(self.client.ticket))
+        if master is None and self.server.session_id:
+            master = secrets.find(key_log.SESSION_ID, self.server.session_id)
+        return master
+
+    def _exchange_master(self, exchange: RsaExchange, secrets: Secrets) -> bytes | None:
+        premaster = secrets.find(key_log.RSA, exchange.encrypted[:8])
+        if premaster is None:
+            premaster = secrets.decrypt_premaster(exchange.certificate, exchange.encrypted)
+        if premaster is None:
+            return None
+        if self.server.extended_master:
+            master = derive_extended_master(premaster, exchange.transcript, self.suite.hash)
+        else:
+            master = derive_master(premaster, self.client.random + self.server.random, self.suite.hash)
+        secrets.learn(key_log.CLIENT_RANDOM, self.client.random, master)
+        return master
+
+    def learn_session(self, secrets: Secrets, identifier: bytes) -> None:
+        """Keeps the master secret for a session that will be resumed by this id or ticket (TLS 1.2)."""
+        master = self._find_master(secrets)
+        if master is not None and identifier:
+            secrets.learn(key_log.SESSION_ID, identifier, master)
+
+
+def name_ticket(ticket: bytes) -> bytes:
+    """Returns a short identifier of a ticket."""
+    return hashlib.sha256(ticket).digest()

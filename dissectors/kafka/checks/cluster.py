@@ -1,0 +1,173 @@
+"""Checks of the cluster: leaders of partitions that change, controllers that change, topics that stay unknown.
+
+Facts (KIP-320, KIP-595). Metadata tells the leader of each partition; from version 7 on with its epoch, and a greater
+epoch is a later leader, whatever an older broker's cache still says. A leader of -1 is none: an election goes on, or no
+replica can lead. Where the old leader is not among the brokers of the same answer, it is gone; else an administrator,
+or the balancer, moved the leadership.
+
+Facts (KIP-595, KIP-996). Controllers elect their leader by Vote; the winner tells the others by BeginQuorumEpoch. A
+controller that stops in good order says EndQuorumEpoch first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dissectors.check import Check
+from dissectors.correlator import SECOND, BoundedTable, MessageEvent, Repeats, WindowTable
+from dissectors.kafka.reports.fields import ANSWERS, REQUESTS, name_topic, read_error, subscribe_to
+from dissectors.slotted import make_slotted
+from dissectors.values import number, structs, text
+from dissectors.wire.times import lasting
+
+_NOBODY = -1
+_SHOWN = 3
+"""Partitions that a sentence names; the others are counted."""
+
+_TOPIC = ("topics", "name"), ("topics", "topicId")
+_QUORUM = [("topics", "partitions", name) for name in ("leaderId", "leaderEpoch")]
+
+_Partition = tuple[str, str, int]
+"""Cluster, topic and partition."""
+
+
+@make_slotted(frozen=False, eq=False)
+class _Leader:
+    """Who leads a partition. since: when it was first heard that nobody does, ns since 1970."""
+
+    broker: int
+    epoch: int
+    since: int | None = None
+
+
+class LeaderChanges(Check):
+    """Finds partitions whose leader is another broker than before, as clients are told."""
+
+    def _begin(self) -> None:
+        self.leaders: BoundedTable[_Partition, _Leader] = BoundedTable()
+
+    def receive_metadata(self, event: MessageEvent) -> None:
+        """Compares the leaders in an answer with those known before."""
+        cluster = text(event.values, "clusterId") or event.server
+        brokers = {number(each, "nodeId", _NOBODY) for each in structs(event.values.get("brokers"))}
+        moved: dict[tuple[int, int], list[str]] = {}
+        longest = 0
+        for topic in structs(event.values.get("topics")):
+            name = name_topic(event, topic)
+            for each in structs(topic.get("partitions")) if name else ():
+                index = number(each, "partitionIndex", -1)
+                change = self.lead(event, (cluster, name or "", index), each)
+                if change is not None:
+                    longest = max(longest, change[2])
+                    moved.setdefault(change[:2], []).append(f"{name}[{index}]")
+        for (old, new), partitions in moved.items():
+            self.report(old, new, partitions, longest, gone=bool(brokers) and old not in brokers)
+
+    def lead(self, event: MessageEvent, key: _Partition, told: Mapping[str, Any]) -> tuple[int, int, int] | None:
+        """Notes a partition's leader; the old leader, the new one and ns without any, if that is a change."""
+        leader, epoch = number(told, "leaderId", _NOBODY), number(told, "leaderEpoch", -1)
+        known = self.leaders.get(key)
+        if known is None:
+            if leader != _NOBODY:
+                self.leaders[key] = _Leader(leader, epoch)
+            return None
+        if 0 <= epoch < known.epoch:
+            return None
+        if leader == _NOBODY:
+            known.since = known.since or event.time
+            return None
+        old, since, known.since = known.broker, known.since, None
+        known.broker, known.epoch = leader, epoch
+        return None if leader == old else (old, leader, event.time - since if since is not None else 0)
+
+    def report(self, old: int, new: int, partitions: list[str], longest: int, *, gone: bool) -> None:
+        """Reports the partitions that moved from one broker to another."""
+        shown = ", ".join(partitions[:_SHOWN])
+        more = f" and {len(partitions) - _SHOWN:,} more" if len(partitions) > _SHOWN else ""
+        lost = ", which is not among the brokers any more" if gone else ""
+        without = f"; clients saw no leader for {lasting(longest)}" if longest else ""
+        sentence = f"broker {new} leads {shown}{more} in place of broker {old}{lost}{without}"
+        tell = self.warn if gone or longest else self.note
+        tell("leader-changed", sentence, f"broker {old}")
+
+    on = subscribe_to(
+        *("Metadata", ANSWERS, receive_metadata, "clusterId", ("brokers", "nodeId"), *_TOPIC),
+        *(("topics", "partitions", name) for name in ("partitionIndex", "leaderId", "leaderEpoch")),
+    )
+
+
+class ControllerChanges(Check):
+    """Finds quorums of controllers that get another leader."""
+
+    def _begin(self) -> None:
+        self.leaders: BoundedTable[str, _Leader] = BoundedTable()
+        self.resigned: dict[str, int] = {}
+        """By cluster the epoch whose leader has resigned."""
+
+    def receive_vote(self, event: MessageEvent) -> None:
+        """A controller stands for election: the one before is lost, or resigned."""
+        known = self.leaders.get(text(event.values, "clusterId") or "")
+        if known is not None:
+            known.since = known.since or event.time
+
+    def receive_resignation(self, event: MessageEvent) -> None:
+        """A leader stops in good order."""
+        cluster = text(event.values, "clusterId") or ""
+        for leader, epoch in self.list_leaders(event):
+            if cluster not in self.leaders:
+                self.leaders[cluster] = _Leader(leader, epoch, event.time)
+            self.resigned[cluster] = epoch
+
+    def receive_leader(self, event: MessageEvent) -> None:
+        """A leader makes itself known."""
+        cluster = text(event.values, "clusterId") or ""
+        for leader, epoch in self.list_leaders(event):
+            known = self.leaders.get(cluster)
+            if known is None or epoch > known.epoch:
+                self.leaders[cluster] = _Leader(leader, epoch)
+                if known is not None:
+                    self.report(known, leader, epoch, event, resigned=self.resigned.get(cluster) == known.epoch)
+
+    def list_leaders(self, event: MessageEvent) -> list[tuple[int, int]]:
+        """The leader and the epoch that a message names."""
+        topics = structs(event.values.get("topics"))
+        partitions = (each for topic in topics for each in structs(topic.get("partitions")))
+        return [(number(each, "leaderId", _NOBODY), number(each, "leaderEpoch", -1)) for each in partitions]
+
+    def report(self, known: _Leader, leader: int, epoch: int, event: MessageEvent, *, resigned: bool) -> None:
+        """Reports a new leader."""
+        who = "again" if leader == known.broker else f"in place of controller {known.broker}"
+        how = ", which resigned" if resigned and leader != known.broker else ""
+        took = "" if known.since is None else f"; the election took {lasting(event.time - known.since)}"
+        self.warn("controller-changed", f"controller {leader} leads the quorum {who}{how}, epoch {epoch}{took}")
+
+    on = (
+        subscribe_to("Vote", REQUESTS, receive_vote, "clusterId")
+        | subscribe_to("EndQuorumEpoch", REQUESTS, receive_resignation, "clusterId", *_QUORUM)
+        | subscribe_to("BeginQuorumEpoch", REQUESTS, receive_leader, "clusterId", *_QUORUM)
+    )
+
+
+_TIMES, _WINDOW = 10, 60 * SECOND
+"""So often within this time a client asks for a topic that is not there, before that is worth saying."""
+
+
+class MissingTopics(Check):
+    """Finds clients that ask for a topic again and again that is not there."""
+
+    def _begin(self) -> None:
+        self.asked: WindowTable[tuple[int, str], Repeats] = WindowTable(Repeats, _WINDOW)
+
+    def receive_metadata(self, event: MessageEvent) -> None:
+        """Counts the topics that an answer does not know."""
+        for topic in structs(event.values.get("topics")):
+            name = name_topic(event, topic)
+            if name and read_error(topic) == "UNKNOWN_TOPIC_OR_PARTITION":
+                window = self.asked.find_at((event.stream, name), event.time)
+                if window.add(_TIMES):
+                    asked = f"{window.count:,} times within {lasting(event.time - window.begun)}"
+                    sentence = f"{asked} a client asked for topic {name}, which is not there"
+                    self.warn("topic-missing", sentence, f"topic {name}")
+
+    on = subscribe_to("Metadata", ANSWERS, receive_metadata, ("topics", "errorCode"), *_TOPIC)

@@ -1,0 +1,33 @@
+"""What only several of ZooKeeper's messages show to be wrong, a module for each kind of fault, and what errors mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from dissectors.check import Check
+from dissectors.triage import Triage, read_triage
+from dissectors.zookeeper.checks.ensemble import Election, Quorum, Synchronization
+from dissectors.zookeeper.checks.sessions import ClientCheck
+from dissectors.zookeeper.tables import table
+
+
+def list_client_checks() -> Sequence[type[Check]]:
+    """Lists the checks of the client port in the order in which they run."""
+    return (ClientCheck,)
+
+
+def list_election_checks() -> Sequence[type[Check]]:
+    """Lists the checks of the election port."""
+    return (Election,)
+
+
+def list_quorum_checks() -> Sequence[type[Check]]:
+    """Lists the checks of the quorum port."""
+    return Quorum, Synchronization
+
+
+@cache
+def triage() -> Triage:
+    """Reads how much errors matter, and what follows from what, from tables/triage.json."""
+    return read_triage(table("triage"))

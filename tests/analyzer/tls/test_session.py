@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.tls.facts import Refusal
+from analyzer.tls.key_log import KeyLog
+from analyzer.tls.session import TlsSession
+from tests.analyzer.tls.talking import CLIENT, SERVER, Flight, Keys, Script, converse, decrypt, sent, texts
+
+SUITES = [
+    ("1.2", "ECDHE-RSA-AES128-GCM-SHA256"),
+    ("1.2", "ECDHE-RSA-AES256-GCM-SHA384"),
+    ("1.2", "ECDHE-RSA-CHACHA20-POLY1305"),
+    ("1.2", "ECDHE-RSA-AES128-SHA"),
+    ("1.2", "ECDHE-RSA-AES256-SHA384"),
+    ("1.2", "AES128-SHA256"),
+    ("1.2", "AES128-CCM"),
+    ("1.2", "AES256-CCM8"),
+    ("1.2", "AES256-GCM-SHA384"),
+    ("1.3", "TLS_AES_128_GCM_SHA256"),
+    ("1.3", "TLS_AES_256_GCM_SHA384"),
+    ("1.3", "TLS_CHACHA20_POLY1305_SHA256"),
+    ("1.3", "TLS_AES_128_CCM_SHA256"),
+    ("1.3", "TLS_AES_128_CCM_8_SHA256"),
+]
+
+
+@pytest.fixture(params=SUITES, ids=" ".join)
+def talk(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[list[list[Flight]], Keys]:
+    version, ciphers = request.param
+    sessions = converse(tmp_path, version, f"{ciphers}:@SECLEVEL=0" if version == "1.2" else ciphers, 8, sessions=2)
+    return sessions, Keys(tmp_path / "key.log")
+
+
+def test_each_suite_is_decrypted_whole_byte_by_byte_and_carried_on(talk: tuple[list[list[Flight]], Keys]) -> None:
+    sessions, keys = talk
+    for number, flights in enumerate(sessions):
+        whole = TlsSession()
+        assert texts(decrypt(whole, flights, keys)) == sent(flights)
+        assert whole.facts.server_name == "localhost"
+        assert whole.facts.alpn == "kafka"
+        assert not any(whole.facts.failed + whole.facts.lost)
+        assert whole.facts.resumed == bool(number)
+        carried, found = TlsSession(), []
+        for flight in flights:
+            for at in range(len(flight.data)):
+                found += carried.feed(flight.side, flight.data[at : at + 1], 1, 1, keys)
+            carried = pickle.loads(pickle.dumps(carried))
+        assert texts(found) == sent(flights)
+
+
+def test_a_wrong_key_is_noticed_at_the_first_record(talk: tuple[list[list[Flight]], Keys]) -> None:
+    (flights, _), keys = talk
+    wrong = Keys()
+    for random, secrets in keys.log._secrets.items():
+        for label, secret in secrets.items():
+            wrong.log.add(label, random, bytes(reversed(secret)))
+    session = TlsSession()
+    assert texts(decrypt(session, flights, wrong)) == (b"", b"")
+    assert session.facts.refusal is Refusal.WRONG_KEY
+    session = TlsSession()
+    assert texts(decrypt(session, flights, Keys())) == (b"", b"")
+    assert session.facts.refusal is Refusal.NO_KEY
+
+
+def test_no_state_holds_a_secret(talk: tuple[list[list[Flight]], Keys]) -> None:
+    (flights, _), keys = talk
+    session = TlsSession()
+    decrypt(session, flights, keys)
+    data = pickle.dumps(session)
+    ours = [secret for each in keys.log._secrets.values() for secret in each.values()]
+    assert not any(secret in data or secret[:16] in data for secret in ours)
+    with pytest.raises(TypeError):
+        pickle.dumps(keys.log)
+    assert not any(secret.hex() in repr(keys.log) for secret in ours)
+
+
+def script(**how: object) -> tuple[Script, list[Flight]]:
+    said = Script(**how)  # type: ignore[arg-type]
+    return said, said.hello()
+
+
+def test_key_updates_and_padding() -> None:
+    said, flights = script(code=0x1303)
+    for number in range(20):
+        flights.append(said.send(number % 2, b"text %d" % number, padding=number * 7 % 30))
+        if number % 3 == 0:
+            flights.append(said.update(number % 2))
+    session = TlsSession()
+    assert texts(decrypt(session, flights, said.keys)) == sent(flights)
+    assert session.facts.key_updates == 7
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+@pytest.mark.parametrize("known", [True, False])
+def test_early_data(accepted: bool, known: bool) -> None:
+    said = Script(early=True)
+    flights = [*said.hello(b"early", accepted=accepted), said.send(CLIENT, b"late"), said.send(SERVER, b"answer")]
+    if not known:
+        del said.keys.log._secrets[said.random]["CLIENT_EARLY_TRAFFIC_SECRET"]
+    session = TlsSession()
+    client, server = texts(decrypt(session, flights, said.keys))
+    assert server == b"answer"
+    assert client == (b"early" if known else b"") + b"late"
+
+
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
+@pytest.mark.parametrize("update", [False, True])
+@pytest.mark.parametrize(("cut", "costs"), [((3, 9), 1), ((-4, 0), 1), ((0, 40), 1), ((-2, 2), 2), ((0, 400), 10)])
+def test_a_loss_costs_the_records_that_it_lies_in(side: int, update: bool, cut: tuple[int, int], costs: int) -> None:
+    """cut: lost bytes, from the begin (or end) of the third record."""
+    said, flights = script()
+    records = [said.send(side, b"record %02d " % number * 2) for number in range(3)]
+    if update:
+        records.append(said.update(side))
+    records += [said.send(side, b"record %02d " % number * 2) for number in range(3, 20)]
+    wire = b"".join(each.data for each in records)
+    begin = sum(len(each.data) for each in records[:2])
+    first, last = begin + cut[0], begin + cut[1]
+    if cut[0] < 0 and not cut[1]:
+        last = begin
+    session = TlsSession()
+    decrypt(session, flights, said.keys)
+    found = session.feed(side, wire[:first], 50, 50, said.keys)
+    found += session.lose(side, last - first, 51, 51, said.keys)
+    found += session.feed(side, wire[last:], 52, 52, said.keys)
+    text = b"".join(each.text for each in records)
+    whole = b"".join(each.data or b"?" * each.lost for each in found)
+    kept = [number for number in range(20) if b"record %02d " % number * 2 in whole]
+    assert 20 - len(kept) <= costs + update
+    assert session.facts.refusal is None
+    if not update:
+        assert len(whole) == len(text)
+        assert all(ours in (0x3F, theirs) for ours, theirs in zip(whole, text, strict=True))
+
+
+def test_a_session_that_began_before_is_named() -> None:
+    said, _ = script()
+    session = TlsSession()
+    assert not decrypt(session, [said.send(CLIENT, b"middle")], said.keys)
+    assert session.facts.refusal is Refusal.NO_HANDSHAKE
+
+
+def test_a_loss_within_the_handshake_is_named() -> None:
+    said, flights = script()
+    session = TlsSession()
+    session.lose(SERVER, 90, 1, 1, said.keys)
+    decrypt(session, [*flights[:1], *flights[2:]], said.keys)
+    assert session.facts.refusal in (Refusal.INCOMPLETE, Refusal.NO_HANDSHAKE)
+
+
+def test_packets_and_times_are_those_that_carried_the_bytes() -> None:
+    said, flights = script()
+    session = TlsSession()
+    decrypt(session, flights, said.keys)
+    record = said.send(CLIENT, b"0123456789").data
+    found = []
+    for packet, part in enumerate((record[:8], record[8:12], record[12:20], record[20:]), 100):
+        found += session.feed(CLIENT, part, packet, packet * 10, said.keys)
+    (whole,) = found
+    assert [(span.length, span.packet, span.time) for span in whole.spans] == [
+        *[(3, 100, 1000), (4, 101, 1010), (2, 102, 1020), (1, 103, 1030)],
+    ]
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.binary(max_size=60), st.integers(0, 40)), max_size=20), st.booleans())
+def test_any_bytes_are_taken(parts: list[tuple[int, bytes, int]], begun: bool) -> None:
+    said, flights = script()
+    session = TlsSession()
+    if begun:
+        decrypt(session, flights, said.keys)
+    for side, data, lost in parts:
+        for each in session.feed(side, data, 1, 1, said.keys) + session.lose(side, lost, 1, 1, said.keys):
+            assert each.lost or sum(span.length for span in each.spans) == len(each.data)
+
+
+@given(st.data())
+def test_a_damaged_conversation_never_gives_wrong_plaintext(data: st.DataObject) -> None:
+    said, flights = script()
+    flights += [said.send(number % 2, b"<%03d>" % number) for number in range(30)]
+    session, found = TlsSession(), []
+    for flight in flights:
+        damage = data.draw(st.sampled_from(("none", "none", "none", "flip", "lose", "cut")))
+        at = data.draw(st.integers(0, len(flight.data) - 1))
+        if damage == "lose":
+            found += session.lose(flight.side, len(flight.data), 1, 1, said.keys)
+        elif damage == "flip":
+            changed = bytes((*flight.data[:at], flight.data[at] ^ 1, *flight.data[at + 1 :]))
+            found += session.feed(flight.side, changed, 1, 1, said.keys)
+        elif damage == "cut":
+            found += session.feed(flight.side, flight.data[:at], 1, 1, said.keys)
+            found += session.lose(flight.side, len(flight.data) - at, 1, 1, said.keys)
+        else:
+            found += session.feed(flight.side, flight.data, 1, 1, said.keys)
+    for side, text in enumerate(texts(found)):
+        pieces = [text[at : at + 5] for at in range(0, len(text), 5)]
+        assert pieces == sorted(pieces)
+        assert set(pieces) <= {b"<%03d>" % number for number in range(side, 30, 2)}
+
+
+@given(st.binary(max_size=300))
+def test_key_logs_take_any_text(text: bytes) -> None:
+    log = KeyLog()
+    log.feed(text)
+    assert len(log) <= text.count(b" ")

@@ -1,0 +1,120 @@
+"""Leaders and controllers that change, unknown topics, logins without an answer: messages, and what is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dissectors.api import Context, Role
+from dissectors.check import Check
+from dissectors.kafka.checks.cluster import ControllerChanges, LeaderChanges, MissingTopics
+from dissectors.kafka.checks.logins import UnansweredLogins
+from dissectors.kafka.reports.fields import api_keys
+from tests.dissectors.checking import Step, end, see, show_anything, texts
+
+MISSING = 3
+WRONG = "the credentials are probably wrong"
+
+
+def answer(at: int, *partitions: tuple[int, int], brokers: tuple[int, ...] = (1, 2), **more: Any) -> Step:
+    """Metadata of one topic: leader and epoch of each of its partitions."""
+    told = [
+        {"partitionIndex": n, "leaderId": leader, "leaderEpoch": epoch} for n, (leader, epoch) in enumerate(partitions)
+    ]
+    values = {"brokers": [{"nodeId": each} for each in brokers], "topics": [{"name": "t", "partitions": told}], **more}
+    return see("kafka", Context(Role.RESPONSE, api_keys()["Metadata"], 12), values, 1, at)
+
+
+def unknown(at: int, stream: int = 1) -> Step:
+    values = {"topics": [{"name": "t", "errorCode": MISSING}]}
+    return see("kafka", Context(Role.RESPONSE, api_keys()["Metadata"], 12), values, stream, at)
+
+
+def quorum(api: str, at: int, leader: int = 0, epoch: int = 0) -> Step:
+    values = {"clusterId": "c", "topics": [{"partitions": [{"leaderId": leader, "leaderEpoch": epoch}]}]}
+    return see("kafka", Context(Role.REQUEST, api_keys()[api], 1), values, 1, at)
+
+
+def handshake(at: int = 0) -> Step:
+    return see("kafka", Context(Role.REQUEST, api_keys()["SaslHandshake"], 0), {"mechanism": "PLAIN"}, 1, at)
+
+
+def token(at: int, *, from_client: bool = True) -> Step:
+    seen = see("kafka", Context(Role.RAW, None), {}, 1, at)
+    return seen._replace(from_client=from_client)
+
+
+CASES: dict[str, tuple[type[Check], list[Step], list[str]]] = {
+    "leaders stay": (LeaderChanges, [answer(0, (1, 5)), answer(9, (1, 5)), answer(20, (1, 6))], []),
+    "a leader moves": (
+        LeaderChanges,
+        [answer(0, (1, 5), (1, 2)), answer(9, (2, 6), (1, 2))],
+        ["broker 2 leads t[0] in place of broker 1"],
+    ),
+    "an older answer comes late": (LeaderChanges, [answer(0, (2, 6)), answer(9, (1, 5))], []),
+    "the old leader is gone": (
+        LeaderChanges,
+        [answer(0, (1, 5), (1, 5)), answer(9, (2, 6), (2, 6), brokers=(2,))],
+        ["broker 2 leads t[0], t[1] in place of broker 1, which is not among the brokers any more"],
+    ),
+    "no leader for a while": (
+        LeaderChanges,
+        [answer(0, (1, 5)), answer(10, (-1, 5)), answer(1010, (-1, 5)), answer(2010, (2, 6))],
+        ["broker 2 leads t[0] in place of broker 1; clients saw no leader for 2 s"],
+    ),
+    "many partitions": (
+        LeaderChanges,
+        [answer(0, *[(1, 1)] * 9), answer(5, *[(2, 2)] * 9)],
+        ["broker 2 leads t[0], t[1], t[2] and 6 more in place of broker 1"],
+    ),
+    "the first controller": (ControllerChanges, [quorum("BeginQuorumEpoch", 0, 1, 1)], []),
+    "the same controller says so again": (
+        ControllerChanges, [quorum("BeginQuorumEpoch", 0, 1, 1), quorum("BeginQuorumEpoch", 5, 1, 1)], [],
+    ),
+    "another controller": (
+        ControllerChanges,
+        [quorum("BeginQuorumEpoch", 0, 1, 1), quorum("Vote", 100), quorum("BeginQuorumEpoch", 350, 2, 3)],
+        ["controller 2 leads the quorum in place of controller 1, epoch 3; the election took 250 ms"],
+    ),
+    "a controller resigns": (
+        ControllerChanges,
+        [quorum("EndQuorumEpoch", 0, 1, 1), quorum("BeginQuorumEpoch", 50, 2, 2)],
+        ["controller 2 leads the quorum in place of controller 1, which resigned, epoch 2; the election took 50 ms"],
+    ),
+    "a topic is asked for a few times": (MissingTopics, [unknown(at) for at in range(9)], []),
+    "a topic is asked for again and again": (
+        MissingTopics,
+        [unknown(at * 1000) for at in range(10)],
+        ["10 times within 9 s a client asked for topic t, which is not there"],
+    ),
+    "by many clients": (MissingTopics, [unknown(at, stream=at) for at in range(30)], []),
+    "a login is not answered": (
+        UnansweredLogins,
+        [handshake(), token(1), end(1, 2, by_client=False)],
+        [f"the broker closed the connection without answering a login by SASL PLAIN: {WRONG}"],
+    ),
+    "a login is answered": (
+        UnansweredLogins, [handshake(), token(1), token(2, from_client=False), end(1, 3, by_client=False)], [],
+    ),
+    "a client goes": (UnansweredLogins, [handshake(), token(1), end(1, 2, by_client=True)], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_said(case: str) -> None:
+    check, steps, expected = CASES[case]
+    assert texts(check, steps) == expected
+
+
+@pytest.mark.parametrize("check", [LeaderChanges, ControllerChanges, MissingTopics, UnansweredLogins])
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"topics": None, "brokers": 3, "clusterId": b"c", "mechanism": 7},
+        {"topics": [None, {"name": "t", "errorCode": None, "partitions": [{}, 5, {"leaderId": "x"}]}]},
+    ],
+)
+def test_values_may_lack_anything(check: type[Check], values: dict[str, Any]) -> None:
+    show_anything(check, [(choice, values, 1, 0) for choice in range(len(check.on))])
