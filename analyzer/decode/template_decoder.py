@@ -96,7 +96,7 @@ class MessageTemplates:
 
 
 class TemplateCache:
-    """The shapes that were met, by kinds of messages; `count`: of them, as MOST_SHAPES counts."""
+    """The shapes that were met, by kinds of messages; `count`: of them, as MOST_TEMPLATES counts."""
 
     def __init__(self) -> None:
         self.kinds: OrderedDict[Hashable, MessageTemplates] = OrderedDict()

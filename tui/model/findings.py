@@ -45,7 +45,7 @@ class FindingTally:
         self.examples: dict[FindingKind, list[LocatedFinding]] = {}
 
     def add(self, found: LocatedFinding) -> None:
-        """Counts a finding for its kind; the first KEPT_FINDINGS are kept as examples."""
+        """Counts a finding for its kind; the first MOST_FINDINGS are kept as examples."""
         kind = self._register_kind(kind_of(found.finding))
         self.counts[kind] += 1
         examples_of_kind = self.examples[kind]

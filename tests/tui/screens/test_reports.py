@@ -35,7 +35,7 @@ async def test_a_report_that_tells_nothing(found: Drive) -> None:
     there = page(found)
     await found.until(lambda: there.maker.is_whole)
     assert " jg-RangeAssignor " in shown(found)[0]
-    await found.press("9", "tab")
+    await found.press("9", "tab", "tab")
     assert there.view.name == "sessions"
     assert "the report sessions is empty" in shown(found)[0]
     await found.press("enter", "escape")
