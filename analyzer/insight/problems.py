@@ -138,7 +138,7 @@ class ProblemTable:
         first = problem.examples[0].finding
         advice = ADVICE.get(problem.code, "") or first.advice
         triage = None if not problem.error else self._load_triage(problem.protocol)
-        meaning = None if triage is None else triage.weigh_error(problem.error)
+        meaning = None if triage is None else triage.weigh_error(problem.error, next(iter(problem.operations), None))
         advice = advice or (meaning.advice if meaning is not None else "")
         if problem.code != ERROR_ANSWER:
             return as_sentence(first.text), advice
