@@ -131,6 +131,13 @@ class Dissector(ABC):
     held: frozenset[int] = frozenset()
     """Codes of requests that a server keeps until there is something to tell: who goes meanwhile misses no answer."""
 
+    waits: frozenset[int] = frozenset()
+    """Codes of other requests that a server may answer late on purpose: it waits for data, or for other clients."""
+
+    answers_in_order: bool = False
+    """Whether a server answers the requests of a connection one after the other, so that each waits for those before.
+    """
+
     nothing_new: Mapping[str, Sequence[int]] = {}
     """By operation, codes of answers that say that there is nothing now: ordinary, and no errors."""
 

@@ -20,8 +20,11 @@ from dissectors.finding import Finding
 from dissectors.message import Path, Role
 from dissectors.slotted import field, make_slotted, metadata_of
 
-Kind = Literal["text", "texts", "number", "time", "duration", "message"]
-"""What a cell holds: a text, a list of texts, an integer, ns since 1970, ns, a row. Any may be None."""
+Kind = Literal["text", "texts", "sentence", "number", "time", "duration", "message"]
+"""What a cell holds: a text, a list of texts, a text that nobody shortens, an integer, ns since 1970, ns, a row.
+
+Any may be None.
+"""
 
 REPORTED: Path = ("(reported)",)
 """Among the fields that a report looks at: the error that the message itself reports, which is MessageEvent.error then.
@@ -113,9 +116,10 @@ class UnknownChoice(ValueError):
 class Report(Correlator[ReportRow], Generic[_Row]):
     """A table. name: as typed and printed, of one word; about: a sentence for people.
 
-    needs: a protocol without which there is nothing to report. row: the class of its rows; key: the fields by which
-    one is found. limit: rows that are open; then the oldest is closed as it is. unnamed: operations that it wants, and
-    of which no row names a message. choice: what a user may say of it, as the name of an option (`choose`).
+    needs: a protocol without which there is nothing to report; empty for any. row: the class of its rows; key: the
+    fields by which one is found. limit: rows that are open; then the oldest is closed as it is. unnamed: operations
+    that it wants, and of which no row names a message. choice: what a user may say of it, as the name of an option
+    (`choose`).
     shares_name: whether an older report of another protocol keeps the name, and this one is PROTOCOL.NAME.
     diagnosed: whether a diagnosis of the capture reads it (`diagnose`); only one that wants few messages.
     """
@@ -205,6 +209,11 @@ class Report(Correlator[ReportRow], Generic[_Row]):
         """The same, of a message with a word for its part; cells: the values by column."""
         named = ", ".join(f"{name} {value}" for name, value in list(cells.items())[:2])
         return f"{word} of {named}"
+
+    @classmethod
+    def rank(cls, entry: ReportRow) -> tuple[int, int]:
+        """Where a closed row stands among the others, which rise; by default in order of first times."""
+        return entry.first, entry.rows[0][1] if entry.rows else -1
 
     @classmethod
     def cells(cls, entry: ReportRow) -> dict[str, Any]:

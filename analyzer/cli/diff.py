@@ -22,7 +22,8 @@ from analyzer.cli.terminal import line_width, print_fitted, wide_option
 from analyzer.cli.values import Whole
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
-from analyzer.insight.differences import Difference, find_differences
+from analyzer.insight.difference import Difference
+from analyzer.insight.differences import find_differences
 from analyzer.insight.profile import Profile, make_profile
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.render.amounts import format_counted

@@ -22,6 +22,7 @@ from analyzer.decode.template_decoder import TOGETHER, TOGETHER_BYTES
 from analyzer.insight import one_way, reused, tls_checks
 from analyzer.insight.checks import CheckReading
 from analyzer.insight.expert_info_scan import About, ExpertInfoScan
+from analyzer.insight.network_checks import find_network_problems
 from analyzer.insight.reports import ReportReading, list_reports
 from analyzer.jobs import divide, map_in_order
 from analyzer.messages import defects
@@ -54,6 +55,7 @@ def diagnose(session: Analysis, looked: Callable[[int], None] = lambda rows: Non
     yield from diagnose_rows(session, len(session.rows), looked)
     yield from _diagnose_reports(session)
     yield from (LocatedFinding(None, *each) for each in session.located)
+    yield from (LocatedFinding(None, finding, stream) for stream, finding in find_network_problems(session))
     yield from (LocatedFinding(None, *each) for each in tls_checks.find_problems(session))
     if isinstance(session, Session):
         yield from (

@@ -17,8 +17,8 @@ import numpy as np
 
 from analyzer.columns.arrays import Ints, find_runs, iterate_groups, make_group_keys, rank_in_runs
 from analyzer.decode.rows import RowReader
-from analyzer.insight.counts import count_streams
 from analyzer.insight.metrics import Metrics
+from analyzer.insight.network_profile import NetworkProfile, make_network_profile
 from analyzer.insight.statistics import Study
 from analyzer.query.fields import FieldPath, FieldReader, find_field
 from analyzer.query.response_errors import Looked
@@ -83,7 +83,7 @@ class Profile:
 
     total: Metrics
     span: int
-    streams: int
+    network: NetworkProfile
     operations: Mapping[OperationKey, OperationProfile]
     clients: Mapping[str, Mapping[str, int]]
     software: Mapping[str, Mapping[str, int]]
@@ -117,8 +117,8 @@ def make_profile(
             software[name] = {text: value.messages for text, value in told.values.items()}
         elif dissector.client == "software":
             software[name] = counted.get(name, {})
-    streams = count_streams(reader.session, study.rows) if len(study.rows) else 0
-    return Profile(study.total, study.facts.span, streams, operations, clients, software, settings)
+    network = make_network_profile(reader.session, study.rows)
+    return Profile(study.total, study.facts.span, network, operations, clients, software, settings)
 
 
 def _profile_operations(study: Study) -> Iterator[tuple[OperationKey, OperationProfile]]:

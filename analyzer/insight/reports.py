@@ -19,6 +19,7 @@ from analyzer.decode.bodies import decode_body
 from analyzer.decode.content import find_dissector, make_context, read_context, read_messages
 from analyzer.decode.rows import split_rows
 from analyzer.decode.template_decoder import TOGETHER_BYTES
+from analyzer.insight.delay_report import DelayReport, explain_delay, list_delays
 from analyzer.insight.endings import End, endings
 from analyzer.insight.events import Dispatch, Events, Wanting
 from analyzer.messages import defects
@@ -38,7 +39,7 @@ AROUND = 20_000
 """Rows on each side of one that are read to know its part in a report."""
 
 _HELD: Mapping[Kind, type] = {
-    "text": str, "texts": list, "number": int, "time": int, "duration": int, "message": int,
+    "text": str, "texts": list, "sentence": str, "number": int, "time": int, "duration": int, "message": int,
 }  # fmt: skip
 
 _KIND = ("protocol", "role", "code", "version", "extra")
@@ -50,6 +51,7 @@ def reports_by_name(dissectors: Iterable[Dissector]) -> dict[str, ReportType]:
     for dissector in dissectors:
         for report in defects.collect_or_nothing(dissector.reports):
             every.setdefault(report, dissector.name)
+    every.setdefault(DelayReport, "")
     names: dict[ReportType, str] = {}
     for report in sorted(every, key=lambda each: each.shares_name):
         taken = report.name in names.values()
@@ -59,14 +61,14 @@ def reports_by_name(dissectors: Iterable[Dissector]) -> dict[str, ReportType]:
 
 def full_names(known: Mapping[str, ReportType]) -> dict[str, str]:
     """Names of reports_by_name() by PROTOCOL.NAME, which means the same report in whatever capture."""
-    return {f"{report.needs}.{report.name}": name for name, report in known.items()}
+    return {f"{report.needs}.{report.name}".removeprefix("."): name for name, report in known.items()}
 
 
 def list_reports(session: Analysis) -> tuple[dict[str, ReportType], dict[str, ReportType]]:
     """All reports of a session's protocols by name: those that its messages may fill, and the others."""
     known = reports_by_name(session.engine.known.dissectors)
     spoken = _list_spoken(session, range(session.rows.first, len(session.rows)))
-    filled = {name: report for name, report in known.items() if report.needs in spoken}
+    filled = {name: report for name, report in known.items() if report.needs in spoken or (spoken and not report.needs)}
     return filled, {name: report for name, report in known.items() if name not in filled}
 
 
@@ -104,7 +106,7 @@ class ReportTable:
 
     def sort(self) -> None:
         """Puts them in their order."""
-        self.entries.sort(key=lambda entry: (entry.first, entry.rows[0][1] if entry.rows else -1))
+        self.entries.sort(key=self.report.rank)
 
 
 class ReportReading:
@@ -126,7 +128,10 @@ class ReportReading:
     def _begin(self) -> Iterator[Report[Any]]:
         spoken = _list_spoken(self._session, self._rows)
         for table in self.tables:
-            if table.report.needs in spoken:
+            if table.report is DelayReport:
+                for entry in list_delays(self._session, self._rows):
+                    table.add(entry)
+            elif table.report.needs in spoken:
                 try:
                     yield table.report(self._events.ends, table.add)
                 except Exception as error:  # a dissector's defect must not cost the other reports
@@ -226,13 +231,21 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[ReportPa
     tables = ReportReading(session, list(wanting.values()), rows).run() if wanting else []
     is_part = len(rows) < len(session.rows) - session.rows.first
     known_from = f" (by the {around:,} messages on each side)" if is_part else ""
-    return [
+    parts = [
         ReportPart(name, table.report, entry, text + known_from)
         for name, table in zip(wanting, tables, strict=True)
         for entry in table.entries
         if any(each == row for _, each in entry.rows)
         if (text := defects.call_or_default(partial(table.report.describe, entry, row), None)) is not None
     ]
+    return [*parts, *_find_delay(session, row, around)]
+
+
+def _find_delay(session: Analysis, row: int, around: int) -> Iterator[ReportPart]:
+    """What the report of delays says of a message's exchange, where there is something to say."""
+    entry = explain_delay(session, row, around)
+    if entry is not None:
+        yield ReportPart(DelayReport.name, DelayReport, entry, DelayReport.describe(entry, row))
 
 
 _UNREAD: tuple[dict[str, Any], None] = {}, None

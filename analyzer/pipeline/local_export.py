@@ -19,9 +19,11 @@ from analyzer.pipeline.commit import refuse_others
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.origins import CountingOrigins, RowSelection
 from analyzer.pipeline.parquet_files import ParquetSink
+from analyzer.pipeline.report_rows import build_report_rows
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.table_builder import build_tables
-from analyzer.pipeline.table_schemas import TABLES
+from analyzer.pipeline.table_schemas import REPORTS, TABLES
+from analyzer.pipeline.tls_secrets import find_secrets
 from analyzer.session import Analysis, Session
 
 PART_NAME = "part-00000"
@@ -35,7 +37,8 @@ def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator
         origins = CountingOrigins(inputs[0].capture_name, [file.name for file in inputs])
         packets = PacketReader([file.path for file in inputs], watch=origins.count_records)
         known, orders = make_rules(merge_rules(options.decode_as))
-        with Analysis(packets, known, orders=orders) as session:
+        secrets = find_secrets(options, [file.path for file in inputs])
+        with Analysis(packets, known, orders=orders, secrets=secrets) as session:
             yield from finish.finish_tables(
                 build_tables(session.load(), origins, options, named=finish.add_required_tables(TABLES)), TABLES
             )
@@ -119,6 +122,10 @@ def _write_rows(
         ):
             tick()
             sink.add(found)
+        if REPORTS in named:
+            tick()
+            for found in build_report_rows(session, _find_capture(session), rows, options):
+                sink.add(found)
         written = sink.close()
     except OSError as error:
         raise make_write_error(folder, error) from error
@@ -131,14 +138,15 @@ def _write_rows(
 def _build_origins(session: Session) -> CountingOrigins:
     """Where packets come from, told by the captures that were read; several are hopped over once more."""
     paths = [info.path for info in session.packets.files]
-    origins = CountingOrigins(_find_capture_name(paths), [os.path.basename(path) for path in paths])
+    origins = CountingOrigins(_find_capture(session), [os.path.basename(path) for path in paths])
     if len(paths) > 1:
         for records in session.packets.reread_records():
             origins.count_records(records)
     return origins
 
 
-def _find_capture_name(paths: Sequence[str]) -> str:
+def _find_capture(session: Session) -> str:
     """The folder of files that are one timeline: that which they have in common. What comes through a pipe has none."""
+    paths = [info.path for info in session.packets.files]
     files = [os.path.dirname(os.path.abspath(path)) for path in paths if os.path.exists(path)]
     return os.path.commonpath(files) if files else ""

@@ -24,7 +24,7 @@ from analyzer.capture.pcapng_format import BYTE_ORDERS, MAGIC, SHORTEST_SECTION
 from analyzer.errors import CaptureError, UserError
 from analyzer.pipeline.commit import LOCK
 from analyzer.pipeline.ledger import LEDGER_NAME, OPEN_PREFIX
-from analyzer.pipeline.table_schemas import ALL_TABLES
+from analyzer.pipeline.table_schemas import EVERY_TABLE
 
 __all__ = ["CaptureFile", "CaptureGroups", "CaptureSources", "find_captures"]
 
@@ -190,7 +190,7 @@ def list_paths(source: str) -> Iterator[tuple[str, bool]]:
 def _skip_own_files(folders: list[str], names: list[str]) -> None:
     """Takes away what runs have written into a folder: tables and states may lie among captures."""
     state = LEDGER_NAME in names
-    folders[:] = [name for name in folders if name not in ALL_TABLES and not (state and name.startswith(OPEN_PREFIX))]
+    folders[:] = [name for name in folders if name not in EVERY_TABLE and not (state and name.startswith(OPEN_PREFIX))]
     names[:] = [name for name in names if name != LEDGER_NAME]
 
 

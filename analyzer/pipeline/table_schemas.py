@@ -23,6 +23,7 @@ PARTITIONED_BY = ("date", "protocol")
 ERROR = pa.struct([("code", pa.int64()), ("name", pa.string())])
 FINDING = pa.struct([(name, pa.string()) for name in ("severity", "code", "text")])
 TEXTS = pa.list_(pa.string())
+MESSAGE_PART = pa.struct([("part", pa.string()), ("id", pa.string())])
 BUCKET_COUNT = pa.struct([("bucket", pa.int32()), ("count", pa.int64())])
 
 
@@ -194,6 +195,18 @@ FILES: Sequence[TableColumn] = (
     TableColumn("protocol", pa.string(), "unknown: a file may have several"),
 )
 
+REPORT_ROWS: Sequence[TableColumn] = (
+    TableColumn("capture", pa.string(), "as in messages"),
+    TableColumn("report", pa.string(), "the name of the report"),
+    TableColumn("subject", pa.string(), "the first of its own columns: what the row is about"),
+    TableColumn("first_time_ns", pa.int64(), "when it was first heard of, nanoseconds since 1970, UTC"),
+    TableColumn("last_time_ns", pa.int64(), "when it was last heard of"),
+    TableColumn("messages", pa.list_(MESSAGE_PART), "messages that it is made of, and the part of each"),
+    TableColumn("values", pa.string(), "the report's own columns as JSON"),
+    TableColumn("date", pa.date32(), "of first_time_ns, UTC"),
+    TableColumn("protocol", pa.string(), "the protocol of the report"),
+)
+
 TABLES: Mapping[str, Sequence[TableColumn]] = {
     "messages": MESSAGES,
     "exchanges": EXCHANGES,
@@ -208,10 +221,14 @@ TABLES: Mapping[str, Sequence[TableColumn]] = {
 ALL_TABLES: Mapping[str, Sequence[TableColumn]] = {**TABLES, "files": FILES}
 """What the pipeline writes."""
 
+REPORTS = "reports"
+EVERY_TABLE: Mapping[str, Sequence[TableColumn]] = {**ALL_TABLES, REPORTS: REPORT_ROWS}
+"""With the one that exports alone write, if it is asked for."""
+
 
 def build_schema(table: str, *, fields: bool = True) -> pa.Schema:
     """The Arrow schema of a table; without `fields`, if bodies are not asked for."""
-    columns = [column for column in ALL_TABLES[table] if fields or column.name != "fields"]
+    columns = [column for column in EVERY_TABLE[table] if fields or column.name != "fields"]
     return pa.schema([(column.name, column.type) for column in columns], {VERSION_KEY: str(VERSION).encode()})
 
 

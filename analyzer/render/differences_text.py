@@ -7,7 +7,7 @@ from typing import Any
 
 from analyzer.columns.text import safe_text
 from analyzer.insight.counts import UNKNOWN
-from analyzer.insight.differences import Change, Difference
+from analyzer.insight.difference import Change, Difference
 from analyzer.render.amounts import format_counted, format_rate, format_share, format_size
 from analyzer.render.durations import format_duration
 
@@ -67,7 +67,19 @@ def _format_unanswered(each: Difference, what: str) -> str:
     return f"Requests of {what} get no answer: {before} before, {after} now{_format_chance(first)}."
 
 
+def _format_network(each: Difference, what: str) -> str:
+    first, of = each.changes[0], each.of or (0, 0)
+    name, whole = first.name.replace("_", " "), "connections" if first.name == "resets" else "packets and messages"
+    counts = f"{_format_part(first.before, of[0])} before, {_format_part(first.after, of[1])} {whole} now"
+    return f"There are {_compare_shares(first, of)} TCP {name}: {counts}{_format_chance(first)}."
+
+
+def _compare_shares(change: Change, of: tuple[int, int]) -> str:
+    return "more" if change.after * of[0] > change.before * of[1] else "fewer"
+
+
 def _format_latency(each: Difference, what: str) -> str:
+    what = what if each.operation else f"{each.protocol} without an operation" if each.protocol else "A TCP round trip"
     verb = "takes longer" if each.kind == "slower" else "takes less time"
     return f"{what} {verb}: {_format_changes(each.changes, format_duration)}."
 
@@ -175,6 +187,7 @@ def _format_name(value: str) -> str:
 _SENTENCES: Mapping[str, Callable[[Difference, str], str]] = {
     **dict.fromkeys(("new-error", "error", "fewer-errors"), _format_error),
     "unanswered": _format_unanswered,
+    "network": _format_network,
     **dict.fromkeys(("slower", "faster"), _format_latency),
     "size": _format_size,
     **dict.fromkeys(("rate", "connections"), _format_rate),

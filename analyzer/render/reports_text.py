@@ -33,13 +33,14 @@ Show = Callable[[Any], str]
 _SHOWN: Mapping[str, Show] = {
     "text": str,
     "texts": ", ".join,
+    "sentence": str,
     "number": str,
     "time": lambda time: format_clock(format_iso_time(time))[:_CLOCK],
     "duration": format_duration,
     "message": lambda row: str(row + 1),
 }
 _TOLD: Mapping[str, Callable[[Any], Any]] = {"time": format_iso_time, "message": lambda row: row + 1}
-_LEFT = frozenset({"text", "texts"})
+_LEFT = frozenset({"text", "texts", "sentence"})
 _FIRST, _MESSAGES = "first", "messages"
 
 
@@ -103,7 +104,12 @@ def format_table(report: ReportType, entries: Sequence[ReportRow], width: int | 
     rows = [[_FIRST, *map(make_title, columns), _MESSAGES]]
     for entry in entries:
         values = [entry.values[place] for place in places]
-        cells = [_cut_middle(format_cell(*each)) for each in zip(columns, values, strict=True)]
+        cells = [
+            safe_text(format_cell(column, value))
+            if column.kind == "sentence"
+            else _cut_middle(format_cell(column, value))
+            for column, value in zip(columns, values, strict=True)
+        ]
         rows.append([_SHOWN["time"](entry.first), *cells, format_messages(entry)])
     left = {place + 1 for place, column in enumerate(columns) if column.kind in _LEFT}
     last = len(columns) + 1

@@ -21,6 +21,8 @@ class Kafka(Dissector):
 
     name = "kafka"
     ports = (9092,)
+    waits = frozenset({1, 11, 14, 78})  # Fetch, JoinGroup, SyncGroup, ShareFetch
+    answers_in_order = True
     tls_ports = (9093,)
     framing = LengthPrefixed(4, 0, MAXIMUM)
     columns = ("role", "operation", "version", "correlation", "client", "latency", "kafka.topic", "kafka.group")

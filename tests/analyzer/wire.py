@@ -41,6 +41,7 @@ class Segment:
     flags: int = PSH | ACK
     kept: int | None = None
     time: int | None = None
+    window: int = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ def frame(segment: Segment, ends: Ends = ENDS, isn: tuple[int, int] = ISN, time:
                 seq=isn[side] + 1 + segment.at & 0xFFFFFFFF,
                 ack=isn[other] + 1 + segment.acked & 0xFFFFFFFF if segment.flags & ACK else 0,
                 flags=segment.flags,
+                window=segment.window,
             ),
             ends=(ends[side][0], ends[other][0]),
         )

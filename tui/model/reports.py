@@ -81,7 +81,7 @@ def _make_view(name: str, table: ReportTable, problem: str) -> TableView:
 
 def _make_column(column: ReportColumn, values: Sequence[object], rank: int) -> TableColumn:
     """Makes the column of a report; lists are sorted as texts."""
-    if column.kind in ("text", "texts"):
+    if column.kind in ("text", "texts", "sentence"):
         texts = [None if value is None else format_cell(column, value) for value in values]
         return TableColumn(make_title(column), texts, str, is_name=True, rank=rank, style="")
     return TableColumn(make_title(column), values, lambda value: format_cell(column, value), rank=rank)

@@ -112,9 +112,10 @@ def tcp(
     ack: int = 2,
     flags: int = 0x18,
     extra: bytes = b"",
+    window: int = 512,
 ) -> bytes:
     size = 5 + len(extra) // 4
-    return struct.pack(">HHIIBBHHH", *ports, seq, ack, size << 4, flags, 512, 0, 0) + extra + payload
+    return struct.pack(">HHIIBBHHH", *ports, seq, ack, size << 4, flags, window, 0, 0) + extra + payload
 
 
 def udp(payload: bytes, ports: tuple[int, int]) -> bytes:

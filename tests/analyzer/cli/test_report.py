@@ -19,7 +19,7 @@ ROCKETMQ = str(ROOT / "tests" / "golden" / "rocketmq" / "m550_json_tx_lab_tx.pca
 NAMES = (
     "kafka.groups, members, progress, kafka.producers, kafka.transactions, partitions, brokers, clients, upgrade, "
     "sessions, watches, commits, elections, producers, consumers, deliveries, lookups, transactions, "
-    "rocketmq.deliveries, rocketmq.transactions, pops, roles, routes, groups, queues"
+    "rocketmq.deliveries, rocketmq.transactions, pops, roles, routes, groups, queues, delays"
 )
 
 
@@ -35,8 +35,9 @@ def test_without_anything_it_says_what_there_is() -> None:
 
 def test_without_a_name_it_counts() -> None:
     done = run("report", WATCH)
-    assert [line.split()[:2] for line in done.stdout.decode().splitlines()] == [["sessions", "2"], ["watches", "17"]]
-    others = ", ".join(name for name in NAMES.split(", ") if name not in ("sessions", "watches"))
+    counts = [line.split()[:2] for line in done.stdout.decode().splitlines()]
+    assert counts == [["sessions", "2"], ["watches", "17"], ["delays", "17"]]
+    others = ", ".join(name for name in NAMES.split(", ") if name not in ("sessions", "watches", "delays"))
     assert f"no message is of a protocol that tells of {others}" in done.stderr.decode()
 
 

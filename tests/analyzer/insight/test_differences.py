@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from analyzer.decode.rows import RowReader
-from analyzer.insight.differences import CHANCE, Difference, find_differences
+from analyzer.insight.difference import CHANCE, Difference
+from analyzer.insight.differences import find_differences
 from analyzer.insight.metrics import FIGURES
+from analyzer.insight.network_profile import NetworkProfile
 from analyzer.insight.profile import OperationProfile, Profile, Setting, SettingValue, make_profile
 from analyzer.query.fields import FieldKind, find_field
 from analyzer.query.filter import compile_filter
@@ -85,6 +87,29 @@ def test_errors() -> None:
     assert [each.kind for each in find_differences(many, few)] == ["fewer-errors"]
     assert [each.kind for each in find_differences(many, none)] == ["fewer-errors"]
     assert not find_differences(few, none)
+
+
+def with_network(**figures: object) -> Profile:
+    was = profile(KAFKA).network
+    values = {name: figures.get(name, getattr(was, name)) for name in NetworkProfile.__annotations__}
+    return replace(profile(KAFKA), network=NetworkProfile(**values))
+
+
+def test_the_network() -> None:
+    trips = np.arange(100) * 100_000
+    quiet = {"retransmissions": 1, "zero_windows": 0, "resets": 0, "round_trips": trips}
+    before, lossy, far = (
+        with_network(**quiet | more) for more in ({}, {"retransmissions": 60}, {"round_trips": 9 * trips})
+    )
+    assert not say(before, before)
+    (worse,), (better,), (slower,) = (
+        find_differences(*each) for each in ((before, lossy), (lossy, before), (before, far))
+    )
+    assert (worse.kind, better.kind, slower.kind) == ("network", "network", "slower")
+    assert worse.weight > better.weight
+    assert format_difference(worse).startswith("There are more TCP retransmissions: 1 of 560 (0.179%) before, 60 of ")
+    assert format_difference(better).startswith("There are fewer TCP retransmissions: 60 of ")
+    assert format_difference(slower).startswith("A TCP round trip takes longer: p50 ")
 
 
 def test_versions_and_operations() -> None:

@@ -31,7 +31,7 @@ def test_a_view_for_each_story() -> None:
         found = views(session)
         assert [view.name for view in found] == list(list_report_names(session))
         assert {view.name for view in found} == reports_by_name(dissectors()).keys()
-        tabled = {"sessions", "watches"}
+        tabled = {"sessions", "watches", "delays"}
         assert [type(view) for view in found] == [TableView if view.name in tabled else TextView for view in found]
         watches = next(view for view in found if view.name == "watches")
         items = watches.make_lines(200, ViewState())

@@ -1,0 +1,235 @@
+"""Where the time of exchanges goes: the network, other requests, or who answers.
+
+Theory. An exchange passes the capture point four times: first and last byte of the request, first and last byte of the
+answer. What lies between them is divided:
+
+- `sending` and `answering`: from the first to the last byte of the request and of the answer.
+- `network`: the round trip from the capture point to who answers. `client` is the other part of the round trip, which
+  the capture does not see: who asked waited so much longer.
+- `lost`: the connection stood still until bytes were sent again. The answer's may come again behind its last byte,
+  where the capture point lies on its way.
+- `closed`: one side had its window closed while the other wanted to send.
+- `waiting`: until the answers to the requests before it were sent, where a connection answers in order.
+- `working`: the rest, from the last byte of the request to the first byte of the answer.
+
+So the parts are never negative, and their sum is what who asked has waited. All is computed in columns. What stood
+still is a sum over events (analyzer.tcp.network), looked up in the few half-streams that have some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analyzer.columns.arrays import ArrayRows, Bools, Ints, argsort_stable, find_runs
+from analyzer.messages.index import FROM_CLIENT, NO_PROTOCOL
+from analyzer.session import Analysis
+from analyzer.tcp.network import UNMEASURED, NetworkEventKind
+from dissectors.api import Role
+from dissectors.slotted import make_slotted
+from dissectors.wire.fast_path import NULL
+
+PARTS = ("client", "sending", "network", "lost", "closed", "waiting", "working", "answering")
+"""The parts of an exchange's time, in the order in which they begin."""
+
+
+@make_slotted(frozen=False)
+class ExchangeDelays(ArrayRows):
+    """Divides n exchanges, each by its rows; times in ns. resent: packets. ahead: requests that it waited for.
+
+    begin: the first byte of the request. kept: who answers may take its time, for it waits until there is something.
+    """
+
+    request: Ints
+    answer: Ints
+    begin: Ints
+    client: Ints
+    sending: Ints
+    network: Ints
+    lost: Ints
+    closed: Ints
+    waiting: Ints
+    working: Ints
+    answering: Ints
+    resent: Ints
+    ahead: Ints
+    kept: Bools
+
+    @property
+    def total(self) -> Ints:
+        """How long who asked has waited."""
+        found: Ints = np.sum([getattr(self, name) for name in PARTS], axis=0)
+        return found
+
+    @property
+    def cost(self) -> Ints:
+        """The same without what is meant to take time."""
+        return self.total - np.where(self.kept, self.working, 0)
+
+
+def divide_exchanges(session: Analysis, rows: range) -> ExchangeDelays:
+    """Divides the exchanges whose request is among some rows, in the order of connections and requests."""
+    table, pieces = session.rows, session.engine.pieces
+    part = slice(rows.start, rows.stop)
+    role, partner = table.column("role")[part], table.column("partner")[part]
+    request = np.flatnonzero((role == Role.REQUEST) & (partner != NULL) & (partner >= table.first)) + rows.start
+    stream, side = table.column("stream")[request].astype(np.int64), table.column("side")[request].astype(np.int64)
+    order = argsort_stable(2 * stream + side)
+    request, stream, side = request[order], stream[order], side[order]
+    answer = table.column("partner")[request].astype(np.int64)
+    begin = pieces.column("time")[table.column("pieces")[request]]
+    asked = np.maximum(table.column("time")[request], begin)
+    first = np.maximum(pieces.column("time")[table.column("pieces")[answer]], asked)
+    last = np.maximum(table.column("time")[answer], first)
+    client, network = _find_round_trips(session, stream, side)
+    stalls = _Stalls(session, stream, side)
+    sending, resent = stalls.measure(begin, asked)
+    between, more = stalls.measure(asked, first)
+    answering, others = stalls.measure(first, last)
+    late, last_ones = stalls.measure_late(first, last)
+    network = np.minimum(network, first - asked)
+    free = first - asked - network
+    lost, closed = np.minimum(between[0], free), np.minimum(between[1], np.maximum(free - between[0], 0))
+    free = free - lost - closed
+    in_order, kept = _find_habits(session, request)
+    ahead, behind = _find_queue(2 * stream + side, asked, last, first)
+    waiting = np.where(in_order, np.clip(ahead - asked - network - lost - closed, 0, free), 0)
+    return ExchangeDelays(
+        request,
+        answer,
+        begin,
+        client,
+        asked - begin - sending[0] - sending[1],
+        network,
+        sending[0] + lost + answering[0] + late,
+        sending[1] + closed + answering[1],
+        waiting,
+        free - waiting,
+        last - first - answering[0] - answering[1],
+        resent + more + others + last_ones,
+        np.where(waiting > 0, behind, 0),
+        kept,
+    )
+
+
+def _find_round_trips(session: Analysis, stream: Ints, side: Ints) -> tuple[Ints, Ints]:
+    """Returns the round trips from the capture point to who asks and to who answers, 0 where they are unknown."""
+    streams, back = np.unique(stream, return_inverse=True)
+    figures = session.engine.network.find_figures(streams)
+    both = [
+        np.where(each == UNMEASURED, 0, np.maximum(each, 0))[back] for each in (figures.client_rtt, figures.server_rtt)
+    ]
+    asks = side == FROM_CLIENT
+    return np.where(asks, both[0], both[1]), np.where(asks, both[1], both[0])
+
+
+def _find_habits(session: Analysis, request: Ints) -> tuple[Bools, Bools]:
+    """Returns whether the answers of a connection come in order, and whether a request may be kept for long."""
+    protocols, codes = (session.rows.column(name)[request] for name in ("protocol", "code"))
+    in_order, kept = np.zeros(len(request), bool), np.zeros(len(request), bool)
+    for number in np.unique(protocols).tolist():
+        dissector = None if number == NO_PROTOCOL else session.engine.dissector(number)
+        if dissector is not None:
+            mine = protocols == number
+            in_order[mine] = dissector.answers_in_order
+            kept |= mine & np.isin(codes, list(dissector.held | dissector.waits))
+    return in_order, kept
+
+
+def _find_queue(half: Ints, asked: Ints, last: Ints, first: Ints) -> tuple[Ints, Ints]:
+    """Returns when the answers before an exchange's own were sent, and how many of these it had to wait for.
+
+    half: numbers of directions, rising; exchanges are in the order of requests.
+    """
+    done = np.zeros(len(half), np.int64)
+    ahead = np.zeros(len(half), np.int64)
+    for begin, end in zip(*(edge.tolist() for edge in find_runs(half)), strict=True):
+        some = slice(begin, end)
+        latest = np.maximum.accumulate(last[some])
+        done[begin + 1 : end] = latest[:-1]
+        ahead[some] = np.arange(end - begin) - np.searchsorted(latest, asked[some], "right")
+    return np.minimum(done, first), np.maximum(ahead, 0)
+
+
+class _Stalls:
+    """When half-streams stood still, and for how long; of both sides of the connections of exchanges.
+
+    stream, side: of the exchanges' requests; those of the same are neighbours.
+    """
+
+    def __init__(self, session: Analysis, stream: Ints, side: Ints) -> None:
+        self._count = len(stream)
+        events = session.engine.network.events
+        kind, of_stream = events.column("kind"), events.column("stream")
+        client = np.maximum(session.engine.streams.column("client"), 0)
+        self._found: list[tuple[slice, int, bool, Ints, Ints]] = []
+        lost = kind == NetworkEventKind.RETRANSMISSION
+        told = np.flatnonzero(lost | (kind == NetworkEventKind.ZERO_WINDOW))
+        told = told[np.argsort(of_stream[told], kind="stable")]
+        for begin, end in zip(*(edge.tolist() for edge in find_runs(2 * stream + side)), strict=True):
+            number = int(stream[begin])
+            first, stop = np.searchsorted(of_stream[told], (number, number + 1))
+            here = told[first:stop]
+            for column, which in ((0, lost[here]), (1, ~lost[here])):
+                for of_side in (0, 1):
+                    mine = here[which & (events.column("side")[here] == of_side)]
+                    if len(mine):
+                        # The side that sends the answer is the one that was asked.
+                        asker = client[number] if side[begin] == FROM_CLIENT else 1 - client[number]
+                        time = events.column("time")[mine]
+                        start = time - events.column("cost")[mine]
+                        self._found.append((slice(begin, end), column, of_side != asker, start, time))
+
+    def measure(self, since: Ints, until: Ints) -> tuple[Ints, Ints]:
+        """Returns how long (two rows: lost, closed) each exchange stood still in a time, and retransmissions in it."""
+        found = np.zeros((2, self._count), np.int64)
+        resent = np.zeros(self._count, np.int64)
+        for some, column, _, start, time in self._found:
+            found[column][some] += _overlap(start, time, since[some], until[some])
+            if column == 0:
+                inside = (np.searchsorted(time, each[some], "right") for each in (until, since))
+                resent[some] += next(inside) - next(inside)
+        length = until - since
+        found[0] = np.minimum(found[0], length)
+        found[1] = np.minimum(found[1], length - found[0])
+        return found, resent
+
+    def measure_late(self, first: Ints, last: Ints) -> tuple[Ints, Ints]:
+        """Returns how long after its last byte an answer was sent again, and how often."""
+        late, resent = np.zeros(self._count, np.int64), np.zeros(self._count, np.int64)
+        for some, column, answers, start, time in self._found:
+            if column == 0 and answers:
+                # The first retransmission behind it, and those that go on from there.
+                ends = np.append(~(start[1:] <= time[:-1]), True)
+                stop = np.flatnonzero(ends)[np.searchsorted(np.flatnonzero(ends), np.arange(len(time)))]
+                place = np.searchsorted(time, last[some], "right")
+                there = np.minimum(place, len(time) - 1)
+                mine = (place < len(time)) & (start[there] <= last[some]) & (start[there] >= first[some])
+                late[some] = np.where(mine, time[stop[there]] - last[some], 0)
+                resent[some] = np.where(mine, stop[there] - there + 1, 0)
+        return late, resent
+
+
+def _overlap(start: Ints, end: Ints, since: Ints, until: Ints) -> Ints:
+    """Returns how much of n times lies in intervals, which do not overlap and rise."""
+    total = np.concatenate(([0], np.cumsum(end - start)))
+
+    def up_to(time: Ints) -> Ints:
+        whole = np.searchsorted(end, time, "right")
+        there = np.minimum(whole, len(end) - 1)
+        part = np.where(whole < len(end), np.clip(time - start[there], 0, None), 0)
+        found: Ints = total[whole] + part
+        return found
+
+    return up_to(until) - up_to(since)
+
+
+def find_slowest(delays: ExchangeDelays, keys: Sequence[Ints]) -> Ints:
+    """Returns the places of the exchanges that cost most among those with the same keys, the worst first."""
+    cost = delays.cost
+    order = np.lexsort((delays.request, -cost, *keys))
+    same = np.logical_and.reduce([key[order][1:] == key[order][:-1] for key in keys]) if len(order) else order
+    first = order[np.concatenate(([True], ~same))] if len(order) else order
+    found: Ints = first[np.lexsort((delays.request[first], -cost[first]))]
+    return found

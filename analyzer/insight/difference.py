@@ -1,0 +1,60 @@
+"""A difference between captures: what changed, and how much it weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dissectors.slotted import make_slotted
+
+CHANCE = 0.01
+"""The corrected probability from which on a change may be chance."""
+
+MATTERS, BUSIER, SHORT = 1.2, 1.5, 1_000_000
+"""Factors that matter, of latencies and sizes, and of rates; ns by which latencies must differ to weigh in full."""
+
+WEIGHTS = {
+    "protocol": 90, "new-error": 70, "error": 60, "unanswered": 60, "network": 58, "slower": 55, "setting": 50,
+    "software": 48, "operation": 40, "fewer-errors": 38, "version": 36, "faster": 34, "rate": 26, "size": 24,
+    "connections": 20, "client": 14,
+}  # fmt: skip
+STRENGTH, DOUBTFUL, BRIEF = 30, 20, 25
+"""What the size of a change adds at most; what is taken from a new error that may be
+chance and from a network that got better, and from short times."""
+
+NAMELESS = "(none)"
+"""The operation of messages that name none."""
+
+
+@make_slotted
+class Change:
+    """A figure or a set before and after; significance: the corrected probability of chance, None for a fact."""
+
+    name: str
+    before: Any
+    after: Any
+    significance: float | None = None
+
+
+@make_slotted
+class Difference:
+    """kind: a key of WEIGHTS. changes: of one operation, the one that tells most first; of several, each called by its
+    operation, where `operation` is None and the kind is `operation` or `version`.
+
+    of: for counts, how many messages each is out of. clients: some of those with a new value.
+    """
+
+    kind: str
+    protocol: str | None
+    operation: str | None
+    weight: float
+    changes: Sequence[Change]
+    of: tuple[int, int] | None = None
+    clients: Sequence[str] = ()
+
+
+def find_factor(change: Change) -> float:
+    """How many times as large the larger figure is; what is less than nothing counts as next to nothing."""
+    low, high = sorted((float(change.before), float(change.after)))
+    least = 1.0 if isinstance(change.after, int) else 1e-9
+    return max(high, least) / max(low, least)

@@ -1,0 +1,157 @@
+"""What the network below connections did that somebody should know, of all protocols.
+
+Theory. Figures of connections (analyzer.tcp.network) tell what happened, and a figure is a finding only where it
+matters: retransmissions and closed windows by the time that they cost, resets by the requests that they left without an
+answer, handshakes by whether a server of a protocol was meant. A connection that was never opened speaks no protocol:
+its port tells, by what is usual there or was spoken there in this capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analyzer.columns.arrays import Bools, Ints
+from analyzer.decode.endpoints import find_server_port, find_server_ports, name_endpoint
+from analyzer.insight.unanswered import find_unanswered
+from analyzer.messages.index import FROM_CLIENT, FROM_SERVER, NO_PROTOCOL
+from analyzer.session import Analysis
+from analyzer.tcp.network import NEVER
+from analyzer.tcp.streams import UNKNOWN_SIDE
+from dissectors.finding import Finding, Severity
+from dissectors.wire.amounts import count_text
+from dissectors.wire.times import lasting
+
+LOST_NS, GRAVE_LOST_NS = 150_000_000, 1_000_000_000
+"""Time that retransmissions of a connection cost from which on it is told, and is a warning."""
+
+CLOSED_NS, GRAVE_CLOSED_NS = 200_000_000, 2_000_000_000
+"""The same of windows that were closed."""
+
+ANSWERED_WITHIN_NS = 3_000_000_000
+"""Time that a capture goes on behind a SYN if that is called unanswered: two more SYNs follow in it."""
+
+_BOTH = 0b11
+
+
+def find_network_problems(session: Analysis) -> Iterator[tuple[int, Finding]]:
+    """Findings with the stream that each is about."""
+    streams = session.engine.streams
+    numbers = np.arange(len(streams), dtype=np.int64)
+    if not len(numbers):
+        return
+    figures = session.engine.network.find_figures(numbers)
+    spoken = streams.column("protocol") != NO_PROTOCOL
+    for stream in np.flatnonzero(spoken & (figures.retransmission_time >= LOST_NS)).tolist():
+        cost, many = int(figures.retransmission_time[stream]), int(figures.retransmissions[stream])
+        text = f"{_name(session, stream)}: {count_text(many, 'retransmission')} cost {lasting(cost)}"
+        yield stream, _weigh("retransmissions", text, _name_server(session, stream), grave=cost >= GRAVE_LOST_NS)
+    for stream in np.flatnonzero(spoken & (figures.zero_window_time >= CLOSED_NS)).tolist():
+        cost, many = int(figures.zero_window_time[stream]), int(figures.zero_windows[stream])
+        text = f"{_name(session, stream)}: {_name_closer(session, stream)} closed its window {_times(many)}, "
+        text += f"for {lasting(cost)} in all: it did not read what had come"
+        yield stream, _weigh("closed-window", text, _name_server(session, stream), grave=cost >= GRAVE_CLOSED_NS)
+    for stream in _find_cut(session, figures.resetter).tolist():
+        side = int(figures.resetter[stream])
+        who = ("the client", "the server")[side]
+        text = f"{_name(session, stream)}: {who} reset the connection while requests had no answer"
+        yield stream, Finding(Severity.WARNING, "connection-reset", text, subject=_name_server(session, stream))
+    meant = _find_meant(session)
+    yield from _tell_attempts(session, figures.refused & meant, "connection-refused", "answered with RST")
+    silent = figures.unanswered & meant & _was_time(session)
+    yield from _tell_attempts(session, silent, "no-handshake", "did not answer")
+
+
+def _find_cut(session: Analysis, resetter: Ints) -> Ints:
+    """Streams that one side reset while the other waited for its answer."""
+    rows = np.arange(session.rows.first, len(session.rows))
+    waiting = find_unanswered(session, rows)
+    waiting = waiting[~_find_kept(session, waiting)]
+    asked = np.zeros((2, len(session.engine.streams)), bool)
+    asked[session.rows.column("side")[waiting], session.rows.column("stream")[waiting]] = True
+    both = session.engine.streams.column("sides") == _BOTH
+    cut = asked[FROM_CLIENT] & (resetter == FROM_SERVER) | asked[FROM_SERVER] & (resetter == FROM_CLIENT)
+    found: Ints = np.flatnonzero(cut & both & (resetter != UNKNOWN_SIDE))
+    return found
+
+
+def _find_kept(session: Analysis, rows: Ints) -> Bools:
+    """Requests that a server keeps until there is something to tell: who goes meanwhile owes nothing."""
+    protocols, codes = (session.rows.column(name)[rows] for name in ("protocol", "code"))
+    found = np.zeros(len(rows), bool)
+    for number in np.unique(protocols).tolist():
+        dissector = session.engine.dissector(number)
+        if dissector is not None:
+            found |= (protocols == number) & np.isin(codes, list(dissector.held))
+    return found
+
+
+def _find_meant(session: Analysis) -> Bools:
+    """Streams to a port on which a server of a protocol usually listens, or does so in this capture."""
+    ports = find_server_ports(session)
+    spoken = ports[session.engine.streams.column("protocol") != NO_PROTOCOL]
+    usual = [port for dissector in session.engine.known.dissectors for port in (*dissector.ports, *dissector.tls_ports)]
+    found: Bools = np.isin(ports, np.concatenate((spoken, np.array(usual, np.int64))))
+    return found
+
+
+def _was_time(session: Analysis) -> Bools:
+    """Streams that the other side had time to answer before the capture ended."""
+    streams = session.engine.streams
+    found: Bools = int(streams.column("end").max()) - streams.column("begin") >= ANSWERED_WITHIN_NS
+    return found
+
+
+def _tell_attempts(session: Analysis, which: Bools, code: str, did: str) -> Iterator[tuple[int, Finding]]:
+    """One finding for each server: a note if it only had not begun to listen."""
+    begin = session.engine.streams.column("begin")
+    servers: dict[str, list[int]] = {}
+    for stream in np.flatnonzero(which).tolist():
+        servers.setdefault(_name_server(session, stream), []).append(stream)
+    opened = _find_opened(session)
+    ports = find_server_ports(session)
+    for server, tried in servers.items():
+        mine = opened[ports[opened] == find_server_port(session, tried[0])]
+        others = [int(begin[stream]) for stream in mine.tolist() if _name_server(session, stream) == server]
+        first, last = int(begin[tried[0]]), int(begin[tried[-1]])
+        hosts = {name_endpoint(session, stream, FROM_CLIENT).rpartition(":")[0] for stream in tried}
+        text = f"{server} {did} when {count_text(len(hosts), 'host')} wanted to connect, {_times(len(tried))}"
+        text += f" within {lasting(last - first)}" if last > first else ""
+        begins = any(time > last for time in others) and not any(time < first for time in others)
+        text += "; later it accepted connections" if begins else ""
+        severity = Severity.NOTE if begins else Severity.WARNING
+        yield tried[0], Finding(severity, code, text, subject=server)
+
+
+def _find_opened(session: Analysis) -> Ints:
+    """Streams whose server answered the SYN, or spoke."""
+    streams = session.engine.streams
+    halves = session.engine.network.halves
+    server = 2 * np.arange(len(streams)) + 1 - np.maximum(streams.column("client").astype(np.int64), 0)
+    accepted = (halves.column("opened")[server] != NEVER) | (streams.column("protocol") != NO_PROTOCOL)
+    found: Ints = np.flatnonzero(accepted)
+    return found
+
+
+def _weigh(code: str, text: str, subject: str, *, grave: bool) -> Finding:
+    return Finding(Severity.WARNING if grave else Severity.NOTE, code, text, subject=subject)
+
+
+def _name(session: Analysis, stream: int) -> str:
+    return f"{name_endpoint(session, stream, FROM_CLIENT)} to {_name_server(session, stream)}"
+
+
+def _name_server(session: Analysis, stream: int) -> str:
+    return name_endpoint(session, stream, FROM_SERVER)
+
+
+def _name_closer(session: Analysis, stream: int) -> str:
+    """Who had its window closed for longer."""
+    halves = session.engine.network.halves.column("zero_window_time")[2 * stream : 2 * stream + 2]
+    client = max(session.engine.streams.cell("client", stream), 0)
+    return "the client" if halves[client] >= halves[1 - client] else "the server"
+
+
+def _times(many: int) -> str:
+    return "once" if many == 1 else f"{many:,} times"
