@@ -62,6 +62,11 @@ if TYPE_CHECKING:
 @click.option(
     "--handshakes", is_flag=True, help="For pcapng: also write the packets that open and close the connections."
 )
+@click.option(
+    "--embed-keys",
+    is_flag=True,
+    help="For pcapng: write the whole connections, and the TLS secrets that decrypt them.",
+)
 @click.option("--partners", is_flag=True, help="Also write the request or response that belongs to each message.")
 @click.option("--split", is_flag=True, help="For raw: write a file for each message, in a folder.")
 @click.option("--stream", metavar="STREAM", help="Select one connection by its number, or as CLIENT>SERVER.")
@@ -86,6 +91,7 @@ def command(
     time: TimeFormat | None,
     tables: tuple[str, ...],
     handshakes: bool,
+    embed_keys: bool,
     partners: bool,
     split: bool,
     stream: str | None,
@@ -109,6 +115,7 @@ def command(
     ndjson, json, csv, tsv  rows, as list prints them
     parquet                 a folder of tables; needs wireanalyze[parquet] (55 MB)
     pcapng                  the packets that contain the messages
+    pdus                    the messages as packets of their own, decrypted, for Wireshark
     raw                     the bytes of the messages, in one file or a file each (--split)
     objects                 a folder with a file for each payload, such as keys and values of records
     stream                  the bytes of one connection (--stream)
@@ -117,13 +124,14 @@ def command(
     """
     what = ExportRequest(
         out=out,
-        form=_form(form, {"tables": tables, "handshakes": handshakes, "split": split}, out),
+        form=_form(form, {"tables": tables, "handshakes": handshakes or embed_keys, "split": split}, out),
         force=force,
         chosen=chosen,
         sets=sets,
         fields=fields,
         tables=tables,
         handshakes=handshakes,
+        embed_keys=embed_keys,
         split=split,
         most_files=max_files,
         limits=limits,

@@ -24,6 +24,7 @@ MEANT_FOR = {
     "--fields": ("fields", (*LINES, "parquet")),
     "--table": ("tables", ("parquet",)),
     "--handshakes": ("handshakes", ("pcapng",)),
+    "--embed-keys": ("embed_keys", ("pcapng",)),
     "--split": ("split", ("raw",)),
 }
 """Options that some forms alone have."""

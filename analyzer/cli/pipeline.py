@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from analyzer.cli.errors import sentence
+from analyzer.cli.keys import keys_options, list_key_files, make_key_ring
 from analyzer.cli.options import decode_as_option, limits_options
 from analyzer.cli.sections import SectionedCommand
 from analyzer.cli.settings import settings
@@ -88,6 +89,7 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.option("--overwrite", is_flag=True, help="Replace the tables in DIR.")
 @click.option("--no-fields", is_flag=True, help="Leave out the decoded bodies. Tables get smaller, and the run faster.")
 @decode_as_option
+@keys_options
 @limits_options
 def command(
     sources: tuple[str, ...],
@@ -138,6 +140,8 @@ def command(
     found = find_captures(sources, pattern, needed=state is None)
     for text in found.passed_over:
         _say(f"note: {text}")
+    logs, keys = (tuple(map(os.path.abspath, each)) for each in list_key_files())
+    make_key_ring()  # what is wrong with them is told before a worker fails
     rules = tuple(merge_rules((*settings().ports.items(), *decode_as)).items())
     with opened as session, progress.show_progress(session, os.path.abspath(folder)) as counts:
         options = Options(
@@ -148,6 +152,8 @@ def command(
             window=window or WINDOW,
             partitions=partitions,
             counts=counts,
+            key_logs=logs,
+            private_keys=keys,
         )
         found = spark_frames.list_remote_files(session, found)
         if state is None:

@@ -20,7 +20,8 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Selection": ("text", "count", "order", "head", "tail", "stream", "only", "partners"),
     "Output": (
         *("out", "page", "force", "form", "as_json", "like_tshark", "chosen", "sets", "fields", "with_fields", "time"),
-        *("tables", "handshakes", "split", "headless", "wide", "color", "theme", "show_secrets", "n", "verbose"),
+        *("tables", "handshakes", "embed_keys", "split", "headless", "wide", "color", "theme", "show_secrets"),
+        *("n", "verbose"),
     ),
     "Input": ("more", "decode_as", "reader", "follow", "keylog", "key"),
     "Limits": ("bytes_limit", "max_items", "max_decompressed", "max_files", "memory", "jobs"),

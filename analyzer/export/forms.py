@@ -58,6 +58,7 @@ class ExportRequest:
     time: TimeFormat | None = None
     tables: tuple[str, ...] = ()
     handshakes: bool = False
+    embed_keys: bool = False
     split: bool = False
     most_files: int | None = None
     config: Callable[[], Config] = Config
@@ -138,11 +139,27 @@ def _packets(asked: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.export import packets, pcapng
 
     asked.watch(None)
-    wanted = packets.packets_of(session, rows, handshakes=asked.handshakes)
+    if asked.embed_keys:
+        from analyzer.export.secrets import list_secrets
+
+        # Whoever reads them must see the connections from their handshakes on.
+        wanted, key_log = packets.packets_of_streams(session, rows), list_secrets(session, rows)
+    else:
+        wanted, key_log = packets.packets_of(session, rows, handshakes=asked.handshakes), []
     with create_file(asked.out, force=asked.force) as output:
         output.tick = lambda: asked.watch(None)
-        count = pcapng.write(session, wanted, output)
-    return f"{count:,} packets of {len(rows):,} messages"
+        count = pcapng.write(session, wanted, output, "".join(key_log).encode())
+    keys = f", and {len(key_log):,} secrets" if asked.embed_keys else ""
+    return f"{count:,} packets of {len(rows):,} messages{keys}"
+
+
+def _pdus(asked: ExportRequest, session: Session, rows: Ints) -> str:
+    from analyzer.export import pdus
+
+    with create_file(asked.out, force=asked.force) as output:
+        for number, part in enumerate(_parts(asked, rows)):
+            pdus.write(session, part, output, begins=not number)
+    return f"{len(rows):,} messages"
 
 
 def _bytes(asked: ExportRequest, session: Session, rows: Ints) -> str:
@@ -206,6 +223,7 @@ FORMS: Mapping[str, ExportFormat] = {
     "pcapng": ExportFormat(
         _packets, "the packets that brought them", (".pcapng", ".ntar"), "handshakes", bare="packets"
     ),
+    "pdus": ExportFormat(_pdus, "the same, a packet each, decrypted", bare="messages"),
     "raw": ExportFormat(_bytes, "their bytes, one after the other", (".bin", ".raw"), "split", bare=_RAW),
     "objects": ExportFormat(
         _objects, "what they carry, a file each, in a folder", folder=True, bare="keys, values and bodies"

@@ -8,7 +8,7 @@ the handshake and the end of a connection. For these the timeline is read once m
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -29,6 +29,16 @@ def with_partners(session: Session, rows: Ints) -> Ints:
     return np.unique(np.concatenate((rows, partners[partners != NULL])))
 
 
+def packets_of_streams(session: Session, rows: Ints) -> Bools:
+    """Whether the packet of each number (from 0, which is none) belongs to a connection of `rows`."""
+    wanted = np.zeros(session.packets.counts.packets + 1, bool)
+    streams = np.zeros(len(session.engine.streams), bool)
+    streams[session.rows.column("stream")[rows]] = True
+    assigner = StreamAssigner(StreamTable())
+    _add_packets(session, wanted, lambda block: block.number[streams[assigner.assign(block)[0]]])
+    return wanted
+
+
 def packets_of(session: Session, rows: Ints, *, handshakes: bool = False) -> Bools:
     """Whether the packet of each number (from 0, which is none) is wanted for `rows`, in a session that was loaded.
 
@@ -43,7 +53,7 @@ def packets_of(session: Session, rows: Ints, *, handshakes: bool = False) -> Boo
     if handshakes or session.packets.counts.fragments:
         streams = np.zeros(len(session.engine.streams), bool)
         streams[session.rows.column("stream")[rows]] = handshakes
-        _add_neighbours(session, wanted, streams)
+        _add_packets(session, wanted, _Openings(streams).packets)
     return wanted
 
 
@@ -97,12 +107,11 @@ def _reread_packets(session: Session, rows: Ints) -> Ints:
     return packets
 
 
-def _add_neighbours(session: Session, wanted: Bools, streams: Bools) -> None:
-    """Adds to `wanted`, in place, handshakes and ends of `streams`, and all pieces of datagrams of which one is."""
+def _add_packets(session: Session, wanted: Bools, pick: Callable[[PacketBlock], Ints]) -> None:
+    """Adds to `wanted`, in place, what is picked of each block, and all pieces of datagrams of which one is wanted."""
     trace: list[FoundFragment] = []
-    openings = _Openings(streams)
     for block in session.packets.reread_blocks(trace):
-        wanted[openings.packets(block)] = True
+        wanted[pick(block)] = True
     # What is in a datagram was put together after it: so backwards.
     for numbers in reversed(_datagrams(trace)):
         if wanted[numbers].any():

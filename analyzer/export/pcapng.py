@@ -3,7 +3,8 @@
 Theory. Packets are records that the readers hop over; a second hop finds the bytes of those that are wanted, also of a
 pipe, for its spool is still there. All inputs become one section in little-endian order: each interface of each input
 is one of it, with its options and a clock in nanoseconds; comments, directions and hashes of pcapng packets are copied
-from behind their bytes, and names of hosts from their blocks. Left out are counters, which no longer hold, and secrets.
+from behind their bytes, and names of hosts from their blocks. Left out are counters, which no longer hold, and secrets
+that are not asked for.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from analyzer.capture.pcapng_format import (
     encode_block,
     encode_interface,
     encode_option,
+    encode_secrets,
     encode_section,
     iterate_options,
 )
@@ -49,8 +51,10 @@ HEAD = 28
 """Bytes in front of an enhanced packet's: type, length, interface, time in two halves, both lengths."""
 
 
-def write(session: Session, wanted: Bools, output: Output) -> int:
+def write(session: Session, wanted: Bools, output: Output, key_log: bytes = b"") -> int:
     """Writes the packets whose number is flagged (from 0, which is none); returns how many. Raises UserError.
+
+    key_log: lines of a key log of TLS that become a part of the file.
 
     The session has been read to its end, by the native reader.
     """
@@ -65,6 +69,8 @@ def write(session: Session, wanted: Bools, output: Output) -> int:
         output.writelines(interfaces)
     for each in inputs.values():
         output.writelines(each.names())
+    if key_log:
+        output.write(encode_secrets(key_log))
     count = 0
     for before, records in session.packets.reread_numbered():
         rows = np.flatnonzero(wanted[before + 1 : before + 1 + len(records)])

@@ -124,6 +124,7 @@ class Engine:
         self.extras: list[Mapping[str, str]] = []
         self.stream_findings = StreamFindings(store, self.repeats)
         self.tls = TlsTable()
+        self.secrets = secrets
         self._extra_numbers: dict[tuple[tuple[str, str], ...], int] = {}
         self.assigner = StreamAssigner(self.streams)
         self.network = NetworkMeter(self.streams)
@@ -162,6 +163,7 @@ class Engine:
 
     def use_secrets(self, secrets: Secrets) -> None:
         """Decrypts the TLS connections that begin from now on."""
+        self.secrets = secrets
         self._slow_path.use_secrets(secrets)
 
     def finish(self, streams: Iterable[int] | None = None) -> range:

@@ -23,6 +23,7 @@ from analyzer.pipeline.report_rows import build_report_rows
 from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.table_builder import build_tables
 from analyzer.pipeline.table_schemas import REPORTS, TABLES
+from analyzer.pipeline.tls_secrets import find_secrets
 from analyzer.session import Analysis, Session
 
 PART_NAME = "part-00000"
@@ -36,7 +37,8 @@ def build_all_tables(files: Sequence[CaptureFile], options: Options) -> Iterator
         origins = CountingOrigins(inputs[0].capture_name, [file.name for file in inputs])
         packets = PacketReader([file.path for file in inputs], watch=origins.count_records)
         known, orders = make_rules(merge_rules(options.decode_as))
-        with Analysis(packets, known, orders=orders) as session:
+        secrets = find_secrets(options, [file.path for file in inputs])
+        with Analysis(packets, known, orders=orders, secrets=secrets) as session:
             yield from finish.finish_tables(
                 build_tables(session.load(), origins, options, named=finish.add_required_tables(TABLES)), TABLES
             )

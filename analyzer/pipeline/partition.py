@@ -40,6 +40,7 @@ from analyzer.pipeline.sources import CaptureFile
 from analyzer.pipeline.state_file import STATE, BatchContext
 from analyzer.pipeline.table_builder import build_tables
 from analyzer.pipeline.table_schemas import TABLES
+from analyzer.pipeline.tls_secrets import find_secrets
 from analyzer.pipeline.worker_setup import set_up_process
 from analyzer.session import Analysis
 from dissectors.finding import Finding
@@ -149,7 +150,8 @@ def _split_partition(
         today = {file.name: number for number, file in enumerate(files) if file.capture == capture}
         origins = CarriedOrigins(folders[capture] if capture in folders else queue.idle[0][1].capture, names, today)
         part = CarriedPart(queue, capture, files, origins)
-        with Analysis(part, known, orders=orders) as session:
+        secrets = find_secrets(options, [file.path for file in files if file.capture == capture])
+        with Analysis(part, known, orders=orders, secrets=secrets) as session:
             part.carrier = carrier = ConnectionCarrier(desk, session, part, origins)
             session.load(carrier.list_ended_streams)
             yield from build_tables(session, origins, options, carrier.select_final_rows(), named, _share_memory)

@@ -45,11 +45,13 @@ class Alert(NamedTuple):
 class TlsFacts:
     """What is known of a connection. Fields are empty, 0 or None until a message says them.
 
+    random: of the client, by which key logs know the session.
     offered: versions of the client. early: records of 0-RTT that were read. opened, failed: records by side of the
     client (0) and the server (1); failed ones did not fit their keys, and `lost` ones miss bytes. is_reported:
     a finding tells the refusal.
     """
 
+    random: bytes = b""
     server_name: str = ""
     offered_alpn: tuple[str, ...] = ()
     offered: tuple[int, ...] = ()

@@ -392,7 +392,7 @@ class TlsSession:
             return
         self.client, self.client_hello, facts = side, hello, self.facts
         facts.server_name, facts.offered_alpn, facts.offered = hello.server_name, hello.alpn, hello.versions
-        facts.fingerprint = handshake.fingerprint(hello)
+        facts.random, facts.fingerprint = hello.random, handshake.fingerprint(hello)
 
     def _take_server_hello(self, side: int, hello: ServerHello) -> None:
         facts, client = self.facts, self.client_hello

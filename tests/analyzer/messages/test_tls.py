@@ -5,13 +5,32 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 
+import numpy as np
 import pytest
 
+from analyzer.decode.rows import RowReader
 from analyzer.messages.index import FROM_CLIENT
 from analyzer.session import Session
 from analyzer.tls.key_files import KeyRing
+from tests.analyzer.tls.talking import encrypt, write_key_log
+from tests.analyzer.wire import (
+    Segment,
+    Talk,
+    doubled,
+    in_parts,
+    overlapping,
+    reordered,
+    repeated_later,
+    segments,
+    talks,
+)
+from tests.analyzer.wire import (
+    capture as write_capture,
+)
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tls"
 SHARED = Path(__file__).parents[4] / "shared" / "tls"
@@ -71,3 +90,95 @@ def test_plaintext_is_that_of_tshark(name: str, block: int) -> None:
             text = b"".join(rows)
             assert (len(text), hashlib.sha256(text).hexdigest()) == (expected["length"], expected["sha256"])
             assert len(rows) == expected["frames"]
+
+
+ORDERLY: dict[str, Callable[[Talk, Random], Sequence[Segment]]] = {
+    "whole": lambda talk, random: segments(talk),
+    "cut": lambda talk, random: segments(talk, in_parts(random, 900)),
+    "reordered": lambda talk, random: reordered(segments(talk, in_parts(random, 900)), random),
+    "doubled": lambda talk, random: doubled(segments(talk, in_parts(random, 900))),
+    "repeated": lambda talk, random: repeated_later(segments(talk, in_parts(random, 900))),
+    "overlapping": lambda talk, random: overlapping(segments(talk, in_parts(random, 900)), talk, random),
+}
+KEYS = ("protocol", "role", "operation", "version", "correlation", "partner", "length", "offset", "state")
+PARTNER, OFFSET = KEYS.index("partner"), KEYS.index("offset")
+PLAIN = [
+    GOLDEN.parent / "kafka" / "k4_go_segment.pcap.zst",
+    GOLDEN.parent / "pulsar" / "java4_errors.pcap.zst",
+    GOLDEN.parent / "rocketmq" / "m326_send.pcap.zst",
+]
+
+
+def rows(path: Path, secrets: KeyRing | None = None, **how: int) -> list[tuple[object, ...]]:
+    with Session([path], secrets=secrets, **how).load() as session:  # type: ignore[arg-type]
+        every = np.arange(len(session.rows))
+        columns = RowReader(session).read_columns(KEYS, every)
+    columns[PARTNER] = [partner is not None for partner in columns[PARTNER]]  # reordering changes who closes first
+    return sorted(zip(*columns, strict=True), key=lambda row: (row[1] != "request", row[OFFSET]))
+
+
+@pytest.mark.parametrize("record", [100, 16_384])
+@pytest.mark.parametrize("effect", ORDERLY)
+@pytest.mark.parametrize("plain", PLAIN, ids=lambda path: path.name.partition(".")[0])
+def test_rows_are_those_of_the_same_conversation_without_tls(
+    tmp_path: Path, plain: Path, effect: str, record: int
+) -> None:
+    for number, talk in enumerate(talks(plain)[:3]):
+        encrypted, script = encrypt(talk, number, record=record)
+        path = write_capture(tmp_path / "a.pcap", ORDERLY[effect](encrypted, Random(number)), encrypted)
+        keys = KeyRing([str(write_key_log(tmp_path / "keys", [script]))])
+        expected = rows(write_capture(tmp_path / "b.pcap", segments(talk), talk))
+        assert rows(path, keys) == expected
+        assert rows(path, keys, block=5) == expected
+
+
+@pytest.mark.parametrize("record", [100, 16_384])
+@pytest.mark.parametrize("plain", PLAIN, ids=lambda path: path.name.partition(".")[0])
+def test_a_lost_segment_costs_the_messages_in_its_records(tmp_path: Path, plain: Path, record: int) -> None:
+    """Most of a conversation stays as it was, and the same bytes are framed."""
+    talk = max(talks(plain), key=lambda each: len(each.writes))
+    encrypted, script = encrypt(talk, 1, record=record)
+    keys = KeyRing([str(write_key_log(tmp_path / "keys", [script]))])
+    expected = {row[:5] for row in rows(write_capture(tmp_path / "b.pcap", segments(talk), talk))}
+    whole = segments(encrypted, in_parts(Random(1), 700))
+    with_data = [place for place, each in enumerate(whole) if each.payload and place > len(whole) // 3]
+    for place in Random(2).sample(with_data, min(8, len(with_data))):
+        path = write_capture(tmp_path / "a.pcap", [*whole[:place], *whole[place + 1 :]], encrypted)
+        found = {row[:5] for row in rows(path, keys)}
+        assert len(expected - found) <= 12 + len(expected) // 20
+
+
+def test_keys_that_come_late_to_a_live_capture_are_waited_for(tmp_path: Path) -> None:
+    talk = talks(PLAIN[0])[3]
+    encrypted, script = encrypt(talk, 1)
+    path = write_capture(tmp_path / "a.pcap", segments(encrypted), encrypted)
+    keys = tmp_path / "keys"
+    ring = KeyRing([str(keys)], grows=True)
+    with Session([path], secrets=ring, block=1) as session:
+        for number, _ in enumerate(session.grow()):
+            if number == 3:
+                assert not len(session.rows)
+                write_key_log(keys, [script])
+        assert session.engine.dissector(session.rows.cell("protocol", 0)) is not None
+        assert len(session.rows) == len(talk.writes)
+
+
+def test_a_pcapng_file_brings_its_secrets() -> None:
+    name, folder = "k_t13_g256", capture("k_t13_g256")
+    with Session([folder / f"{name}_dsb.pcapng.zst"]).load() as session:
+        assert len(session.rows) == 50
+        assert not (session.rows.column("protocol") < 0).any()
+
+
+def test_a_haproxy_header_may_stand_before_tls(tmp_path: Path) -> None:
+    talk = talks(PLAIN[0])[0]
+    encrypted, script = encrypt(talk, 1)
+    header = b"PROXY TCP4 10.0.0.9 10.0.0.2 5000 9092\r\n"
+    (side, first), *rest = encrypted.writes
+    encrypted = Talk(((side, header + first), *rest), talk.ends)
+    path = write_capture(tmp_path / "a.pcap", segments(encrypted), encrypted)
+    ring = KeyRing([str(write_key_log(tmp_path / "keys", [script]))])
+    found = rows(path, ring)
+    expected = rows(write_capture(tmp_path / "b.pcap", segments(talk), talk))
+    assert [row[2] for row in found if row[1] != "raw"] == [row[2] for row in expected]
+    assert sum(row[1] == "raw" for row in found) == 1

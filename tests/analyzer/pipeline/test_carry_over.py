@@ -18,7 +18,7 @@ pytest.importorskip("pyarrow", reason="the extra wireanalyze[pipeline] is not in
 
 import pyarrow as pa
 
-from analyzer.pipeline import partition
+from analyzer.pipeline import partition, state_file
 from analyzer.pipeline.arrow_columns import NOTES, TableBatch
 from analyzer.pipeline.options import Options
 from analyzer.pipeline.sources import CaptureFile, find_captures
@@ -28,11 +28,13 @@ from dissectors.kafka.conversation import KafkaConversation
 from tests.analyzer.capture.writers import NS, T0, Frame
 from tests.analyzer.pipeline.house import EFFECTS, ROOT, answer, message, talk
 from tests.analyzer.pipeline.test_partition import dealt_out, scanned
+from tests.analyzer.tls.talking import encrypt, write_key_log
 from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, data_segments, frames, opening, segments, talks, write
 
 NEEDED = finish.add_required_tables(TABLES)
 GOLDEN = ROOT / "tests" / "golden"
 HOUR = 3600 * NS
+COMPRESS = pa.compress
 SERVER_END = ("10.0.0.2", 9092)
 
 Texts = Mapping[str, list[str]]
@@ -52,17 +54,17 @@ def complaints(found: Sequence[TableBatch]) -> list[str]:
     return [note["error"] for note in notes if note.get("error")]
 
 
-def at_once(folder: Path) -> Texts:
+def at_once(folder: Path, options: Options) -> Texts:
     files = find_captures([str(folder)]).files
     parts = dealt_out(scanned(files), 1, 1 << 16)
-    return texts([each for part in parts for each in partition.build_rows(part, files, Options(), None, NEEDED)])
+    return texts([each for part in parts for each in partition.build_rows(part, files, options, None, NEEDED)])
 
 
 class Run:
     """Batches that follow one another, in all tables; `found` has what they have written."""
 
-    def __init__(self, folder: Path, random: Random) -> None:
-        self._folder, self._random = folder, random
+    def __init__(self, folder: Path, random: Random, options: Options | None = None) -> None:
+        self._folder, self._random, self._options = folder, random, options or Options()
         self._states = pa.Table.from_batches([], STATE_SCHEMA)
         self._number = 0
         self._latest: dict[str, int] = {}
@@ -82,7 +84,7 @@ class Run:
         carry = BatchContext(str(self._folder / str(self._number)), self._number, close, self._latest)
         states = []
         for part in dealt_out(table, self._random.randint(1, 4), self._random.choice((20, 1 << 16))):
-            for each in partition.build_rows(part, files, Options(), carry, NEEDED):
+            for each in partition.build_rows(part, files, self._options, carry, NEEDED):
                 if each.table == STATE:
                     states.append(each.batch)
                 else:
@@ -101,7 +103,13 @@ class Run:
                 self._latest[folder] = max(self._latest.get(folder, place), place)
 
 
-def in_batches(tmp_path: Path, packets: Sequence[Frame], random: Random, cuts: Sequence[int] | None = None) -> Run:
+def in_batches(
+    tmp_path: Path,
+    packets: Sequence[Frame],
+    random: Random,
+    cuts: Sequence[int] | None = None,
+    options: Options | None = None,
+) -> Run:
     """A capture cut into files, which are read a few at a time; asserts that it is the capture read at once."""
     folder = tmp_path / "capture"
     folder.mkdir()
@@ -109,8 +117,8 @@ def in_batches(tmp_path: Path, packets: Sequence[Frame], random: Random, cuts: S
     paths = []
     for number, (first, last) in enumerate(pairwise(edges)):
         paths.append(write(folder / f"{number:03}.pcap", packets[first:last]))
-    expected = at_once(folder)
-    run = Run(tmp_path / "state", random)
+    expected = at_once(folder, options or Options())
+    run = Run(tmp_path / "state", random, options)
     while paths:
         count = random.randint(1, 2)
         batch, paths = paths[:count], paths[count:]
@@ -255,3 +263,22 @@ def test_states_of_another_program(tmp_path: Path, head: bytes, said: str) -> No
     (complaint,) = complaints(run.found)
     assert said in complaint
     assert "--state" in complaint
+
+
+@pytest.mark.parametrize("effect", ["reordered", "lost", "overlapping"])
+def test_tls_sessions_go_on_and_no_secret_is_in_their_states(tmp_path: Path, effect: str) -> None:
+    random = Random(effect)
+    packets, scripts = [], []
+    for number, each in enumerate(talks(GOLDEN / "kafka" / "k4_go_segment.pcap.zst")[:4]):
+        encrypted, script = encrypt(each, number, record=300, update=3)
+        scripts.append(script)
+        packets += frames(EFFECTS[effect](encrypted, random), encrypted, T0 + number * NS)
+    packets.sort(key=lambda frame: frame.time)
+    keys = write_key_log(tmp_path / "keys", scripts)
+    kept = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(state_file.pa, "compress", lambda data, **how: kept.append(bytes(data)) or COMPRESS(data, **how))
+        in_batches(tmp_path, packets, random, options=Options(key_logs=(str(keys),)))
+    assert any(b"TlsSession" in data for data in kept)
+    secrets = {bytes.fromhex(line.split()[-1]) for line in keys.read_text().splitlines()}
+    assert not any(secret in data for secret in secrets for data in kept)

@@ -13,7 +13,8 @@ import os
 import ssl
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from analyzer.tls.key_log import KeyLog
 from analyzer.tls.key_schedule import derive_traffic_keys, update_secret
 from analyzer.tls.session import Plaintext, TlsSession
 from analyzer.tls.suites import Mode, Suite, find_suite
+from tests.analyzer.wire import Talk
 
 CLIENT, SERVER = 0, 1
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
@@ -245,6 +247,25 @@ class Script:
     def update(self, side: int) -> Flight:
         """A KeyUpdate."""
         return Flight(side, self.sealers[side].update())
+
+
+def encrypt(
+    talk: Talk, number: int, *, record: int = 1 << 14, update: int = 7, code: int = 0x1301
+) -> tuple[Talk, Script]:
+    """A conversation within TLS 1.3: records of at most `record` bytes, keys updated after each `update` writes."""
+    said = Script(code=code, random=number.to_bytes(32))
+    flights = said.hello()
+    for place, (side, data) in enumerate(talk.writes):
+        flights += [said.send(side, data[at : at + record]) for at in range(0, len(data), record)]
+        if place % update == update - 1:
+            flights.append(said.update(side))
+    return replace(talk, writes=tuple((each.side, each.data) for each in flights)), said
+
+
+def write_key_log(path: Path, scripts: Iterable[Script]) -> Path:
+    """The keys of sessions as a file."""
+    path.write_text("".join(f"{line}\n" for each in scripts for line in each.keys.log.lines(each.random)))
+    return path
 
 
 def _vector(data: bytes, width: int) -> bytes:
