@@ -57,10 +57,8 @@ def test_recorded_now(tmp_path: Path) -> None:
     if not lossy_link.is_possible():
         pytest.skip("this machine lets us make no network namespace")
     path = tmp_path / "now.pcap"
-    path.write_bytes(record(Link(LINKS["between"].delays, requests=3, lost=frozenset({2}))))
+    path.write_bytes(record(Link(LINKS["between"].delays, requests=3)))
     delays, _ = divide(path)
     assert len(delays) == 3
-    assert delays.client.min() >= 8 * MS
-    assert delays.network.min() >= 8 * MS
-    assert delays.lost[1] >= 15 * MS  # a round trip takes 20 ms, and a lost last segment is sent again after two
-    assert delays.resent[1] >= 1
+    assert delays.client.min() + delays.network.min() >= 18 * MS
+    assert delays.total.min() >= 20 * MS
