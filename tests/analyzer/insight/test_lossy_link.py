@@ -62,4 +62,5 @@ def test_recorded_now(tmp_path: Path) -> None:
     assert len(delays) == 3
     assert delays.client.min() >= 8 * MS
     assert delays.network.min() >= 8 * MS
-    assert (delays.lost > 50 * MS).tolist() == [False, True, False]
+    assert delays.lost[1] >= 15 * MS  # a round trip takes 20 ms, and a lost last segment is sent again after two
+    assert delays.resent[1] >= 1
