@@ -134,7 +134,7 @@ def _format_version(each: Difference, what: str) -> str:
 def _format_setting(each: Difference, what: str) -> str:
     first = each.changes[0]
     who = f" ({_list_values(each.clients)})" if each.clients else ""
-    _, *path = first.name.split(".")
+    path = [part for part in first.name.split(".")[1:] if part != "request"]
     name = path[-1] if len(path[-1]) > SHORT else ".".join(path[-2:])  # `name` alone tells nothing
     return f"{what} {name} {_format_sets(first.before, first.after)}{who}."
 
