@@ -64,11 +64,12 @@ def matches(printed: str, shown: list[str]) -> bool:
 
 
 def run_example(command: str, folder: Path) -> str:
-    """What a command prints in a folder in which captures/ are and `wireanalyze` is this checkout's program."""
+    """What a command prints where captures/ and tests/ are and `wireanalyze` is this checkout's program."""
     tools = folder / ".tools"
     if not tools.is_dir():
         tools.mkdir()
         (folder / "captures").symlink_to(ROOT / "captures")
+        (folder / "tests").symlink_to(ROOT / "tests")
         program = tools / "wireanalyze"
         program.write_text(f"#!{sys.executable}\nimport sys\nfrom analyzer.cli import main\nsys.exit(main())\n")
         program.chmod(0o755)

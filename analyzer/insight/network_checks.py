@@ -2,8 +2,9 @@
 
 Theory. Figures of connections (analyzer.tcp.network) tell what happened, and a figure is a finding only where it
 matters: retransmissions and closed windows by the time that they cost, resets by the requests that they left without an
-answer, handshakes by whether a server of a protocol was meant. A connection that was never opened speaks no protocol:
-its port tells, by what is usual there or was spoken there in this capture.
+answer (these messages have findings of their own, so a reset is a note), handshakes by whether a server of a protocol
+was meant. A connection that was never opened speaks no protocol: its port tells, by what is usual there or was spoken
+there in this capture.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CLOSED_NS, GRAVE_CLOSED_NS = 200_000_000, 2_000_000_000
 """The same of windows that were closed."""
 
 ANSWERED_WITHIN_NS = 3_000_000_000
-"""Time that a capture goes on behind a SYN if that is called unanswered: two more SYNs follow in it."""
+"""Time that a capture goes on behind a single SYN if that is called unanswered."""
 
 _BOTH = 0b11
 
@@ -56,10 +57,10 @@ def find_network_problems(session: Analysis) -> Iterator[tuple[int, Finding]]:
         side = int(figures.resetter[stream])
         who = ("the client", "the server")[side]
         text = f"{_name(session, stream)}: {who} reset the connection while requests had no answer"
-        yield stream, Finding(Severity.WARNING, "connection-reset", text, subject=_name_server(session, stream))
+        yield stream, Finding(Severity.NOTE, "connection-reset", text, subject=_name_server(session, stream))
     meant = _find_meant(session)
     yield from _tell_attempts(session, figures.refused & meant, "connection-refused", "answered with RST")
-    silent = figures.unanswered & meant & _was_time(session)
+    silent = figures.unanswered & meant & ((figures.retransmissions > 0) | _was_time(session))
     yield from _tell_attempts(session, silent, "no-handshake", "did not answer")
 
 

@@ -32,6 +32,8 @@ from analyzer.messages.row_findings import decode_findings
 from analyzer.query.fields.path import AliasedField, FieldPath
 from analyzer.query.response_errors import ErrorColumn, Looked
 from analyzer.session import Analysis, Session
+from analyzer.tcp.network import UNMEASURED
+from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.api import Role
 from dissectors.finding import Finding, Severity
 from dissectors.slotted import make_slotted
@@ -80,6 +82,23 @@ class Failure:
 
 
 @make_slotted
+class NetworkTotals:
+    """What the network did to connections; see analyzer.tcp.network. rtt_ns: the median, None where none is known.
+
+    refused, unanswered: connections that were not opened.
+    """
+
+    rtt_ns: int | None
+    retransmissions: int
+    retransmission_time_ns: int
+    zero_windows: int
+    zero_window_time_ns: int
+    resets: int
+    refused: int
+    unanswered: int
+
+
+@make_slotted
 class Overview:
     """What the first screen of a capture shows.
 
@@ -111,6 +130,7 @@ class Overview:
     waiting: Sequence[tuple[str, str | None, int]]
     oldest: Sequence[Waiting]
     findings: Sequence[tuple[str, str, int]]
+    network: NetworkTotals
 
 
 def overview(
@@ -149,6 +169,24 @@ def overview(
         list(_by_operation(reader, waiting)),
         longest(session, waiting, OLDEST),
         _findings(session, rows, others),
+        _total_network(session, rows, whole=len(others) > 0 or len(rows) == len(session.rows) - session.rows.first),
+    )
+
+
+def _total_network(session: Analysis, rows: Ints, *, whole: bool) -> NetworkTotals:
+    """Of the connections of rows; whole: also of those without a message."""
+    streams = np.arange(len(session.engine.streams)) if whole else np.unique(session.rows.column("stream")[rows])
+    found = session.engine.network.find_figures(streams.astype(np.int64))
+    trips = np.sort(found.rtt[found.rtt != UNMEASURED])
+    return NetworkTotals(
+        int(trips[(len(trips) - 1) // 2]) if len(trips) else None,
+        int(found.retransmissions.sum()),
+        int(found.retransmission_time.sum()),
+        int(found.zero_windows.sum()),
+        int(found.zero_window_time.sum()),
+        int((found.resetter != UNKNOWN_SIDE).sum()),
+        int(found.refused.sum()),
+        int(found.unanswered.sum()),
     )
 
 

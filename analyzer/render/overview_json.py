@@ -63,6 +63,7 @@ def make_overview_object(found: Overview, reader: RowReader) -> Json:
             "oldest": _make_oldest(found, reader),
         },
         "findings": [{"severity": severity, "code": code, "count": many} for severity, code, many in found.findings],
+        "network": asdict(found.network),
     }
 
 

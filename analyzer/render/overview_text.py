@@ -20,7 +20,7 @@ from analyzer.insight.counts import UNKNOWN
 from analyzer.insight.metrics import Metrics
 from analyzer.insight.overview import OperationMetrics, Overview
 from analyzer.insight.percentiles import EDGES
-from analyzer.render.amounts import format_count, format_rate, format_size
+from analyzer.render.amounts import format_count, format_counted, format_rate, format_size
 from analyzer.render.columns_text import align_rows
 from analyzer.render.durations import format_duration
 from analyzer.render.fitting import cut_end
@@ -235,6 +235,25 @@ def _format_troubles(found: Overview, width: int) -> Iterator[str]:
     else:
         yield "never answered: none"
     yield from _format_findings(found, width)
+    yield from _format_network(found, width)
+
+
+def _format_network(found: Overview, width: int) -> Iterator[str]:
+    """What the network cost, where it cost anything."""
+    network = found.network
+    parts = [
+        f"{format_counted(count, what)}{did}{f' cost {format_duration(cost)}' if cost else ''}"
+        for what, did, count, cost in (
+            ("retransmission", "", network.retransmissions, network.retransmission_time_ns),
+            ("closed window", "", network.zero_windows, network.zero_window_time_ns),
+            ("connection", " refused", network.refused, 0),
+            ("handshake", " unanswered", network.unanswered, 0),
+        )
+        if count
+    ]
+    if parts:
+        trip = [] if network.rtt_ns is None else [f"round trip {format_duration(network.rtt_ns)}"]
+        yield from _wrap_parts("network (report delays tells more):", [*parts, *trip], width, 2, len(parts) + len(trip))
 
 
 def _format_findings(found: Overview, width: int) -> Iterator[str]:

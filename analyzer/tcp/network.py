@@ -152,7 +152,7 @@ def find_figures(table: StreamTable, halves: HalfStreamTable, streams: Ints) -> 
         both("zero_window_time") + shut[0] + shut[1],
         np.where(by_client | by_server, resetter, UNKNOWN_SIDE),
         asked & (take("opened", server) == NEVER) & by_server,
-        asked & (table.column("sides")[streams] == 1 << side),
+        asked & (table.column("sides")[streams] == 1 << side) & (take("acked", server) == UNKNOWN),
     )
 
 

@@ -133,6 +133,11 @@ CASES = [
         },
     ),
     Case(
+        "the server's direction was not captured",
+        [P(0, 0, 99, 0, 0, SYN), P(12, 0, 100, 500), P(20, 0, 100, 500, 50)],
+        dict.fromkeys(("rtt", "client_rtt", "server_rtt", "ack_rtt")),
+    ),
+    Case(
         "the first SYN was lost",
         [P(0, 0, 99, 0, 0, SYN), P(1000, 0, 99, 0, 0, SYN), P(1010, 1, 499, 100, 0, SYN | ACK), P(1012, 0, 100, 500)],
         {
