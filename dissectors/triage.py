@@ -76,14 +76,17 @@ class RootCause(NamedTuple):
 
 
 class Triage(NamedTuple):
-    """A protocol's errors by name, and its root causes, the ones that explain the most first."""
+    """A protocol's errors, and its root causes, the ones that explain the most first.
+
+    errors: by name; by `OPERATION: NAME` where an error means something else as the answer to an operation.
+    """
 
     errors: Mapping[str, ErrorMeaning]
     causes: Sequence[RootCause] = ()
 
-    def weigh_error(self, name: str) -> ErrorMeaning:
-        """Returns what an error means, also one that the table does not name."""
-        return self.errors.get(name, UNKNOWN_ERROR)
+    def weigh_error(self, name: str, operation: str | None = None) -> ErrorMeaning:
+        """Returns what an error means as the answer to an operation, also one that the table does not name."""
+        return self.errors.get(f"{operation}: {name}") or self.errors.get(name, UNKNOWN_ERROR)
 
 
 _SECOND = 1_000_000_000
@@ -92,8 +95,8 @@ _SECOND = 1_000_000_000
 def read_triage(table: Mapping[str, Any]) -> Triage:
     """Makes a Triage of a table of JSON.
 
-    table: `errors` by name, each `[class, meaning, advice]`; `causes`, objects with the fields of RootCause, times in
-    seconds.
+    table: `errors` as Triage has them, each `[class, meaning, advice]`; `causes`, objects with the fields of RootCause,
+    times in seconds.
     """
     errors = {name: ErrorMeaning(ErrorClass(kind), *texts) for name, (kind, *texts) in table["errors"].items()}
     causes = [

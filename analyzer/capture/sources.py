@@ -25,6 +25,10 @@ FREED_BYTES = 1 << 20
 """Bytes of a spool that are given back at once."""
 
 
+TAIL = 1 << 20
+"""Bytes of an annex that are written at once."""
+
+
 class ByteSource(Protocol):
     """Holds bytes at positions from 0 to `size()`."""
 
@@ -131,6 +135,58 @@ class Spool(MappedFile):
             ) from error
         self._size = position + len(data)
         return position
+
+
+class Annex(Spool):
+    """Is a spool of many small pieces, the last of which stay in memory until there are enough to be written at once.
+
+    Several threads may read while one appends.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tail = bytearray()
+        self._lock = threading.RLock()
+
+    def size(self) -> int:
+        """Returns the bytes that were appended."""
+        with self._lock:
+            return self._size + len(self._tail)
+
+    def append(self, data: bytes | memoryview) -> int:
+        """Adds `data` at the end and returns its position. Raises CaptureError if the disk is full."""
+        with self._lock:
+            position = self._size + len(self._tail)
+            self._tail += data
+            if len(self._tail) >= TAIL:
+                self._write()
+        return position
+
+    def _write(self) -> None:
+        with self._lock:
+            if self._tail:
+                super().append(memoryview(bytes(self._tail)))
+                self._tail = bytearray()
+
+    def window(self, position: int, length: int) -> memoryview:
+        """Returns a view of at most `length` bytes from `position`."""
+        with self._lock:
+            behind = position - self._size
+            if behind >= 0:
+                return memoryview(bytes(self._tail[behind : behind + length]))
+            if behind + length > 0:
+                self._write()
+        return super().window(position, length)
+
+    def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
+        """Returns rows of `width` bytes at n positions, shape (n, width); bytes behind the end are 0."""
+        self._write()
+        return super().gather(positions, width)
+
+    def duplicate(self) -> int:
+        """Returns a descriptor at position 0 that the caller closes."""
+        self._write()
+        return super().duplicate()
 
 
 class PositionedFile:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from analyzer.capture.sources import ByteSource, MappedFile, Spool
+from analyzer.capture.sources import Annex, ByteSource, MappedFile
 
 SHIFT = 48
 POSITION = (1 << SHIFT) - 1
@@ -58,7 +58,7 @@ class Store:
     def __init__(self) -> None:
         self._sources: list[ByteSource] = []
         self._removed = deque[int]()
-        self._annex: Spool | None = None
+        self._annex: Annex | None = None
         self._annex_id = 0
 
     def add(self, source: ByteSource) -> int:
@@ -95,7 +95,7 @@ class Store:
     def append(self, data: bytes) -> int:
         """Puts `data` into the annex and returns its location. Raises CaptureError if the disk is full."""
         if self._annex is None:
-            self._annex = Spool()
+            self._annex = Annex()
             self._annex_id = self.add(self._annex)
         return self._annex_id << SHIFT | self._annex.append(data)
 

@@ -27,6 +27,7 @@ from analyzer.insight.reports import ReportReading, list_reports
 from analyzer.jobs import divide, map_in_order
 from analyzer.messages import defects
 from analyzer.session import Analysis, Session
+from analyzer.tcp.streams import UNKNOWN_SIDE
 from dissectors.api import Dissector
 from dissectors.finding import ERROR_EXPLAINING, Finding, Severity
 from dissectors.triage import PLAIN_ERROR, ErrorMeaning, Triage
@@ -121,24 +122,44 @@ def _comes_before(found: LocatedFinding, row: int) -> bool:
 def _locate_findings(session: Analysis, about: About) -> Iterator[LocatedFinding]:
     """The findings of a message, and the error that it reports, weighed by what the error means to its protocol.
 
-    An error that a finding of the same message explains is told once, by that finding. What is a normal step of the
+    An error that a finding of the same message explains is told once, by that finding, and is as grave as the error
+    unless the finding knows it for harmless. What is a normal step of the
     protocol is none, nor is an answer that there is nothing now.
     """
     meaning = None if about.error is None else _weigh_error(session, about)
     severity = None if meaning is None else meaning.error_class.severity
     told = severity is None
     for each in about.findings:
+        if each.code == "unanswered" and _is_pending(session, about.row):
+            continue
         if about.error is None or each.code not in ERROR_EXPLAINING:
             yield LocatedFinding(about.row, each)
             continue
         told = True
-        graver = each if severity is None else replace(each, severity=max(severity, each.severity))
+        harmless = severity is None or each.severity == Severity.NOTE
+        graver = each if harmless else replace(each, severity=max(severity or each.severity, each.severity))
         yield LocatedFinding(about.row, graver, None, about.error[1])
     if about.error is not None and meaning is not None and severity is not None and not told:
         operation = session.engine.names.text(session.rows.cell("operation", about.row))
         text = about.error[1] if operation is None else f"{operation}: {about.error[1]}"
         finding = Finding(severity, ERROR_ANSWER, text, advice=meaning.advice)
         yield LocatedFinding(about.row, finding, None, about.error[1])
+
+
+GRACE, HELD_GRACE = 1_000_000_000, 35_000_000_000
+"""ns before the end of a capture within which a request waits rightly; where servers hold it until there is news."""
+
+
+def _is_pending(session: Analysis, row: int) -> bool:
+    """Whether a request without an answer may only have come too late for it: its connection is still open."""
+    rows, streams = session.rows, session.engine.streams
+    stream = rows.cell("stream", row)
+    if streams.cell("closer", stream) != UNKNOWN_SIDE:
+        return False
+    dissector = session.engine.dissector(rows.cell("protocol", row))
+    held = dissector is not None and rows.cell("code", row) in dissector.held
+    left = int(streams.column("end").max(initial=0)) - int(rows.cell("time", row))
+    return left <= (HELD_GRACE if held else GRACE)
 
 
 def load_triage(dissector: Dissector) -> Triage | None:
@@ -155,7 +176,7 @@ def _weigh_error(session: Analysis, about: About) -> ErrorMeaning | None:
     if dissector is not None and about.error[0] in dissector.nothing_new.get(operation or "", ()):
         return None
     triage = None if dissector is None else load_triage(dissector)
-    return PLAIN_ERROR if triage is None else triage.weigh_error(about.error[1])
+    return PLAIN_ERROR if triage is None else triage.weigh_error(about.error[1], operation)
 
 
 def _report_dropped(info: CaptureInfo) -> Iterator[Finding]:

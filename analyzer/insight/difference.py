@@ -7,8 +7,8 @@ from typing import Any
 
 from dissectors.slotted import make_slotted
 
-CHANCE = 0.01
-"""The corrected probability from which on a change may be chance."""
+CHANCE, DOUBT = 0.01, 0.05
+"""The corrected probability from which on a change may be chance, and a new error is doubtful."""
 
 MATTERS, BUSIER, SHORT = 1.2, 1.5, 1_000_000
 """Factors that matter, of latencies and sizes, and of rates; ns by which latencies must differ to weigh in full."""

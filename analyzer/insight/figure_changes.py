@@ -15,6 +15,7 @@ from analyzer.insight.difference import (
     BRIEF,
     BUSIER,
     CHANCE,
+    DOUBT,
     DOUBTFUL,
     MATTERS,
     SHORT,
@@ -87,8 +88,10 @@ class FigureTests:
             changes = [_correct(change, self._count) for change in each.changes]
             sure = [change for change in changes if change.significance is not None and change.significance < CHANCE]
             if each.kind == "new-error":
-                weight = _rate_share(each) - (0 if sure or not (each.of or (0, 0))[0] else DOUBTFUL)
-                yield _replace(each, changes, WEIGHTS[each.kind] + weight)
+                assert each.of is not None
+                is_doubtful = each.of[0] and (changes[0].significance or 0) >= DOUBT
+                weight = WEIGHTS[each.kind] + _rate_share(each) - (DOUBTFUL if is_doubtful else 0)
+                yield _replace(each, changes, weight)
             elif sure:
                 yield self._weigh(each, sorted(sure, key=lambda change: -find_factor(change)))
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from analyzer.columns.arrays import Ints
-from analyzer.decode.endpoints import find_server_port, name_endpoint
+from analyzer.decode.endpoints import find_server_port, find_server_ports, name_endpoint
 from analyzer.decode.rows import RowReader
 from analyzer.insight.diagnosis import ERROR_ANSWER, LocatedFinding, load_triage
 from analyzer.messages.index import FROM_CLIENT
@@ -102,6 +102,7 @@ class ProblemTable:
         self._session, self._examples = session, examples
         self._found: dict[_Key, Problem] = {}
         self._alike: Counter[tuple[str, str]] = Counter()
+        self._by_port: dict[int, Dissector] | None = None
 
     def add(self, found: LocatedFinding) -> None:
         """Counts a finding with the problem that it is part of."""
@@ -138,7 +139,7 @@ class ProblemTable:
         first = problem.examples[0].finding
         advice = ADVICE.get(problem.code, "") or first.advice
         triage = None if not problem.error else self._load_triage(problem.protocol)
-        meaning = None if triage is None else triage.weigh_error(problem.error)
+        meaning = None if triage is None else triage.weigh_error(problem.error, next(iter(problem.operations), None))
         advice = advice or (meaning.advice if meaning is not None else "")
         if problem.code != ERROR_ANSWER:
             return as_sentence(first.text), advice
@@ -155,8 +156,21 @@ class ProblemTable:
         if found.row is not None:
             return session.engine.dissector(session.rows.cell("protocol", found.row))
         if found.stream is not None:
-            return session.engine.dissector(session.engine.streams.cell("protocol", found.stream))
+            dissector = session.engine.dissector(session.engine.streams.cell("protocol", found.stream))
+            return dissector or self._find_by_port(find_server_port(session, found.stream))
         return None
+
+    def _find_by_port(self, port: int) -> Dissector | None:
+        """The protocol that a connection meant which was never opened: what its port speaks here, or usually."""
+        if self._by_port is None:
+            known = self._session.engine.known.dissectors
+            self._by_port = {port: each for each in known for port in (*each.tls_ports, *each.ports)}
+            ports, protocols = find_server_ports(self._session), self._session.engine.streams.column("protocol")
+            for spoken, protocol in zip(ports.tolist(), protocols.tolist(), strict=True):
+                dissector = self._session.engine.dissector(protocol)
+                if dissector is not None:
+                    self._by_port[spoken] = dissector
+        return self._by_port.get(port)
 
     def _name_operation(self, row: int) -> str:
         """The operation that was asked for; of a message that answers nothing, its own."""

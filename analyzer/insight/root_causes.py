@@ -21,10 +21,13 @@ from analyzer.session import Analysis
 from dissectors.triage import RootCause, Triage
 
 _MINUTE = 60_000_000_000
+_UNANSWERED = frozenset({"closed-unanswered", "unanswered", "connection-lost", "connection-reset"})
 GENERAL = (
-    RootCause("connection-lost", frozenset({"closed-unanswered", "unanswered"}), _MINUTE, _MINUTE, "stream"),
+    RootCause("connection-refused", _UNANSWERED, _MINUTE, _MINUTE, "server"),
+    RootCause("connection-lost", _UNANSWERED - {"connection-lost"}, _MINUTE, _MINUTE, "stream"),
     RootCause("orphan-response", frozenset({"guessed-layout"}), 0, 0, "stream"),
-    RootCause("no-receipt", frozenset({"closed-unanswered", "unanswered"}), _MINUTE, _MINUTE, "stream"),
+    RootCause("closed-unanswered", frozenset({"connection-reset"}), _MINUTE, _MINUTE, "stream"),
+    RootCause("no-receipt", _UNANSWERED - {"connection-lost"}, _MINUTE, _MINUTE, "stream"),
 )
 """What holds for all protocols: a connection that ends leaves requests unanswered, a lost request makes one guess."""
 
@@ -64,17 +67,16 @@ def _group_by_triage(session: Analysis, problems: Sequence[Problem]) -> list[tup
 def _fold(session: Analysis, rule: RootCause, cause: Problem, problems: Sequence[Problem]) -> Iterator[Problem]:
     """Makes effects of a cause of those messages of other problems that a rule takes; gives what it made anew."""
     for each in problems:
-        if each is cause or each.cause is not None or not each.rows or not ({each.code, each.error} & rule.effects):
+        if each is cause or each.cause is not None or not ({each.code, each.error} & rule.effects):
             continue
         if rule.same == "subject" and not _share_subject(cause, each):
             continue
-        rows = np.array(each.rows, np.int64)
-        taken = _find_taken(session, rule, cause, rows)
-        if taken.all() and each.count == len(rows):
+        taken = _find_taken(session, rule, cause, each)
+        if taken.all() and (each.streams or each.count == len(taken)):
             each.cause = cause
             cause.effects.append(each)
-        elif taken.any():
-            part = _split(each, rows, taken)
+        elif taken.any() and each.rows:
+            part = _split(each, np.array(each.rows, np.int64), taken)
             part.cause = cause
             cause.effects.append(part)
             yield part
@@ -99,24 +101,33 @@ def _split(problem: Problem, rows: Ints, taken: Bools) -> Problem:
     return part
 
 
-def _find_taken(session: Analysis, rule: RootCause, cause: Problem, rows: Ints) -> Bools:
-    """Which of n rows fall into the time of a cause, and have with it in common what the rule asks for."""
-    time, stream = session.rows.column("time"), session.rows.column("stream")
-    begins = np.array(cause.rows, np.int64)
-    if not len(begins):
-        return np.zeros(len(rows), bool)
-    marks = np.sort(time[begins])
-    behind = np.searchsorted(marks, time[rows], "right") - 1
-    since = time[rows] - marks[np.maximum(behind, 0)]
-    until = marks[np.minimum(behind + 1, len(marks) - 1)] - time[rows]
+def _find_taken(session: Analysis, rule: RootCause, cause: Problem, effect: Problem) -> Bools:
+    """Which messages, or connections, of a problem a rule takes: by the time of the cause, and what both share."""
+    marks, causing = _list_moments(session, cause)
+    times, streams = _list_moments(session, effect)
+    if not len(marks) or not len(times):
+        return np.zeros(max(len(times), 1), bool)
+    marks = np.sort(marks)
+    behind = np.searchsorted(marks, times, "right") - 1
+    since = times - marks[np.maximum(behind, 0)]
+    until = marks[np.minimum(behind + 1, len(marks) - 1)] - times
     found = ((behind >= 0) & (since <= rule.after)) | ((until >= 0) & (until <= rule.before))
     if rule.same == "stream":
-        found &= np.isin(stream[rows], stream[begins])
+        found &= np.isin(streams, causing)
     elif rule.same in ("client", "server"):
-        known = {_find_host(session, each, rule.same) for each in set(stream[begins].tolist())}
-        hosts = {each: _find_host(session, each, rule.same) in known for each in set(stream[rows].tolist())}
-        found &= np.array([hosts[each] for each in stream[rows].tolist()], bool)
+        known = {_find_host(session, each, rule.same) for each in set(causing.tolist())}
+        hosts = {each: _find_host(session, each, rule.same) in known for each in set(streams.tolist())}
+        found &= np.array([hosts[each] for each in streams.tolist()], bool)
     return np.asarray(found, bool)
+
+
+def _list_moments(session: Analysis, problem: Problem) -> tuple[Ints, Ints]:
+    """When a problem showed, and on which connection: at its messages; where it has none, as its connections ended."""
+    if problem.rows:
+        rows = np.array(problem.rows, np.int64)
+        return session.rows.column("time")[rows], session.rows.column("stream")[rows].astype(np.int64)
+    streams = np.array(sorted(problem.streams), np.int64)
+    return session.engine.streams.column("end")[streams], streams
 
 
 def _find_host(session: Analysis, stream: int, same: str) -> str:

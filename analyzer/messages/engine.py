@@ -303,6 +303,9 @@ class Engine:
 
         The packets of all connections are read from the columns together, because many connections have only a few.
         """
+        for work in todo:
+            if work.connection.tls is not None:
+                work.patience = work.left  # it will not be steady
         restless = [work for work in todo if work.patience > 0 or not self._steady(work.connection)]
         counts = [min(work.left, max(min(work.patience, MOST_STEPS), STEPS)) for work in restless]
         if restless:

@@ -7,7 +7,7 @@ from typing import Any
 
 from analyzer.columns.text import safe_text
 from analyzer.insight.counts import UNKNOWN
-from analyzer.insight.difference import Change, Difference
+from analyzer.insight.difference import DOUBT, Change, Difference
 from analyzer.render.amounts import format_counted, format_rate, format_share, format_size
 from analyzer.render.durations import format_duration
 
@@ -18,6 +18,9 @@ KEYS = (
 
 _NAMES = {"operation": "messages", "version": "version"}
 """What has changed where a change has the name of an operation."""
+
+SHORT = 4
+"""Letters of a field that is named with the one around it."""
 
 NAMED, LONGEST = 6, 60
 """Values that a sentence names, and characters of each."""
@@ -45,7 +48,7 @@ def make_difference_objects(each: Difference) -> Iterator[dict[str, Any]]:
 
 def format_difference(each: Difference) -> str:
     """What changed, in one sentence."""
-    return _SENTENCES[each.kind](each, each.operation or each.protocol or "all messages")
+    return safe_text(_SENTENCES[each.kind](each, each.operation or each.protocol or "all messages"))
 
 
 def _format_error(each: Difference, what: str) -> str:
@@ -131,7 +134,9 @@ def _format_version(each: Difference, what: str) -> str:
 def _format_setting(each: Difference, what: str) -> str:
     first = each.changes[0]
     who = f" ({_list_values(each.clients)})" if each.clients else ""
-    return f"{what} {first.name.rpartition('.')[2]} {_format_sets(first.before, first.after)}{who}."
+    path = [part for part in first.name.split(".")[1:] if part != "request"]
+    name = path[-1] if len(path[-1]) > SHORT else ".".join(path[-2:])  # `name` alone tells nothing
+    return f"{what} {name} {_format_sets(first.before, first.after)}{who}."
 
 
 def _format_programs(each: Difference, what: str) -> str:
@@ -168,7 +173,7 @@ def _format_chance(change: Change) -> str:
     chance = change.significance
     if chance is None:
         return ""
-    return ", p < 0.001" if chance < 0.001 else f", p = {chance:.2g}" if chance < 0.05 else ", which may be chance"
+    return ", p < 0.001" if chance < 0.001 else f", p = {chance:.2g}" if chance < DOUBT else ", which may be chance"
 
 
 def _list_values(values: Sequence[str]) -> str:

@@ -128,7 +128,8 @@ class ProblemLines:
     def _format_examples(self, problem: Problem) -> Iterator[str]:
         """What happened, and the message that shows it; further ones that read differently."""
         yield from self._wrap(INDENT, problem.text)
-        for row, finding, *_ in problem.examples:
+        for known, finding, *_ in problem.examples:
+            row = known if known in problem.rows else problem.first
             if finding is not problem.examples[0].finding:
                 yield from self._wrap(INDENT, as_sentence(finding.text))
             if row is not None and (message := self._describe(row)):

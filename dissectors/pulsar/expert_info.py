@@ -81,8 +81,8 @@ def _explain_refusal(field: str, values: Values) -> Iterable[Finding]:
 @lru_cache(maxsize=128)
 def _compile_error_info(name: str) -> ExpertInfo | None:
     """What there is to say of an error that has more to it than its name."""
-    row = table("expert_info")["errors"].get(name)
-    return None if row is None else compile_expert_info(_make_summaries(), row)
+    rows = table("expert_info")["errors"].get(name)
+    return None if rows is None else compile_first(_make_summaries(), rows)
 
 
 @cache

@@ -23,7 +23,14 @@ def test_all_protocols_with_errors_weigh_them() -> None:
 
 
 def test_each_error_of_kafka_has_a_meaning() -> None:
-    assert set(error_names()) - {"NONE"} == set(load(registry.by_name("kafka")).errors)
+    errors = load(registry.by_name("kafka")).errors
+    assert set(error_names()) - {"NONE"} == {name.rpartition(": ")[2] for name in errors}
+
+
+def test_an_error_may_mean_something_else_as_the_answer_to_an_operation() -> None:
+    kafka = load(registry.by_name("kafka"))
+    assert kafka.weigh_error("UNSUPPORTED_VERSION", "ApiVersions").error_class is ErrorClass.NORMAL
+    assert kafka.weigh_error("UNSUPPORTED_VERSION", "Fetch").error_class is ErrorClass.ATTENTION
 
 
 @pytest.mark.parametrize("dissector", WEIGHED, ids=lambda each: each.name)

@@ -56,6 +56,9 @@ class Election(Check):
     )
 
 
+_COUNTER = (1 << 32) - 1
+"""The bits of a zxid that count within an epoch."""
+
 SLOW = 1_000_000_000
 """Nanoseconds that are worth saying."""
 
@@ -111,10 +114,13 @@ class Synchronization(Check):
         self.warn("far-behind", f"the leader has the server at {event.client} delete {what}", f"server {event.client}")
 
     def receive_snapshot(self, event: MessageEvent) -> None:
-        """The leader sends a server all data."""
+        """The leader sends a server all data; at the begin of an epoch, when there is none, this is no news."""
+        zxid = event.values.get("zxid")
+        if isinstance(zxid, int) and not zxid & _COUNTER:
+            return
         text = f"the server at {event.client} gets all data, for it was too far behind or had none"
         self.note("far-behind", text, f"server {event.client}")
 
     on = subscribe([(QUORUM, code_of("TRUNC"), Role.ONEWAY)], receive_truncation, {("zxid",)}) | subscribe(
-        [(QUORUM, code_of("SNAP"), Role.ONEWAY)], receive_snapshot
+        [(QUORUM, code_of("SNAP"), Role.ONEWAY)], receive_snapshot, {("zxid",)}
     )

@@ -76,6 +76,7 @@ def record(link: Link) -> bytes:
         theirs.close()
         devices.append(socket.recv_fds(mine, 1, 1)[1][0])
         mine.send(b"go")
+        mine.close()
         children.append(child)
     server, client = devices
     try:

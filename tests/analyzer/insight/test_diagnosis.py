@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from analyzer.capture.pcapng_format import InterfaceDescription, encode_header, encode_statistics
 from analyzer.decode.bodies import decode_body
-from analyzer.insight.diagnosis import LocatedFinding, diagnose
+from analyzer.insight.diagnosis import GRACE, LocatedFinding, diagnose
 from analyzer.insight.events import losses
 from analyzer.insight.properties import properties
 from analyzer.session import Session
@@ -17,7 +18,7 @@ from dissectors.api import Body, Context, Dissector, Role
 from dissectors.check import Check
 from dissectors.correlator import MessageEvent, for_request, subscribe
 from dissectors.finding import Severity
-from tests.analyzer.wire import CLIENT, SERVER, Segment, Talk, capture, opening, segments
+from tests.analyzer.wire import ACK, CLIENT, SERVER, Segment, Talk, capture, opening, segments
 
 BUNDLED = Path(__file__).parents[3] / "captures"
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
@@ -74,7 +75,18 @@ def test_rows_in_order_then_what_belongs_to_none(tmp_path: Path) -> None:
         Segment(CLIENT, 22, b"\xff" * 22),
     ]
     said = found(capture(tmp_path / "a.pcap", segments))
-    assert said == [(2, "orphan-response"), (2, "guessed-layout"), (3, "unanswered"), (None, "conflicting-overlap")]
+    assert said == [(2, "orphan-response"), (2, "guessed-layout"), (None, "conflicting-overlap")]
+
+
+@pytest.mark.parametrize(("waited", "codes"), [(GRACE - 1, []), (GRACE + 1_000_000, ["unanswered"])])
+def test_a_request_at_the_end_of_the_capture_may_still_wait(waited: int, codes: list[str], tmp_path: Path) -> None:
+    begin = 1_795_000_000_000_000_000
+    segments = [
+        *(replace(each, time=begin) for each in opening()),
+        Segment(CLIENT, 0, REQUEST, time=begin),
+        Segment(SERVER, 0, acked=22, flags=ACK, time=begin + waited),
+    ]
+    assert [code for _, code in found(capture(tmp_path / "a.pcap", segments))] == codes
 
 
 def test_what_the_kernel_dropped_is_told_by_interface(tmp_path: Path) -> None:
