@@ -157,7 +157,7 @@ def _is_pending(session: Analysis, row: int) -> bool:
     if streams.cell("closer", stream) != UNKNOWN_SIDE:
         return False
     dissector = session.engine.dissector(rows.cell("protocol", row))
-    held = dissector is not None and rows.cell("code", row) in dissector.held
+    held = dissector is not None and rows.cell("code", row) in dissector.long_polls
     left = int(streams.column("end").max(initial=0)) - int(rows.cell("time", row))
     return left <= (HELD_GRACE if held else GRACE)
 
