@@ -89,13 +89,13 @@ WEAK, SURE = 20, 80
 
 
 def load(target: str) -> Any:
-    """What `module:name` stands for; raises ImportError or AttributeError where it stands for nothing."""
+    """Imports the object that `module:name` names. Raises ImportError or AttributeError."""
     module, _, name = target.partition(":")
     return getattr(import_module(module), name)
 
 
 class lazy:  # noqa: N801 - reads as the keyword that it stands for
-    """A class attribute that is imported when it is first asked for, by its `module:name`."""
+    """Declares a class attribute that is imported by its `module:name` when it is first used."""
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -108,7 +108,7 @@ class lazy:  # noqa: N801 - reads as the keyword that it stands for
 
 
 class Dissector(ABC):
-    """One protocol. Stateless: everything that a connection remembers is in its Conversation."""
+    """The code for one protocol. It has no state: what a connection remembers is in its Conversation."""
 
     name: str
     """As printed and typed (-d PORT=NAME), lower case, the same as in the registry or entry point."""
@@ -285,7 +285,7 @@ class Dissector(ABC):
 
     @abstractmethod
     def values(self, message: bytes, context: Context) -> Body:
-        """A whole message to plain values. Never raises: what could be read is there, the rest is a Finding.
+        """Decodes a whole message to plain values. Never raises: damage becomes a Finding.
 
         message: all its bytes, length prefix included, or those before the first that is missing.
         """

@@ -58,7 +58,7 @@ class DelayReport(Report[DelayRow]):
 
     @classmethod
     def rank(cls, entry: ReportRow) -> tuple[int, int]:
-        """Sorts the rows: the slowest first."""
+        """Returns the same key for all rows, so that they keep the order of list_delays()."""
         return 0, 0
 
     @classmethod
