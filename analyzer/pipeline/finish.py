@@ -138,7 +138,7 @@ FILE_LIST = "table STRING, path STRING, rows BIGINT"
 
 
 class RunFolder(NamedTuple):
-    """Where a run writes: its folder, how the names of its files begin, and whether executors can reach it."""
+    """The folder of a run: its path, the prefix of its files, and whether executors can reach it."""
 
     folder: str
     part: str

@@ -34,7 +34,7 @@ from analyzer.columns.arrays import Ints, argsort_stable, find_runs, rank_in_run
 
 
 def copy_payloads(at: Ints, length: Ints, store: Store) -> pa.Array:
-    """The bytes at locations `at` (n, at least one), as many as `length` says; they do not overlap."""
+    """Copies the bytes at locations `at` (n >= 1), `length` each; they do not overlap."""
     source = at >> SHIFT
     rows = [np.flatnonzero(source == each) for each in np.unique(source).tolist()]
     parts = [_copy_from_source(at[mine], length[mine], store) for mine in rows]
@@ -167,7 +167,7 @@ def _split_block(block: PacketBlock, *, shuffled: bool) -> Iterator[slice]:
 
 
 def build_note(file: int, what: dict[str, Any]) -> pa.RecordBatch:
-    """Something to be told of a file."""
+    """Builds the row of a note about a file."""
     return pa.record_batch([[b""], [0], [file << RECORD_BITS], [json.dumps(what).encode()]], schema=POINTER_SCHEMA)
 
 
@@ -242,7 +242,7 @@ def count_records(column: pa.Array) -> Ints:
 
 
 def read_offsets(column: pa.Array) -> Ints:
-    """Where in its data each value of a binary column begins, and where the last one ends."""
+    """Returns where each value of a binary column begins in its data, and where the last one ends."""
     return np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1].astype(np.int64)
 
 

@@ -37,7 +37,7 @@ _COUNTS = struct.Struct("<qqq")
 
 
 class ProgressCounts(NamedTuple):
-    """What was done: packets scanned, bytes of captures scanned, messages written."""
+    """The work done so far: packets and bytes scanned, messages written."""
 
     packets: int = 0
     bytes: int = 0
@@ -45,7 +45,7 @@ class ProgressCounts(NamedTuple):
 
 
 class TaskCounts(NamedTuple):
-    """Of the stages that Spark has begun, how many tasks are done, and how many there are."""
+    """The number of finished tasks and of all tasks, in the stages that Spark has started."""
 
     done: int = 0
     total: int = 0

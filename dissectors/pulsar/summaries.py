@@ -265,7 +265,7 @@ def list_request_fields(context: Context) -> frozenset[Path]:
 
 
 def format_info(body: Body, context: Context) -> str:
-    """The line for a decoded message; empty for one that says nothing but its name."""
+    """Formats the summary line of a decoded message; empty if its name says everything."""
     kind, values = _make_line_kind(context.role, context.code), body.values
     asked = {} if body.request is None else {name: body.request[name] for name in kind.recalled if name in body.request}
     head = [] if body.error is None else [body.error[1]]

@@ -128,7 +128,7 @@ _PER_LINE = 6
 
 
 def make_response_page(name: str) -> Page:
-    """One response code, by its name."""
+    """Makes the page of one response code, by its name."""
     code = map_response_codes()[name]
     said, former = table("guide")["responses"].get(name, ""), _find_former_name(code)
     lines = [f"{name} (response code {code})"]
@@ -138,7 +138,7 @@ def make_response_page(name: str) -> Page:
 
 
 def map_response_codes() -> dict[str, int]:
-    """Response codes by what they are called now."""
+    """Maps the current names of response codes to the codes."""
     return {name: int(code) for code, name in table("names")["responses"].items()}
 
 
@@ -147,7 +147,7 @@ def _find_former_name(code: int) -> str:
 
 
 def make_responses_page() -> Page:
-    """All response codes; what one was called before where it has another name now."""
+    """Makes the page of all response codes, with former names."""
     rows = [
         (f"{code}", name, table("guide")["responses"].get(name, ""), _find_former_name(code))
         for name, code in map_response_codes().items()

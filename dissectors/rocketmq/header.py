@@ -163,7 +163,7 @@ NOTHING = ProbeEvidence(0)
 
 
 def rate_evidence(prefix: bytes) -> ProbeEvidence:
-    """What the first bytes of a frame say."""
+    """Rates the first bytes of a frame as evidence for RocketMQ."""
     if len(prefix) < HEAD:
         return NOTHING
     size, mark = MARK.unpack_from(prefix)
@@ -245,7 +245,7 @@ def describe_too_large(prefix: bytes, from_client: bool) -> str | None:
 
 
 def report_oversized(size: int) -> tuple[Finding, ...]:
-    """What there is to say of a frame whose length is `size`."""
+    """Returns the finding for a frame whose length is `size`, if it is too large."""
     whole = size + _MINIMUM
     if whole <= TAKEN:
         return ()

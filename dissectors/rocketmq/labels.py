@@ -46,7 +46,7 @@ def format_command_flag(value: int) -> str:
 
 
 def format_sys_flag(value: int) -> str | None:
-    """What is special about a message."""
+    """Formats the special properties of a message from its sysFlag."""
     said = [name for bit, name in _SYS_FLAG if value & bit]
     if value & COMPRESSED:
         said.insert(1, find_codec(value) or f"codec {value >> 8 & 7}")
@@ -55,12 +55,12 @@ def format_sys_flag(value: int) -> str | None:
 
 
 def format_pull_flag(value: int) -> str | None:
-    """What a pull wants besides messages."""
+    """Formats the options of a pull from its sysFlag."""
     return ", ".join(name for bit, name in _PULL if value & bit) or None
 
 
 def format_permission(value: int) -> str | None:
-    """What may be done with a topic."""
+    """Formats the permissions of a topic."""
     return ", ".join(name for bit, name in _PERMISSIONS if value & bit) or None
 
 

@@ -41,14 +41,14 @@ class Crc32(DerivedStep):
 
 @make_slotted(eq=False)
 class Pairs(DerivedStep):
-    """The pairs in a text: `middle` ends a name, `end` a value. The leaf's own value is a dict of them."""
+    """Splits a text into pairs: `middle` ends a name, `end` a value. The leaf's value is a dict of them."""
 
     type: str
     middle: bytes
     end: bytes
 
     def show(self, reader: Reader) -> None:
-        """A leaf for each, behind one for the length of the text."""
+        """Adds a leaf for each pair, after one for the length of the text."""
         node = reader.into[-1]
         if not isinstance(node.value, dict) or not node.value:
             return

@@ -51,7 +51,7 @@ def show_part(name: str, value: object, start: int, stop: int, head: int = 0, ki
 
 
 def label_part(name: str, value: object, start: int, stop: int, kind: str, label: Label, head: int = 0) -> ValuePart:
-    """A part that everybody may see, with what people read beside it."""
+    """Makes a part that is never secret, with a text for people."""
     return ValuePart(FieldSpec(name, kind, label), value, start, stop, head)
 
 

@@ -21,7 +21,7 @@ Read: TypeAlias = Callable[["Reader"], None]
 
 
 def trailing(size: int, behind: str, source: int, at: int) -> Finding:
-    """What is said of bytes that no part of a layout takes."""
+    """Makes the finding for bytes that no part of a layout takes."""
     return Finding(Severity.NOTE, "trailing-bytes", f"{size} bytes {behind}", source, at, size)
 
 
@@ -69,7 +69,7 @@ class Reader:
         return inner
 
     def path(self, name: str = "") -> str:
-        """Where we are, for people: `topics[2].name`."""
+        """Returns the current place for people, such as `topics[2].name`."""
         names = [node.spec.name for node in (*self.above, *self.open) if not isinstance(node.spec, LayoutSpec)]
         return ".".join([*names, name] if name else names).replace(".[", "[")
 
@@ -174,7 +174,7 @@ class Reader:
             self.leaf(REST, self.data[self.at : self.end], self.end)
 
     def number(self, length: Length, at: int, name: str) -> tuple[int, int]:
-        """A length, count or presence mark at an offset: the number, and the offset behind it."""
+        """Reads a length, count or presence mark at an offset; returns it and the offset after it."""
         if length.code is None:
             value, stop = self.uvarint(at, name)
         else:
@@ -188,12 +188,12 @@ class Reader:
         return number, stop
 
     def uvarint(self, at: int, name: str) -> tuple[int, int]:
-        """An unsigned varint of 32 bits at an offset: its value, and the offset behind it."""
+        """Reads an unsigned varint of 32 bits at an offset; returns it and the offset after it."""
         value, stop = self._varint(at, name, 5)
         return value & 0xFFFF_FFFF, stop
 
     def uvarlong(self, at: int, name: str) -> tuple[int, int]:
-        """An unsigned varint of 64 bits at an offset: its value, and the offset behind it."""
+        """Reads an unsigned varint of 64 bits at an offset; returns it and the offset after it."""
         value, stop = self._varint(at, name, 10)
         return value & 0xFFFF_FFFF_FFFF_FFFF, stop
 

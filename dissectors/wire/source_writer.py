@@ -44,7 +44,7 @@ class SourceWriter:
         self.repeat: tuple[str, str, FixedWidth] | None = None
 
     def text(self) -> str:
-        """The source as it stands."""
+        """Returns the source written so far."""
         return "\n".join(self.lines) + "\n"
 
     def line(self, text: str) -> None:

@@ -19,7 +19,7 @@ def timestamp(value: int) -> str | None:
 
 
 def milliseconds(value: int) -> str | None:
-    """A duration as people say it; None below a second, where the number says it already."""
+    """Formats a duration in ms for people; None below a second."""
     if value < 1000 or value >= 0x7FFFFFFF:
         return None
     text = str(timedelta(milliseconds=value))

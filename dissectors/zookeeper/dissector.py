@@ -58,7 +58,7 @@ class ZooKeeper(Dissector):
         return ClientOpening() if from_client else ServerOpening()
 
     def header(self, prefix: bytes, from_client: bool) -> MessageHeader:
-        """Xid and opcode of a request, xid of a reply; what has no header is told by its form."""
+        """Reads the xid and opcode of a request, or the xid of a reply (Jute records of ZooKeeper)."""
         return client_header(prefix) if from_client else server_header(prefix)
 
     def conversation(self) -> Conversation:

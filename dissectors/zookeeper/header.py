@@ -59,7 +59,7 @@ PATH_AT = 16
 
 
 def is_connect_request(prefix: bytes) -> bool:
-    """Whether a frame is a ConnectRequest: it fits exactly, and its protocol version is 0, the only one there is."""
+    """Returns whether a frame is a ConnectRequest: it fits exactly, and its protocol version is 0."""
     return password_of(prefix, True) is not None
 
 

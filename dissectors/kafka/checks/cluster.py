@@ -106,7 +106,7 @@ class ControllerChanges(Check):
         """By cluster the epoch whose leader has resigned."""
 
     def receive_vote(self, event: MessageEvent) -> None:
-        """A controller stands for election: the one before is lost, or resigned."""
+        """Handles a vote: a controller is a candidate because the previous one is lost or resigned (KIP-595)."""
         known = self.leaders.get(text(event.values, "clusterId") or "")
         if known is not None:
             known.since = known.since or event.time

@@ -47,7 +47,7 @@ class ClientRow(OpenRow):
     offered: dict[str, int] = field(default_factory=dict)
 
     def use(self, api: str, version: int) -> None:
-        """It uses a version of an API."""
+        """Notes that the client uses a version of an API."""
         if api not in self.used and len(self.used) >= MOST_APIS:
             return
         self.counts[api] += 1
@@ -81,7 +81,7 @@ class UpgradeRow(ClientRow):
     taken: Mapping[str, VersionRange | None] = field(default_factory=dict)
 
     def judge(self) -> tuple[str, list[str]]:
-        """The verdict, and a text for each API that it stands on."""
+        """Returns the verdict, and a text for each API that causes it."""
         verdicts, why = {FINE}, []
         for api, used in sorted(self.used.items()):
             taken = self.taken.get(api)
@@ -197,7 +197,7 @@ class UpgradeReport(ClientReport):
         self.taken = find_versions(self.release or list_releases()[-2])
 
     def make(self, key: Any, event: MessageEvent) -> Any:
-        """A new row, which knows what is taken."""
+        """Makes a row with the versions that the release supports."""
         row: Any = super().make(key, event)
         row.taken = self.taken
         return row

@@ -57,7 +57,7 @@ def list_errors(value: object) -> Iterator[str]:
 
 
 def read_embedded(value: object) -> Mapping[str, Any]:
-    """The structure that a bytes field holds; one without fields where it was not decoded."""
+    """Returns the structure in a bytes field; an empty one if it was not decoded."""
     held = value.value if isinstance(value, EmbeddedValue) else None
     return held if isinstance(held, dict) else {}
 
@@ -73,7 +73,7 @@ def list_numbers(value: object) -> list[int]:
 
 
 def name_topic(event: MessageEvent, topic: Mapping[str, Any]) -> str | None:
-    """A topic's name: one of the fields that hold it, else what other messages call its id, else the id."""
+    """Returns the name of a topic: from its fields, from other messages by its id, or else the id."""
     for name in ("topic", "name"):
         found = topic.get(name)
         if isinstance(found, str) and found:

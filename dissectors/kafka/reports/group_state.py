@@ -139,7 +139,7 @@ class GroupState:
     owners: dict[Partition, str] = field(default_factory=dict)
 
     def find_member(self, id: str, event: MessageEvent, instance: str | None = None) -> GroupMember:
-        """The member of an id, which is made where there is none; it is heard now."""
+        """Returns the member with an id, made if needed, and notes when it was last active."""
         found = self.members.get(id)
         if found is None:
             found = self.members[id] = GroupMember(id, self.make_name(id, event.client_name, instance), event.time)
@@ -148,7 +148,7 @@ class GroupState:
         return found
 
     def make_name(self, id: str, client: str | None, instance: str | None) -> str:
-        """What people call a member: its instance id or client id; of two alike the second with the end of its id."""
+        """Returns the name of a member for people: its instance id or client id, made unique."""
         name = instance or client or _UUID.sub("", id)
         alike = any(each.name == name for each in self.members.values())
         return f"{name} ({id[-6:]})" if alike and id and name != id else name
@@ -187,7 +187,7 @@ class RebalanceReport(Report[RebalanceRow]):
         self.groups: BoundedTable[str, GroupState] = BoundedTable(evict=self.close_group)
 
     def find_group(self, name: str, kind: str | None) -> GroupState:
-        """A group by its name, which is made where there is none."""
+        """Returns a group by its name, made if needed."""
         found = self.groups.get(name)
         if found is None:
             found = self.groups[name] = GroupState(name)

@@ -79,7 +79,7 @@ class MemberRow(OpenRow):
     failures: Counter[str] = field(default_factory=Counter)
 
     def speak(self, event: MessageEvent) -> None:
-        """The member says something to the coordinator."""
+        """Notes a message of the member to its coordinator."""
         if self.heard is not None:
             silent = event.time - self.heard
             self.silence_ns = max(self.silence_ns or 0, silent)
@@ -107,7 +107,7 @@ class MemberReport(Report[MemberRow]):
         self.software = ClientSoftware()
 
     def find_member(self, event: MessageEvent, group: str, id: str, instance: str | None) -> MemberRow:
-        """The row of a member, with what its connection tells."""
+        """Returns the row of a member, with the facts about its connection."""
         row = self.find((group, id), event)
         row.client = event.client_name or row.client
         row.instance = instance or row.instance

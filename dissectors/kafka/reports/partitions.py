@@ -155,7 +155,7 @@ class PartitionReport(Report[PartitionRow]):
             self.serve(event, topic, partition, each)
 
     def receive_fetch(self, event: MessageEvent) -> None:
-        """Who reads: a follower has a number."""
+        """Notes who reads partitions; a follower has a replica id."""
         replica = max(number(each, "replicaId", -1) for each in (event.values, struct(event.values, "replicaState")))
         self.await_answer(event, replica < 0)
 
@@ -173,7 +173,7 @@ class PartitionReport(Report[PartitionRow]):
                 row.fetched_bytes += number(batch, "length")
 
     def serve(self, event: MessageEvent, topic: str, partition: int, answer: Mapping[str, Any]) -> PartitionRow | None:
-        """An answer about a partition, which may tell another leader."""
+        """Handles an answer about a partition, which may name another leader."""
         row = self.find_partition(event, topic, partition)
         if row is not None:
             row.serve(event, read_error(answer))

@@ -156,7 +156,7 @@ class ProducerRow(OpenRow):
             _sample_ratio(self, str(codec), content)
 
     def advise(self) -> str | None:
-        """A sentence about what to change; None where the figures ask for nothing."""
+        """Returns advice about settings in a sentence; None if the figures need none."""
         if self.batches < ENOUGH:
             return None
         said = []
@@ -224,7 +224,7 @@ class ProducerReport(Report[ProducerRow]):
         self.await_answer(event, _SentBatches(row, keys, event.time))
 
     def find_producer(self, event: MessageEvent, key: tuple[int, str | None, int]) -> ProducerRow:
-        """The row of a producer that speaks on a connection for the first time."""
+        """Returns the row of a producer, made with its first message on a connection."""
         host, producer = host_of(event.client), key[2]
         row = self.find((event.client_name, host, producer), event)
         if not row.rows:

@@ -137,11 +137,11 @@ class ProgressReport(Report[ProgressRow]):
         """By client the group that it speaks for."""
 
     def find_reader(self, event: MessageEvent) -> Reader:
-        """Who speaks on a connection."""
+        """Returns the consumer on a connection."""
         return event.client_name, host_of(event.client)
 
     def receive_member(self, event: MessageEvent) -> None:
-        """A member of a group speaks to its coordinator."""
+        """Handles a message of a group's member to its coordinator."""
         group = text(event.values, "groupId")
         if group is not None:
             self.groups[self.find_reader(event)] = group
@@ -226,7 +226,7 @@ class ProgressReport(Report[ProgressRow]):
                 row.note("refused", event)
 
     def receive_offsets(self, event: MessageEvent) -> None:
-        """The answer to OffsetFetch: where the group goes on."""
+        """Handles the answer to OffsetFetch: the offsets from which the group continues."""
         for each in structs(event.values.get("groups")):
             group = text(each, "groupId")
             for topic in structs(each.get("topics")) if group is not None else ():

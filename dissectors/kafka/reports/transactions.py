@@ -118,7 +118,7 @@ class TransactionReport(Report[TransactionRow]):
         self.timeouts: BoundedTable[str, int] = BoundedTable()
 
     def find_transaction(self, event: MessageEvent, id: str | None, producer: int, epoch: int) -> TransactionRow | None:
-        """The transaction that goes on under an id; a new one where there is none, or the last one is over."""
+        """Returns the open transaction of a transactional id, made if there is none."""
         if id is None:
             return None
         key = id, producer, epoch

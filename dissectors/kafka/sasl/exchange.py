@@ -52,7 +52,7 @@ class Sasl:
         return self._hints(CLIENT)
 
     def answer(self, failed: bool, empty: bool) -> Mapping[str, str]:
-        """A server's token, or that there is none because the client was refused."""
+        """Decodes the server's token, or its refusal of the client."""
         hints = self._hints(SERVER)
         scram = self.mechanism is not None and self.mechanism.startswith("SCRAM-")
         self.done = failed or empty or (scram and self.rounds >= 2)

@@ -228,7 +228,7 @@ class DeliveryReport(Report[MessageDelivery]):
             self.deliver(message, event, place, reader)
 
     def add(self, message: TrackedMessage, event: MessageEvent, place: Place, topic: str | None) -> bool:
-        """A message lies at a place; whether that is new."""
+        """Notes that a message is at a place; returns whether that is new."""
         message.partition = number(struct(event.values, "message_id"), "partition", message.partition)
         message.hear(event)
         return self.messages.add(message, place, topic)

@@ -75,7 +75,7 @@ class ConsumerPermits:
         self.known, self.now, self.least, self.empty = False, None, None, None
 
     def end_starving(self, time: int) -> None:
-        """There are some again, or nobody is there any more to ask for them."""
+        """Ends a time without permits: some came, or the consumer is gone."""
         if self.empty is not None:
             lasted = max(time - self.empty, 0)
             self.starved += lasted

@@ -173,5 +173,5 @@ class ProducerReport(MemberReport[ProducerRow]):
 
     @classmethod
     def suffix(cls, cells: Mapping[str, Any]) -> str:
-        """The producer's name, which tells one from others."""
+        """Returns the producer's name, which distinguishes producers."""
         return f" {cells['producer']}" if cells["producer"] else ""

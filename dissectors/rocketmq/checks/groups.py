@@ -113,7 +113,7 @@ class GroupMembers(RocketmqCheck):
                 self.compare(group, *sorted((name, client)))
 
     def compare(self, group: tuple[str, str], one: str, other: str) -> None:
-        """What is wrong with two members of a group, if that was not said yet."""
+        """Finds differences between two members of a group, each once."""
         mine, theirs = (self.groups.find(group)[name] for name in (one, other))
         now = _Difference(mine.broadcasts != theirs.broadcasts, "")
         if not (mine.broadcasts or theirs.broadcasts):

@@ -191,7 +191,7 @@ class MissingRoutes(RocketmqCheck):
                 self.find("forgotten", topic=topic, took=event.time - since)
 
     def receive_registered(self, broker: str, event: MessageEvent) -> None:
-        """The answer to a broker; who does not know the request is no name server."""
+        """Handles the answer to REGISTER_BROKER; a server that does not know the request is no name server."""
         if event.error is not None and event.error[0] != NOT_SUPPORTED:
             self.find("refused", broker=broker, error=event.error[1])
 

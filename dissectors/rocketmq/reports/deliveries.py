@@ -152,7 +152,7 @@ class DeliveryReport(Report[MessageDelivery]):
             self.send_back(event, what)
 
     def attempt(self, event: MessageEvent, what: SendRequest, said: Mapping[str, Any]) -> TrackedMessage:
-        """One message of a SEND, which may have been sent before."""
+        """Notes one message of a SEND, which may have been sent before."""
         key = text(said, "UNIQ_KEY")
         message = self.messages.find(key)
         if message is None or (message.send is not None and message.status == _OK):
@@ -282,7 +282,7 @@ class DeliveryReport(Report[MessageDelivery]):
         self.outstanding.deliver(queue, each.offset, found)
 
     def find_message(self, event: MessageEvent, reading: _PendingRead, each: ReceivedMessage) -> TrackedMessage:
-        """What is sent under that name, or lies there; else one that was sent before the capture."""
+        """Returns the message with this name or place; makes one if it was sent before the capture."""
         said, key = each.said, text(each.said, "UNIQ_KEY")
         message = self.messages.find(each.place, key, parse_offset_id(text(said, "ORIGIN_MESSAGE_ID") or ""))
         if message is None:

@@ -52,7 +52,7 @@ def _walk_entries(entries: Sequence[LayoutEntry], depth: int) -> Iterator[tuple[
 
 
 def notes(entry: LayoutEntry, enum: EnumText) -> str:
-    """All else that is known, in one order."""
+    """Returns the remaining notes about a field, in a fixed order."""
     found = [entry.array.replace("_", " ")] if entry.array is not None else []
     if entry.nullable is not None and not (entry.array or "").count("nullable"):
         found.append(f"nullable {entry.nullable}".rstrip())

@@ -42,7 +42,7 @@ class ElectionFramer(Framer):
         return size
 
     def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
-        """A frame is as long as it says."""
+        """Returns the length of a frame, as its length prefix says."""
         size = int.from_bytes(message.read_bytes(0, 4))
         return 4 + size if lost.start >= 4 and not self.initial and LEAST <= size <= MAXIMUM else 0
 
@@ -107,7 +107,7 @@ def is_sid(head: bytes) -> bool:
 
 
 def is_legacy(message: bytes) -> bool:
-    """Whether these bytes are an initial message of before 3.5: eight of them, and no notification's first ones."""
+    """Returns whether these bytes are an initial message of releases before 3.5, which has eight bytes."""
     return len(message) == LEGACY and not LEAST <= int.from_bytes(message[:4]) <= MAXIMUM
 
 
@@ -121,7 +121,7 @@ def kind(message: bytes) -> str:
 
 
 def header(prefix: bytes, from_client: bool) -> MessageHeader:
-    """The header of a message: its name is all that there is."""
+    """Returns the header of a message, which has only a name."""
     if not prefix:
         return HEADLESS
     name = kind(prefix)
