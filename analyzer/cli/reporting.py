@@ -43,7 +43,7 @@ class PrintedReport:
         self._bars = choose_bars(sys.stdout.encoding)
 
     def counts(self) -> None:
-        """How many messages of which kind."""
+        """Prints the numbers of messages by kind."""
         from analyzer.cli.counting import print_counts
 
         print_counts(self._session, self._form, self._rows)

@@ -35,7 +35,7 @@ def decode_body(session: Analysis, row: int) -> Body:
 
 
 def decode_tree(session: Analysis, row: int, make: MakeTree = defects.decode_tree) -> Tree:
-    """A row as an annotated tree; lost bytes are leaves of it. make: another way to make it of the bytes."""
+    """Decodes a row to an annotated tree; lost bytes are leaves. make: decodes the bytes in another way."""
     dissector = find_dissector(session, row)
     message = read_message(session, row)
     if dissector is None:

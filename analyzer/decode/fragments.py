@@ -163,7 +163,7 @@ def _find_alike(session: Analysis, row: int, first: int, stop: int) -> Ints:
 
 
 def decode_tree_with_message(session: Analysis, row: int) -> Tree:
-    """A row as decode_tree gives it, and what it completes as a source of its own."""
+    """Decodes a row to a tree, with the reassembled message as a source of its own."""
     found = find_fragment(session, row)
     if found is None:
         return decode_tree(session, row)

@@ -41,7 +41,7 @@ def make_raw_body(session: Analysis, row: int, message: bytes | Window) -> Body:
 
 
 def format_raw_info(session: Analysis, row: int, message: bytes | Window, body: Body) -> str:
-    """How many, and what they are. body: their body."""
+    """Formats the summary line of raw bytes: their number, and what they are. body: their Body."""
     data = defects.read_whole(message)
     known, other = find_nested_info(session, row, data), foreign(data[:_PREFIX])
     texts = [finding.text for finding in body.findings[:1] if finding.code != WRONG]

@@ -251,7 +251,7 @@ def make_finding(finding: Finding) -> dict[str, str]:
 
 
 def make_nullable(numbers: Array) -> IntegerColumn:
-    """A column of numbers that are null where it is NULL or NULL64."""
+    """Makes a column of numbers that are null where a cell is NULL or NULL64."""
     return IntegerColumn(numbers, numbers == (NULL64 if numbers.dtype == np.int64 else NULL))
 
 

@@ -351,7 +351,7 @@ class TemplateMatch:
         return self.anchors[segment] + inside
 
     def read_number(self, term: Term | DerivedInteger) -> Ints:
-        """An integer of each message."""
+        """Reads an integer of each message."""
         if isinstance(term, DerivedInteger):
             return np.array([term.function(value) for value in self._list_values(term.nested)], np.int64)
         found = self._numbers.get(term)

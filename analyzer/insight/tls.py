@@ -127,7 +127,7 @@ def summarise_tls(session: Analysis) -> list[dict[str, Any]]:
 
 
 def describe_tls(session: Analysis, connection: TlsConnection) -> dict[str, Any]:
-    """Returns what a connection says, by name; None for what it does not."""
+    """Returns the properties of a TLS connection by name; None for unknown ones."""
     facts, certificate = connection.facts, connection.certificate
     alerts = ", ".join(str(each) for each in facts.alerts if each.fatal)
     return {

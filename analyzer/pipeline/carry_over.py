@@ -101,7 +101,7 @@ class ConnectionCarrier:
     _final: _FinalRows | None = None
 
     def handle_idle(self, connection: bytes, left: ConnectionState) -> None:
-        """A connection of which nothing has come."""
+        """Handles a connection without new packets."""
         passed = self.task_states.copy_idle(connection, left)
         if passed is None:
             self.resume(connection, left)

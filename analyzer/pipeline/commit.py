@@ -62,7 +62,7 @@ def lock_folder(folder: str) -> Iterator[None]:
 
 
 def create_staging_folder(folder: str) -> str:
-    """A new folder for what is being written."""
+    """Creates a new folder for the tables that a run writes."""
     path = os.path.join(folder, f"{STAGING}{uuid.uuid4().hex}")
     os.mkdir(path)
     return path

@@ -64,7 +64,7 @@ def add_required_tables(tables: Collection[str]) -> Collection[str]:
 
 
 def replace_ids(table: str, batch: pa.RecordBatch, names: TopicNames) -> pa.RecordBatch:
-    """A batch with names for ids, each thing once in a list; the same batch where it has no id with a name."""
+    """Replaces ids in a batch by names, without duplicates in a list."""
     column = TOPIC_COLUMNS.get(table)
     if column is None or not len(batch):
         return batch

@@ -201,7 +201,7 @@ class PointerQueue:
         return self._left.pop(connection, None)
 
     def restore_state(self, connection: bytes, left: ConnectionState) -> None:
-        """A connection whose packets are ahead, with its state."""
+        """Restores the state of a connection whose packets are next."""
         self._left[connection] = left
 
     def _unpack_pointers(self, batch: pa.RecordBatch) -> PacketPointers | None:

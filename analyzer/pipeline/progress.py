@@ -64,7 +64,7 @@ def add_counts(folder: str | None, *, packets: int = 0, bytes: int = 0, messages
 
 
 def count_batches(pointers: Iterable[pa.RecordBatch], bytes: int, folder: str | None) -> Iterator[pa.RecordBatch]:
-    """What a scan gives, counted as it passes; when it is over, `bytes` were scanned."""
+    """Passes on the batches of a scan and counts them; `bytes` count at its end."""
     from analyzer.pipeline.pointers import count_packets
 
     for batch in pointers:

@@ -199,7 +199,7 @@ class Logs:
 
 
 def load_fast_path(dissector: Dissector) -> FastPath | None:
-    """A protocol's fast path; None where it has none."""
+    """Loads the fast path of a protocol; None if it has none."""
     if dissector.fast_path is None:
         return None
     found: FastPath = import_module(dissector.fast_path).FAST_PATH
@@ -265,7 +265,7 @@ class FastPath(ABC):
         return None
 
     def laden(self, prefix: Column, length: Column) -> Column:
-        """Which of complete messages may carry records, by their first LADEN bytes (uint8) and their length; all."""
+        """Returns which complete messages may carry records, by their first LADEN bytes (uint8) and lengths."""
         return np.ones(len(length), bool)
 
     def read_log_records(self, fields: LogFields) -> Iterator[LogRecords]:
@@ -295,13 +295,13 @@ class FastPath(ABC):
 
 
 def view_keyed(header: MessageHeader) -> HeaderView:
-    """A message of a protocol that pairs by scope and correlation (dissectors.pairing.PairByKey)."""
+    """Returns the view of a message whose protocol pairs by scope and correlation (PairByKey)."""
     takes_part = header.role in (Role.REQUEST, Role.RESPONSE)
     return HeaderView(header, header.correlation if takes_part else None, header.scope)
 
 
 def be(view: Column, at: int, kind: str) -> Column:
-    """A big-endian integer at byte `at` of each row; `kind` as in NumPy: i1, u2, i4, ..."""
+    """Reads a big-endian integer at byte `at` of each row; `kind` as in NumPy: i1, u2, i4, ..."""
     width = int(kind[1:])
     column: Column = view[:, at : at + width].view(f">{kind}")[:, 0]
     return column.astype(f"={kind}")

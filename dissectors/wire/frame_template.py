@@ -87,7 +87,7 @@ class SymbolicFrame:
             yield run(self._shape, *found.span()) if is_open else found[0].decode()
 
     def length(self, text: Any, begin: int, end: int) -> int:
-        """How long a text between two places is, in all such frames."""
+        """Returns the length of a text between two places, as a symbolic value."""
         if type(text) is not Text or text.size != end - begin:
             raise NotTemplatable
         return end - begin

@@ -91,7 +91,7 @@ def _errors(nodes: Iterable[Field], error_name: ErrorName) -> Iterator[int]:
 
 
 def error_of(code: int, error_name: ErrorName | None) -> tuple[int, str] | None:
-    """An error code with its name; None for 0."""
+    """Returns an error code with its name; None for code 0."""
     if not code or error_name is None:
         return None
     return code, error_name(code) or f"UNKNOWN_{code}"

@@ -85,7 +85,7 @@ class ProtoField:
 
     @classmethod
     def parse(cls, row: Mapping[str, Any], library: Library) -> ProtoField:
-        """A row: number, name, type, label (optional, required, repeated), `of` (a message or enum), secret, shown."""
+        """Parses a row: number, name, type, label, `of` (a message or enum), secret, shown."""
         kind, name, secret = row["type"], row["name"], row.get("secret", False)
         message: MessageType | None = None
         layout: Struct | None = None
@@ -213,5 +213,5 @@ class Library:
                 self._messages[name].add(ProtoField.parse(row, self), row.get("former", False))
 
     def message(self, name: str) -> MessageType:
-        """A message by its name; KeyError for an unknown one."""
+        """Returns a message by its name. Raises KeyError."""
         return self._messages[name]

@@ -44,13 +44,13 @@ class Reader:
 
     @classmethod
     def start(cls, data: bytes, budget: Budget) -> Reader:
-        """A reader of a message, and its new tree."""
+        """Makes the reader of a message, with a new tree."""
         source = Source(0, "message", data)
         tree = Tree([], [source], [])
         return cls(tree, source, tree.fields, (), budget)
 
     def read_decoded(self, node: Field, name: str, data: bytes) -> Reader:
-        """A reader of bytes that were made out of `node`, a child added here: a source of their own."""
+        """Adds `node` and returns a reader of bytes decoded from it, which are a source of their own."""
         path: list[int] = []
         siblings = self.tree.fields
         above = (*self.above, *self.open, node)
@@ -62,7 +62,7 @@ class Reader:
         return Reader(self.tree, source, node.children, above, self.budget)
 
     def read_inside(self, node: Field) -> Reader:
-        """A reader of what a leaf covers, a child added here: what it reads are parts of that leaf."""
+        """Adds a leaf and returns a reader of its bytes: what it reads becomes parts of the leaf."""
         above = (*self.above, *self.open, node)
         inner = Reader(self.tree, self.tree.sources[self.source], node.children, above, self.budget)
         inner.at, inner.end = node.offset, node.offset + node.length

@@ -144,7 +144,7 @@ class PlainSections:
         return self.data[at:]
 
     def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
-        """What `read` makes of the bytes from `at` to the end. Raises one of FAILURES."""
+        """Decodes the bytes from `at` to the end with `read`. Raises one of FAILURES."""
         return read(self.data[at:], asked, Budget())
 
     def embed(self, at: int, message: MessageType) -> Any:
@@ -189,7 +189,7 @@ class SymbolicSections:
         return self._shape.bytes(self._extent(at))
 
     def content(self, at: int, read: Read, asked: tuple[Any, ...]) -> Any:
-        """What `read` makes of each message's own bytes from `at` to the end. Raises NotTemplatable."""
+        """Makes a nested value: `read` decodes the bytes of each message. Raises NotTemplatable."""
         if at == self.end or not all(type(each) is Integer for each in asked):
             raise NotTemplatable
         read_many = _together(read)

@@ -396,7 +396,7 @@ def text_of(function: Callable[[int], str], number: Any) -> str:
 
 
 def of_plain(kind: type[_Value], function: Callable[[_Value], str | None]) -> Formatter:
-    """A verb that looks into a value of a type: only messages in which that is the same are alike."""
+    """Makes a verb for values of a type; it specialises symbolic values."""
     return lambda value, _: function(plain(value)) if isinstance(value, kind) else None
 
 

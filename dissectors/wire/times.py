@@ -30,7 +30,7 @@ _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns"))
 
 
 def lasting(nanoseconds: int) -> str:
-    """A length of time in a sentence, to two digits: `3.2 s`, `40 ms`, `410 us`."""
+    """Formats a duration for a sentence, with two digits: `3.2 s`, `40 ms`, `410 us`."""
     size, unit = next((each for each in _UNITS if abs(nanoseconds) >= each[0]), _UNITS[-1])
     whole = nanoseconds / size
     return f"{whole:.1f}".removesuffix(".0") + f" {unit}" if abs(whole) < 10 else f"{whole:,.0f} {unit}"

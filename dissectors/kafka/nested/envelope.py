@@ -93,7 +93,7 @@ def detect_request(data: bytes, hints: Hints) -> DetectedPayload | None:
 
 
 def detect_response(data: bytes, hints: Hints) -> DetectedPayload | None:
-    """Returns a decoder for the response in an answered Envelope (KIP-590), if its request is known."""
+    """Decodes the response in an answered Envelope (KIP-590); None if the hints do not tell its request."""
     depth, keys, versions = _depth(hints), hints.get(INNER_KEY), hints.get(INNER_VERSION)
     if not depth or not isinstance(keys, str) or not isinstance(versions, str):
         return None

@@ -160,7 +160,7 @@ _FORMS: Mapping[str, Callable[[str], PayloadDetector]] = {
 
 @cache
 def list_modules() -> Mapping[str, str]:
-    """Returns the module that writes the records of each internal topic, by topic."""
+    """Maps internal topics to the module of Kafka that writes their records."""
     topics: Mapping[str, str] = table("quirks")["internalTopics"]
     return topics
 

@@ -32,7 +32,7 @@ _SHARE = 16
 
 
 def detect_metrics(data: bytes, compression: object) -> DetectedPayload | None:
-    """Returns a decoder for the client metrics in these bytes (KIP-714), or None."""
+    """Decodes the client metrics in these bytes (KIP-714); None if they do not fit."""
     if not data or not isinstance(compression, int) or not 0 <= compression < len(CODECS):
         return None
     return detect(_metrics(CODECS[compression]), data)

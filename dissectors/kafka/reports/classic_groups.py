@@ -242,7 +242,7 @@ def answer_beat(report: RebalanceReport, call: _Call, event: MessageEvent) -> No
 
 
 def answer_commit(report: RebalanceReport, call: _Call, event: MessageEvent) -> None:
-    """An answer to OffsetCommit with an error of the group."""
+    """Handles an answer to OffsetCommit that has an error of the group."""
     errors = {
         read_error(each) for topic in structs(event.values.get("topics")) for each in structs(topic.get("partitions"))
     }

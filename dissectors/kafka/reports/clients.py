@@ -65,7 +65,7 @@ class ClientRow(OpenRow):
 
 @make_slotted(frozen=False, eq=False)
 class UpgradeRow(ClientRow):
-    """A client, and what becomes of it. taken: by API what brokers of the release take."""
+    """A client and whether an upgrade breaks it. taken: the versions of each API that the release supports."""
 
     verdict: str = column(
         "text",
@@ -112,7 +112,7 @@ class ClientReport(Report[ClientRow]):
         """By server the greatest version that it takes of each API."""
 
     def receive_request(self, event: MessageEvent) -> None:
-        """A request of any API."""
+        """Notes for a request of any API which version of it the client uses."""
         version = event.context.version
         kind = event.stream, event.client_name, event.context.code, version
         row = self.known.get(kind)

@@ -133,12 +133,12 @@ def list_fetched(event: MessageEvent) -> Listed:
 
 
 def format_counts(counts: Mapping[str, int]) -> list[str]:
-    """A text for each name, with how often if it is more than once: `UNKNOWN_MEMBER_ID 2x`."""
+    """Formats each name with its count, if that is more than one: `UNKNOWN_MEMBER_ID 2x`."""
     return [f"{name} {count}x" if count > 1 else name for name, count in counts.items()]
 
 
 def format_ratio(parts: int, of: int) -> str | None:
-    """One number divided by another, to two digits at least: `0.97`, `12.3`, `150`; None where there is nothing."""
+    """Formats a ratio with at least two digits: `0.97`, `12.3`, `150`; None if it cannot be computed."""
     if not of:
         return None
     ratio = parts / of

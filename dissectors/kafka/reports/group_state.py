@@ -107,7 +107,7 @@ class RebalanceRow(OpenRow):
             self.join_ns = measure_elapsed(self.first, event.time)
 
     def sync(self, member: str, event: MessageEvent) -> None:
-        """A member has its assignment; the rebalance is complete when all have."""
+        """Notes that a member has its assignment; the rebalance is complete when all have."""
         self.expected[member] = True
         self.synced = max(self.synced or 0, event.time)
         self.sync_ns = measure_elapsed(self.answered, self.synced)
@@ -116,7 +116,7 @@ class RebalanceRow(OpenRow):
             self.state = COMPLETE
 
     def fail(self, error: str | None, event: MessageEvent) -> None:
-        """An answer with an error."""
+        """Notes an answer with an error."""
         if error is not None and error not in EXPECTED:
             self.failures[error] += 1
             self.note("error", event)
@@ -195,7 +195,7 @@ class RebalanceReport(Report[RebalanceRow]):
         return found
 
     def begin(self, state: GroupState, event: MessageEvent, cause: str | None) -> RebalanceRow:
-        """A rebalance begins; the one before is closed."""
+        """Begins a rebalance of a group, and closes the one before."""
         self.close_group(state)
         row = state.row = RebalanceRow(event.time, event.time, group=state.name, kind=state.kind)
         row.before, row.previous, row.owners = state.generation, state.assignment, state.owners

@@ -135,7 +135,7 @@ class MemberReport(Report[MemberRow]):
             row.end(LEFT if epoch == -1 else AWAY, event)
 
     def answer_join(self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
-        """A member is taken in, or refused."""
+        """Handles an answer that accepts or refuses a member."""
         group, id, instance, request = asked
         error = read_error(event.values)
         if error is not None:
@@ -157,7 +157,7 @@ class MemberReport(Report[MemberRow]):
         row.note("joined", event)
 
     def answer_sync(self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent) -> None:
-        """A member gets its partitions."""
+        """Handles an answer that gives a member its partitions."""
         group, id, _, _ = asked
         error = read_error(event.values)
         row = self.rows.get((group, id)) if id is not None else None
@@ -170,7 +170,7 @@ class MemberReport(Report[MemberRow]):
     def answer_heartbeat(
         self, asked: tuple[str, str | None, str | None, Mapping[str, Any]], event: MessageEvent
     ) -> None:
-        """A heartbeat of a classic member is answered, or one of a later group, which may take the member in."""
+        """Handles the answer to a heartbeat; in the protocol of KIP-848 it may accept the member."""
         group, id, instance, request = asked
         error = read_error(event.values)
         if error is not None:
@@ -203,7 +203,7 @@ class MemberReport(Report[MemberRow]):
             self.fail(group, id, error, event)
 
     def fail(self, group: str, id: str | None, error: str, event: MessageEvent) -> None:
-        """An answer with an error to a known member, which may end it."""
+        """Handles an error answer to a known member, which may end its membership."""
         row = self.rows.get((group, id)) if id is not None else None
         if row is None or error in EXPECTED:
             return

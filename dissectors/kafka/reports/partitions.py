@@ -82,7 +82,7 @@ class PartitionRow(OpenRow):
         self.leader, self.epoch = leader, epoch if epoch >= 0 else self.epoch
 
     def serve(self, event: MessageEvent, error: str | None) -> None:
-        """A broker answers a request for it."""
+        """Notes that a broker answered a request for the partition."""
         if error is None:
             if self.away_since is not None:
                 self.follow_ns = max(self.follow_ns or 0, event.time - self.away_since)

@@ -237,7 +237,7 @@ class ProducerReport(Report[ProducerRow]):
     def note_sequence(
         self, row: ProducerRow, event: MessageEvent, producer: int, topic: str, partition: int, batch: Mapping[str, Any]
     ) -> _BatchKey:
-        """A batch with a number, which may have been sent before."""
+        """Notes a batch with a sequence number, which may be a retry."""
         epoch = number(batch, "producerEpoch", -1)
         add_name(row.epochs, str(epoch))
         key = _BatchKey(producer, epoch, topic, partition, number(batch, "baseSequence"), number(batch, "count"))

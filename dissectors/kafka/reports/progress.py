@@ -88,13 +88,13 @@ class ProgressRow(OpenRow):
         return max(self.high_watermark - self.position, 0)
 
     def measure_rate(self, amount: int) -> int | None:
-        """An amount by seconds, from the first answer to the last."""
+        """Returns an amount per second, from the first answer to the last."""
         if self.begun is None or self.ended <= self.begun:
             return None
         return amount * SECOND // (self.ended - self.begun)
 
     def advance(self, event: MessageEvent, partition: Mapping[str, Any]) -> None:
-        """An answer to a fetch."""
+        """Notes the answer to a Fetch."""
         self.hear(event)
         self.fetches += 1
         self.begun, self.ended = self.begun or event.time, event.time

@@ -149,7 +149,7 @@ class TransactionReport(Report[TransactionRow]):
         self.await_answer(event, id)
 
     def answer_init(self, event: MessageEvent) -> None:
-        """A new epoch: whatever the earlier one had open is aborted."""
+        """Handles the answer to InitProducerId: the new epoch aborts an open transaction of an earlier one."""
         id = self.take_request(event)
         row = self.rows.get(self.latest.get(id)) if isinstance(id, str) else None
         if row is not None and row.ended is None and read_error(event.values) is None:
@@ -198,7 +198,7 @@ class TransactionReport(Report[TransactionRow]):
                 self.await_answer(event, row)
 
     def receive_answer(self, event: MessageEvent) -> None:
-        """An answer to one of these: whether it has an error, anywhere."""
+        """Handles the answer to a request of a transaction: whether it has an error anywhere."""
         row = self.take_request(event)
         if not isinstance(row, TransactionRow):
             return

@@ -173,7 +173,7 @@ class LookupReport(Report[TopicLookup]):
             self.close(alike.pop(0))
 
     def receive_answer(self, way: TopicLookup, event: MessageEvent) -> None:
-        """An answer may be the end of a way."""
+        """Handles an answer, which may end a lookup."""
         if way.result is not None:
             return
         values, step = event.values, way.step
@@ -193,7 +193,7 @@ class LookupReport(Report[TopicLookup]):
             way.lead_to(broker, REDIRECTED if response == "Redirect" else FOUND)
 
     def end(self, way: TopicLookup, result: str) -> None:
-        """A way is over, if it was not evicted before."""
+        """Ends a lookup, unless it was evicted before."""
         way.result = result
         key = host_of(way.client), way.topic
         alike = self.open.get(key) or []

@@ -67,7 +67,7 @@ class ConnectionMember(OpenRow):
             self.state, self.ended, self.by = OPEN, None, None
 
     def close(self, event: MessageEvent, state: str = CLOSED) -> None:
-        """A command that closes it, of the client or of the broker, which may say where to go on."""
+        """Handles a CLOSE command of the client or the broker; the broker may name another broker."""
         self.note(state, event)
         self.end(state, event.time, CLIENT if event.from_client else BROKER)
         self.moved_to = self.moved_to or read_text(event.values, "assignedBrokerServiceUrl")
@@ -130,7 +130,7 @@ class MemberReport(Report[_Member]):
         self.await_answer(event, (member, fresh))
 
     def migrate(self, event: MessageEvent) -> None:
-        """A TOPIC_MIGRATED, if it is of such a member."""
+        """Handles a TOPIC_MIGRATED command for one of these members."""
         if event.values.get("resource_type") in self.resource:
             found = self.find((event.stream, number(event.values, "resource_id")), event)
             found.moved_to = read_text(event.values, "brokerServiceUrl") or read_text(

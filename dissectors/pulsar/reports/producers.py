@@ -147,7 +147,7 @@ class ProducerReport(MemberReport[ProducerRow]):
             found.receipts.add(event.time - sent[1])
 
     def receive_close(self, found: ProducerRow, event: MessageEvent) -> None:
-        """A CLOSE_PRODUCER, of either side."""
+        """Handles a CLOSE_PRODUCER command of either side."""
         found.close(event)
 
     on = (

@@ -169,7 +169,7 @@ class ReturnedMessages(RocketmqCheck):
             self.find("dead", group=topic.removeprefix(_DEAD), client=event.client)
 
     def receive_back(self, event: MessageEvent) -> None:
-        """A message is sent back."""
+        """Counts a message that a consumer returns."""
         said = read_header(event.values)
         group = text(said, "group") or ""
         message = text(said, "originMsgId") or f"at {number(said, 'offset')}"

@@ -131,7 +131,7 @@ class DeliveryReport(Report[MessageDelivery]):
         self.outstanding: Outstanding[MessageDelivery] = Outstanding()
 
     def close_message(self, message: TrackedMessage) -> None:
-        """A row for each group, or one where it was delivered to none."""
+        """Closes the rows of a message: one for each group, or one if it was delivered to none."""
         for found in list(message.to.values()) or [MessageDelivery(message.first, message.last, subject=message)]:
             rows, found.rows = found.rows, [*message.rows, *found.rows]
             found.first, found.last = message.first, message.last
@@ -258,7 +258,7 @@ class DeliveryReport(Report[MessageDelivery]):
             self.deliver(event, reading, each)
 
     def deliver(self, event: MessageEvent, reading: _PendingRead, each: ReceivedMessage) -> None:
-        """A message comes to a group."""
+        """Notes that a message was delivered to a group."""
         message = self.find_message(event, reading, each)
         reader, queue = reading.reader, (reading.reader, each.topic, each.queue, reading.broker)
         found, word = message.to.get(reader), "delivered"
@@ -346,7 +346,7 @@ class DeliveryReport(Report[MessageDelivery]):
             self.await_answer(event, _PendingReturn(found))
 
     def send_back(self, event: MessageEvent, what: SendRequest) -> None:
-        """A SEND to a topic of retries, as of one who consumes in order, or could not send back."""
+        """Handles a SEND to a retry topic, by which ordered consumers return messages."""
         said = what.each[0]
         message = self.messages.find(text(said, "UNIQ_KEY"), parse_offset_id(text(said, "ORIGIN_MESSAGE_ID") or ""))
         found = None if message is None else message.to.get(self.find_reader(what.retry_group, event))

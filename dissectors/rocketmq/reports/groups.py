@@ -78,7 +78,7 @@ class GroupMember(OngoingRow):
     locks: set[_Queue] = field(default_factory=set)
 
     def beat(self, event: MessageEvent) -> None:
-        """A heartbeat; of a client that was thought to be gone a new beginning."""
+        """Notes a heartbeat; a client that had left begins again with it."""
         if not self.heartbeats:
             self.note("joins", event)
         if self.state != OPEN:

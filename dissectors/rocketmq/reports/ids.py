@@ -75,7 +75,7 @@ def read_properties(raw: object) -> Mapping[str, Any]:
 
 
 def read_count(values: Mapping[str, Any], name: str) -> int | None:
-    """A property that is a number, not negative; None for none."""
+    """Reads a property that is a non-negative number; None if it is none."""
     found = text(values, name)
     if found is None or len(found) > _MOST_DIGITS or not (found.isascii() and found.isdigit()):
         return None

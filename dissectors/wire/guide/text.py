@@ -74,7 +74,7 @@ def notes(entry: LayoutEntry, enum: EnumText) -> str:
 
 
 def enum_text(name: str, said: Mapping[str, str], values: Mapping[str, str], few: int = _FEW) -> str:
-    """A few values with their names, or the name of the enum; what its values are, where that has words of its own."""
+    """Formats a few values with their names, or else the name of the enum."""
     if name in said:
         return said[name]
     if not 0 < len(values) <= few:

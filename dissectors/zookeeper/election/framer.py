@@ -42,7 +42,7 @@ class ElectionFramer(Framer):
         return size
 
     def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
-        """Returns the length of a frame, as its length prefix says."""
+        """Returns the length of a frame from its prefix; 0 if the prefix is lost or impossible."""
         size = int.from_bytes(message.read_bytes(0, 4))
         return 4 + size if lost.start >= 4 and not self.initial and LEAST <= size <= MAXIMUM else 0
 

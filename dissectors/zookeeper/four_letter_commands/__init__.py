@@ -100,7 +100,7 @@ class ClientOpening(Framer):
         return size + len(rest) if rest in _ENDINGS else size
 
     def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
-        """Returns how far a four-letter word extends across lost bytes."""
+        """Returns the length of a word's message if the stream has ended, -1 before; 0 if it is no word."""
         if not self._worded:
             return 0
         return len(message) if ended else -1
@@ -117,7 +117,7 @@ class ServerOpening(Framer):
         return len(message) if ended else -1
 
     def measure_across_loss(self, message: Window, lost: range, ended: bool) -> int:
-        """Returns how far the text of an answer extends across lost bytes."""
+        """Returns the length of an answer if the stream has ended, -1 before: lost bytes belong to it."""
         return len(message) if ended else -1
 
 

@@ -143,7 +143,7 @@ class SessionReport(Report[SessionRow]):
         return known
 
     def receive_connect(self, event: MessageEvent) -> None:
-        """A connect; other messages without an operation are words, which have no session."""
+        """Handles a connect request or answer; four-letter words have no session."""
         if event.operation != CONNECT:
             return
         known = self.find_session(event)
