@@ -120,6 +120,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("x,shift+f10", "menu.open_menu", "x, Shift+F10", "menu: filters for what is like it, ...", "menu"),
         ("ctrl+p", "menu.open_palette", "Ctrl+P", "all commands, to be found by a word", "", True),
         ("", "decoding.choose_protocol", "", "decode this stream, or its port, as another protocol"),
+        ("", "decoding.reread", "", "read the capture again, with what key logs of TLS have got since"),
         ("", "saving.save_selected_field", "", "save the bytes of this field to a file"),
         ("", "pages.show_bug", "", "report a dissector's bug in this message"),
         ("escape", "give_up", "Esc", "stop a search, or a filter that is at work: the one before is back"),
@@ -141,6 +142,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("left,h", "outward", "h, Left", "from a message to its stream, then fold that"),
         ("equals_sign,plus", "unfold_all", "=", "unfold all streams", "all"),
         ("minus", "fold_all", "-", "fold all streams", "none"),
+        ("r", "screen.do('decoding.reread')", "r", "read the capture again: key logs of TLS may have more by now"),
     ),
     "tree": (
         ("enter", "enter", "Enter", "fold or unfold the field; where there is nothing to unfold, go to its bytes"),
