@@ -24,9 +24,9 @@ _MINUTE = 60_000_000_000
 _UNANSWERED = frozenset({"closed-unanswered", "unanswered", "connection-lost", "connection-reset"})
 GENERAL = (
     RootCause("connection-refused", _UNANSWERED, _MINUTE, _MINUTE, "server"),
-    RootCause("connection-reset", frozenset({"closed-unanswered", "unanswered"}), _MINUTE, _MINUTE, "stream"),
     RootCause("connection-lost", _UNANSWERED - {"connection-lost"}, _MINUTE, _MINUTE, "stream"),
     RootCause("orphan-response", frozenset({"guessed-layout"}), 0, 0, "stream"),
+    RootCause("closed-unanswered", frozenset({"connection-reset"}), _MINUTE, _MINUTE, "stream"),
     RootCause("no-receipt", _UNANSWERED - {"connection-lost"}, _MINUTE, _MINUTE, "stream"),
 )
 """What holds for all protocols: a connection that ends leaves requests unanswered, a lost request makes one guess."""

@@ -139,7 +139,7 @@ def find_figures(table: StreamTable, halves: HalfStreamTable, streams: Ints) -> 
         for begun in (take("shut", client), take("shut", server))
     ]
     by_client, by_server = (take("resets", half) > 0 for half in (client, server))
-    resetter = np.where(by_client & ~(by_server & _closed_by(table, streams, 1 - side)), 0, 1)
+    resetter = np.where(by_client & ~(by_server & _has_closed(table, streams, 1 - side)), 0, 1)
     asked = take("opened", client) != NEVER
     return NetworkFigures(
         _add(client_rtt, server_rtt),
@@ -156,7 +156,7 @@ def find_figures(table: StreamTable, halves: HalfStreamTable, streams: Ints) -> 
     )
 
 
-def _closed_by(table: StreamTable, streams: Ints, side: Ints) -> Bools:
+def _has_closed(table: StreamTable, streams: Ints, side: Ints) -> Bools:
     found: Bools = table.column("closer")[streams] == side
     return found
 

@@ -45,7 +45,7 @@ def choose_protocol(main: MainScreen) -> None:
         for name in (*registry.names(), NONE)
     ]
 
-    main.open_dialog(Chooser(main.palette, "decode as", choices), lambda told: reread_as(main, *told))
+    main.open_dialog(Chooser(main.palette, "decode as", choices), lambda choice: reread_as(main, *choice))
 
 
 def reread_as(main: MainScreen, where: DecodeAsTarget, protocol: str) -> None:
@@ -60,7 +60,7 @@ def reread(main: MainScreen) -> None:
 
 def _reread(main: MainScreen, said: str, *rules: tuple[DecodeAsTarget, str]) -> None:
     if main.session.packets.follows and main.ingest.is_reading:
-        main.show_message("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
+        main.show_message("a growing capture cannot be read again: give -d when you open it", "bar-warning")
         return
     from analyzer.query.filter import compile_filter
     from tui.app import TuiApp

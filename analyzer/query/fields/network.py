@@ -30,23 +30,23 @@ _EVENTS: Mapping[str, tuple[NetworkEventKind, bool]] = {
 def read_round_trips(figure: str) -> Callable[[RowReader, Ints], tuple[Dense, ...]]:
     """Returns a reader of a time of NetworkFigures."""
 
-    def read(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:
+    def read_column(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:
         times = _take_figures(reader, rows, figure)
         return (NumberColumn(times, times == UNMEASURED),)
 
-    return read
+    return read_column
 
 
 def read_events(figure: str) -> Callable[[RowReader, Ints], tuple[Dense, ...]]:
     """Returns a reader of what NetworkFigures counts; rows have no value where it is 0."""
 
-    def read(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:
+    def read_column(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:
         counts = (
             _add_events(reader, rows, *_EVENTS[figure]) if reader.streaming else _take_figures(reader, rows, figure)
         )
         return (NumberColumn(counts, counts == 0),)
 
-    return read
+    return read_column
 
 
 def read_resetters(reader: RowReader, rows: Ints) -> tuple[Dense, ...]:

@@ -120,7 +120,7 @@ def test_no_packets(call: Call, tmp_path: Path) -> None:
         ("role == req", "Did you mean request?"),
         ("error == REBALANCE_IN_PROGRES", "Did you mean REBALANCE_IN_PROGRESS"),
         ("error.name == X", "error.name is never X"),
-        ("findings == crc-mismach", "Did you mean crc-mismatch?"),
+        ("findings == crc-mismach", "Did you mean crc-mismatch or tls-mismatch?"),
         ("findings.severity == warn", "Did you mean warning?"),
     ],
 )
