@@ -132,9 +132,12 @@ class Session(Analysis):
         if self._secrets is not None:
             self._secrets.log.feed(key_log)
 
-    def reopen_with_rule(self, where: DecodeAsTarget, protocol: str) -> Session:
-        """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
-        rules = merge_rules((*(self._decode_as or {}).items(), (where, protocol)))
+    def reopen_with_rules(self, *more: tuple[DecodeAsTarget, str]) -> Session:
+        """The same files, not yet read, with more rules about who speaks what, and with key logs as they are now.
+
+        Raises UserError for a pipe.
+        """
+        rules = merge_rules((*(self._decode_as or {}).items(), *more))
         if isinstance(self._inputs, FileSuccession):
             if not self._inputs.is_finished:
                 raise UserError("The capture is still running and cannot be read again. Stop it first.")

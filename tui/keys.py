@@ -125,6 +125,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("x,shift+f10", "menu.open_menu", "x, Shift+F10", "menu: filters for similar messages, ...", "menu"),
         ("ctrl+p", "menu.open_palette", "Ctrl+P", "all commands, with a search for words", "", True),
         ("", "decoding.choose_protocol", "", "decode this stream, or its port, as another protocol"),
+        ("", "decoding.reread", "", "read the capture again, with what key logs of TLS have got since"),
         ("", "saving.save_selected_field", "", "save the bytes of this field to a file"),
         ("", "pages.show_bug", "", "report a dissector's bug in this message"),
         ("escape", "give_up", "Esc", "cancel a search or a running filter; the previous filter is back"),
@@ -146,6 +147,7 @@ _ROWS: Mapping[KeyPlace, Sequence[_Row]] = {
         ("left,h", "outward", "h, Left", "from a message to its stream, then fold that"),
         ("equals_sign,plus", "unfold_all", "=", "unfold all streams", "all"),
         ("minus", "fold_all", "-", "fold all streams", "none"),
+        ("r", "screen.do('decoding.reread')", "r", "read the capture again: key logs of TLS may have more by now"),
     ),
     "tree": (
         ("enter", "enter", "Enter", "fold or unfold the field; if it has no members, go to its bytes"),
