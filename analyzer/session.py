@@ -115,7 +115,7 @@ class Session(Analysis):
     ) -> None:
         known, orders = make_rules(decode_as)
         self.packets = PacketReader(inputs, reader=reader, follow=follow, block=block, learn=self._learn)
-        self._inputs, self._told, self._reader, self._names = inputs, decode_as, reader, names
+        self._inputs, self._decode_as, self._reader, self._names = inputs, decode_as, reader, names
         self._secrets = secrets
         super().__init__(self.packets, known, orders=orders, use_fast_path=use_fast_path, secrets=secrets)
         self.comments = MessageComments(self.packets.comments, self.rows, self.engine.pieces)
@@ -132,18 +132,21 @@ class Session(Analysis):
         if self._secrets is not None:
             self._secrets.log.feed(key_log)
 
-    def reopen_with_rule(self, where: DecodeAsTarget, protocol: str) -> Session:
-        """The same files, not yet read, with one word more about who speaks what. Raises UserError for a pipe."""
-        told = merge_rules((*(self._told or {}).items(), (where, protocol)))
+    def reopen_with_rules(self, *more: tuple[DecodeAsTarget, str]) -> Session:
+        """The same files, not yet read, with more rules about who speaks what, and with key logs as they are now.
+
+        Raises UserError for a pipe.
+        """
+        rules = merge_rules((*(self._decode_as or {}).items(), *more))
         if isinstance(self._inputs, FileSuccession):
             if not self._inputs.is_finished:
                 raise UserError("The capture is still running and cannot be read again. Stop it first.")
-            return Session(self._inputs.reopen(), decode_as=told, names=self._names, secrets=self._secrets)
+            return Session(self._inputs.reopen(), decode_as=rules, names=self._names, secrets=self._secrets)
         if not all(map(os.path.isfile, self._inputs)):
             raise UserError(
                 "A pipe can be read only once. Save the capture to a file first, or give -d when you open it."
             )
-        return Session(self._inputs, decode_as=told, reader=self._reader, names=self._names, secrets=self._secrets)
+        return Session(self._inputs, decode_as=rules, reader=self._reader, names=self._names, secrets=self._secrets)
 
 
 def grow_within(session: Analysis, limit: int | None) -> Iterator[range]:

@@ -25,6 +25,7 @@ from benchmarks.packets import MSS
 from benchmarks.pipeline import pipeline, pipeline_connection, pipeline_growth, pipeline_heap
 from benchmarks.snapshots import LOOPBACK
 from benchmarks.table import Line
+from benchmarks.tls import decryption
 from benchmarks.traffic import DISTURBANCES
 from benchmarks.works import FIELDS_OF_ALL, ROWS, STATS, TABLE, Work, counted
 
@@ -160,6 +161,7 @@ PARTS: Mapping[str, Callable[[Bench], Iterator[Line]]] = {
     "speeds": speeds,
     "disturbed": disturbed,
     "codecs": codecs,
+    "tls": decryption,
     "live-file": live_file,
     "live-index": live_index,
     "live-latency": live_latency,

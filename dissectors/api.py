@@ -128,7 +128,7 @@ class Dissector(ABC):
     lone_numbers: bool = False
     """Whether only its number says whose an answer is, so that a number must not be given out again while it waits."""
 
-    held: frozenset[int] = frozenset()
+    long_polls: frozenset[int] = frozenset()
     """Codes of requests that a server keeps until there is something to tell: who goes meanwhile misses no answer."""
 
     waits: frozenset[int] = frozenset()

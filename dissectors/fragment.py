@@ -17,10 +17,10 @@ from dissectors.slotted import make_slotted
 
 
 class Fragment(NamedTuple):
-    """What a message says of its portion, none of it believed yet.
+    """A fragment as its message describes it; nothing of it is verified yet.
 
-    whole: what it is a portion of; the same in all that belong together, and among what does the same in this direction
-    of this connection in no others. number: its place, from 0; total: how many there are.
+    whole: identifies the message that it is a fragment of, within one direction of a connection. number: its place
+    among the fragments, from 0. total: the number of fragments.
     """
 
     whole: tuple[int | str | None, ...]
@@ -29,14 +29,14 @@ class Fragment(NamedTuple):
 
     @property
     def completes(self) -> bool:
-        """Whether no portion comes behind it."""
+        """Whether it is the last fragment."""
         return self.number >= self.total - 1
 
 
 class Other(NamedTuple):
-    """A message with another portion of the same whole. row: its number, as it is printed; number: the portion's.
+    """A message with another fragment of the same whole. row: its number, as printed; number: that of the fragment.
 
-    message: its bytes before the first that is missing; None where all together are more than may be held.
+    message: its bytes up to the first missing one; None if all fragments together are too large to be in memory.
     """
 
     row: int
@@ -46,17 +46,17 @@ class Other(NamedTuple):
 
 @make_slotted(eq=False)
 class Fragments:
-    """The messages of a protocol that may carry a portion of something larger. None of its functions raises.
+    """The messages of a protocol that may carry a fragment of a larger message. None of its functions raises.
 
-    codes: of these messages. portion: of a message's first bytes (as Conversation.step gets them) the portion that it
-    carries, None for what is whole; many may be asked for one that is looked at. tree: what Dissector.tree gives, and
-    behind its nodes what the whole says, as a source of its own. values: what Dissector.values gives of a message that
-    completes something, with the whole in its portion's place; None where the whole cannot be read. Both get, for a
-    message that completes something, those that were found before it, in their order; for any other portion the one
-    that completes it.
+    codes: the codes of these messages. read_fragment: returns the fragment in the first bytes of a message (the bytes
+    that Conversation.step gets), None for a message that carries no fragment; it must be cheap. tree: the tree of
+    Dissector.tree; behind its nodes, the content of the reassembled message as a source of its own. values: the values
+    of Dissector.values for a message with the last fragment, with the reassembled content in place of the fragment;
+    None if that cannot be decoded. For a last fragment, both get the messages with the earlier fragments, in their
+    order; for any other fragment, the message with the last one.
     """
 
     codes: frozenset[int]
-    portion: Callable[[bytes], Fragment | None]
+    read_fragment: Callable[[bytes], Fragment | None]
     tree: Callable[[bytes, Context, Sequence[Other]], Tree]
     values: Callable[[bytes, Context, Sequence[Other]], Body | None]

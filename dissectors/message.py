@@ -107,15 +107,15 @@ class Body(NamedTuple):
     """A message decoded to plain values. `error` is the first error that the message itself reports, as (code, name).
 
     Values are what JSON knows (int, float, str, bool, None, list, dict with str keys), bytes, and wire.secret.Secret.
-    request: for info() alone, the same of the request that the message answers, at least its
-    Dissector.request_fields; None where it is unknown. asked: the code of that request, which may not be the answer's.
+    request: for info() only, the values of the request that the message answers, at least Dissector.request_fields;
+    None if the request is unknown. request_code: the code of that request, which may differ from that of the answer.
     """
 
     values: dict[str, Any]
     error: tuple[int, str] | None
     findings: tuple[Finding, ...] = ()
     request: Mapping[str, Any] | None = None
-    asked: int | None = None
+    request_code: int | None = None
 
 
 def with_request(header: MessageHeader, request: MessageHeader) -> MessageHeader:

@@ -74,7 +74,7 @@ class Exchange(NamedTuple):
     answer: Callable[[], Values | None]
 
 
-class HeldPartition(NamedTuple):
+class SessionPartition(NamedTuple):
     """A partition in a session, and the offset that was last asked of it. `topic` is a name, or an id."""
 
     topic: str
@@ -91,7 +91,7 @@ class SessionContents(NamedTuple):
 
     id: int
     epoch: int
-    held: tuple[HeldPartition, ...]
+    partitions: tuple[SessionPartition, ...]
     since: int | None
 
 

@@ -57,10 +57,10 @@ class SessionKind(NamedTuple):
 class SessionTracker:
     """The sessions of a protocol.
 
-    kinds: the operations that use one. standing: all that a message asks for which names only what has changed. It gets
-    the message's own exchange first, then those before it, of the same operation, back to the first one that is known;
-    None for a message that says all itself. Never raises.
+    kinds: the operations that use a session. read_contents: returns everything that a message requests, although it
+    names only what has changed in its session; None for a message that names everything itself. It gets the exchange of
+    the message first, then earlier ones of the same operation, back to the first that is known. It never raises.
     """
 
     kinds: tuple[SessionKind, ...]
-    standing: Callable[[Context, Iterable[Exchange]], SessionContents | None]
+    read_contents: Callable[[Context, Iterable[Exchange]], SessionContents | None]

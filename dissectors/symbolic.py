@@ -185,9 +185,12 @@ class TemplateBuilder:
         self._add(data)
         return data
 
-    def add_nested(self, extent: Extent, read: ReadMany, value: Any, asked: tuple[Integer, ...] = ()) -> NestedValue:
-        """Bytes that hold a `value` of their own; `read` reads those of many messages, and is told what is `asked`."""
-        nested = NestedValue(self, extent, self._size(extent), read, value, asked)
+    def add_nested(self, extent: Extent, read: ReadMany, value: Any, numbers: tuple[Integer, ...] = ()) -> NestedValue:
+        """Makes a symbolic value for bytes that contain a `value` of their own.
+
+        read: decodes these bytes of many messages; for each message it also gets the values of `numbers`.
+        """
+        nested = NestedValue(self, extent, self._size(extent), read, value, numbers)
         self._add(nested)
         return nested
 
@@ -415,13 +418,13 @@ class Bytes(_Stretch):
 
 
 ReadMany: TypeAlias = Callable[[Sequence[bytes], Sequence[tuple[int, ...]]], list[Any]]
-"""The values of many contents, each with what was asked; None for one whose message then stands for itself."""
+"""Decodes the bytes of many messages, each with the numbers that it needs; None for one that fits no template."""
 
 
 class NestedValue(_Stretch):
     """Bytes that hold a value of their own, a list or other bytes; each message's is read by itself."""
 
-    __slots__ = ("asked", "read", "value")
+    __slots__ = ("needed_numbers", "read", "value")
 
     def __init__(
         self,
@@ -430,10 +433,10 @@ class NestedValue(_Stretch):
         size: Integer,
         read: ReadMany,
         value: Any,
-        asked: tuple[Integer, ...],
+        numbers: tuple[Integer, ...],
     ) -> None:
         super().__init__(shape, extent, size)
-        self.read, self.value, self.asked = read, value, asked
+        self.needed_numbers, self.read, self.value = numbers, read, value
 
     @property
     def __class__(self) -> type:
@@ -446,7 +449,7 @@ class NestedValue(_Stretch):
     def specialise(self) -> Any:
         """The value itself; from now on its bytes, and the numbers it was asked with, belong to the template."""
         self._specialise()
-        for number in self.asked:
+        for number in self.needed_numbers:
             number.specialise()
         return self.value
 

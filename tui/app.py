@@ -129,7 +129,7 @@ class TuiApp(CrashGuard, App[Exception]):
                 self._end_with_error(error)
 
         if not isinstance(self.screen, BugScreen):
-            happened = "What you did last may not have been done; the program can go on."
+            happened = "Your last action may not have been completed. The program continues."
             self.push_screen(BugScreen(self.main.palette, format_report(error), happened), handle_answer)
 
     def _handle_exception(self, error: Exception) -> None:

@@ -100,14 +100,14 @@ class FilterWorker:
         self.current_pass, self._pending = filtering, None
         if self.is_settled:
             self._previous = None
-        self._submit_portion()
+        self._submit_part()
 
     def grow(self, rows: int) -> None:
         """Takes the number of rows that are announced by now."""
         for filtering in (self.current_pass, self._previous):
             if filtering is not None:
                 filtering.grow(rows)
-        self._submit_portion()
+        self._submit_part()
 
     def evict(self, before: int) -> None:
         """Drops the rows before one."""
@@ -120,7 +120,7 @@ class FilterWorker:
         for filtering in (self.current_pass, self._previous):
             if filtering is not None:
                 filtering.end()
-        self._submit_portion()
+        self._submit_part()
 
     def _take_result(self, filtering: FilterPass, verdict: FilterResult) -> None:
         """Adds the result of a portion and submits the next one, unless another filter is in force."""
@@ -131,12 +131,12 @@ class FilterWorker:
         self._pending = None
         if filtering.is_settled:
             self._previous = None
-        self._submit_portion()
+        self._submit_part()
         self.on_change(first)
 
-    def _submit_portion(self) -> None:
+    def _submit_part(self) -> None:
         filtering = self.current_pass
-        rows = None if filtering is None or filtering is self._pending else filtering.next_portion()
+        rows = None if filtering is None or filtering is self._pending else filtering.next_part()
         if filtering is not None and rows is not None:
             self._pending = filtering
             work = partial(_apply_filter, filtering.filter, rows, self._readers, self._session)
@@ -148,8 +148,8 @@ def _apply_filter(wanted: Filter, rows: RowPortion, readers: RowReaders, session
     began = time.monotonic()
     reader, final = readers.get_reader()
     waiting = np.zeros(0, np.int64) if final else _find_unanswered(session, np.asarray(rows))
-    kept = wanted.select_rows(reader, rows)
-    return FilterResult(rows, kept, waiting, final, time.monotonic() - began)
+    matching = wanted.select_rows(reader, rows)
+    return FilterResult(rows, matching, waiting, final, time.monotonic() - began)
 
 
 def _find_unanswered(session: Session, rows: Ints) -> Ints:
@@ -161,10 +161,10 @@ def _find_unanswered(session: Session, rows: Ints) -> Ints:
 
 RowPortion: TypeAlias = "range | Ints"
 
-PORTION_SECONDS = 0.2
+PART_SECONDS = 0.2
 """The seconds that a portion should take."""
 
-FIRST_PORTION, FIRST_COLUMN_PORTION, LARGEST_PORTION = 256, 1 << 18, 1 << 20
+FIRST_PART, FIRST_COLUMN_PART, LARGEST_PART = 256, 1 << 18, 1 << 20
 """Rows of the first portion if bodies are read, and if not; and of the largest portion."""
 
 _NONE: Ints = np.zeros(0, np.int64)
@@ -200,7 +200,7 @@ class FilterPass:
         self._to_repeat: Ints = _NONE
         self._unanswered: Ints = _NONE
         self._has_ended = False
-        self._size = FIRST_PORTION if self._reads_bodies else FIRST_COLUMN_PORTION
+        self._size = FIRST_PART if self._reads_bodies else FIRST_COLUMN_PART
 
     @property
     def is_new(self) -> bool:
@@ -215,10 +215,10 @@ class FilterPass:
     @property
     def percent(self) -> int:
         """The share of rows that have been examined, 0 to 100."""
-        asked = self._high - self._low
-        return 100 * asked // max(asked + self.rows_left, 1)
+        done = self._high - self._low
+        return 100 * done // max(done + self.rows_left, 1)
 
-    def next_portion(self) -> RowPortion | None:
+    def next_part(self) -> RowPortion | None:
         """Returns the rows to be examined next, or None."""
         if self._high < self.rows:
             rows = np.arange(self._high, min(self._high + self._size, self.rows))
@@ -253,7 +253,7 @@ class FilterPass:
         if self._has_ended and not verdict.final:
             self._repeat(np.asarray(rows))
         self._size = max(
-            1, min(int(len(rows) * PORTION_SECONDS / max(verdict.seconds, 1e-4)), 4 * self._size, LARGEST_PORTION)
+            1, min(int(len(rows) * PART_SECONDS / max(verdict.seconds, 1e-4)), 4 * self._size, LARGEST_PART)
         )
         self.is_settled = self.is_settled or not self.rows_left
 

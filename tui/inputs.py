@@ -72,7 +72,7 @@ class LiveCapture(Protocol):
         """Bytes that tables may hold; None: no limit."""
 
     @property
-    def kept(self) -> bool:
+    def is_saved(self) -> bool:
         """Whether the packets stay in a file that the user named."""
 
     @property

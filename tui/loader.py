@@ -82,7 +82,7 @@ class Loader(threading.Thread):
         self._session = session
         self.memory = memory
         self._releases = deque[tuple[int, int]]()
-        self._gone_since: float | None = None
+        self._overdue_since: float | None = None
         self._stopped = threading.Event()
         self._has_begun = threading.Event()
         self._may_go_on = threading.Event()
@@ -158,13 +158,13 @@ class Loader(threading.Thread):
         """Adds the first row that stays, and whether eviction is urgent."""
         session, memory = self._session, self.memory
         first = session.eviction.find_due_row(None if memory is None else int(EVICTION_SHARE * memory))
-        is_gone, now = session.eviction.find_due_row(None) > session.rows.first, time.monotonic()
-        self._gone_since = (self._gone_since or now) if is_gone else None
-        is_late = self._gone_since is not None and now > self._gone_since + EVICTION_TIMEOUT
+        is_due, now = session.eviction.find_due_row(None) > session.rows.first, time.monotonic()
+        self._overdue_since = (self._overdue_since or now) if is_due else None
+        is_late = self._overdue_since is not None and now > self._overdue_since + EVICTION_TIMEOUT
         is_full = memory is not None and session.eviction.memory_bytes > memory
         return counted._replace(first=first, pressing=is_late or is_full)
 
-    def _announce(self, told: Growth | ReadingEnd) -> None:
+    def _announce(self, event: Growth | ReadingEnd) -> None:
         if not self._stopped.is_set():
             with contextlib.suppress(RuntimeError):  # the program has ended since
-                self._tell(told)
+                self._tell(event)

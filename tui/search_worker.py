@@ -144,16 +144,16 @@ class SearchWorker:
         from analyzer.query import search as find
 
         reader, _ = self._readers.get_reader()
-        asked, told = 0, time.monotonic()
+        searched, last_report = 0, time.monotonic()
 
         def is_stopped() -> bool:
-            nonlocal asked, told
+            nonlocal searched, last_report
             now = time.monotonic()
-            if now > told + PROGRESS_INTERVAL and not search.is_stopped.is_set():
-                told = now
-                percent = min(100 * asked // max(len(search.among), 1), 99)
+            if now > last_report + PROGRESS_INTERVAL and not search.is_stopped.is_set():
+                last_report = now
+                percent = min(100 * searched // max(len(search.among), 1), 99)
                 self._worker.post(partial(self._report_progress, search, percent))
-            asked += find.STEP
+            searched += find.STEP
             return search.is_stopped.is_set()
 
         row = find.find_row(
@@ -178,6 +178,6 @@ def parse_search(words: str, named: Mapping[str, str]) -> SearchTarget:
         return SearchTarget(compile_filter(words.removeprefix(FILTER_SIGN), named))
     if words.startswith(BYTES_SIGNS):
         return parse_bytes(words)
-    said = parse_text(words)
+    parsed = parse_text(words)
     shown = (f"lower({key}) contains {quote(words.lower())}" for key in LIST_KEYS)
-    return SearchTarget(compile_filter(" or ".join((said.filter.text, *shown)), named), text=said.text)
+    return SearchTarget(compile_filter(" or ".join((parsed.filter.text, *shown)), named), text=parsed.text)

@@ -41,19 +41,19 @@ class PasteFilter:
         """Returns the next piece, filtered."""
         found = ""
         while text:
-            kept, self._rest = self._rest, ""
+            pending, self._rest = self._rest, ""
             mark = END if self._is_inside else START
-            part, met, rest = (kept + text).partition(mark)
+            part, found_mark, rest = (pending + text).partition(mark)
             if self._is_inside:
-                if not met:
+                if not found_mark:
                     size = next(size for size in range(len(END) - 1, -1, -1) if part.endswith(END[:size]))
                     part, self._rest = part[: len(part) - size], END[:size]
-                found += part.replace(ESCAPE, REPLACEMENT) + met
+                found += part.replace(ESCAPE, REPLACEMENT) + found_mark
             else:
-                if not met:
+                if not found_mark:
                     self._rest = part[1 - len(START) :]
-                found += (part + met)[len(kept) :]
-            self._is_inside ^= bool(met)
+                found += (part + found_mark)[len(pending) :]
+            self._is_inside ^= bool(found_mark)
             text = rest
         return found
 

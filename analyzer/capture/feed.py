@@ -74,7 +74,7 @@ class GrowthFeeder:
         self._source = source
         self._stop = stop
         self._whole = threading.Event() if whole is None else whole
-        self._given = -math.inf
+        self._last_block_time = -math.inf
 
     def fill(self) -> bool:
         """Waits until the file has grown.
@@ -84,9 +84,9 @@ class GrowthFeeder:
         while True:
             whole, stopped = self._whole.is_set(), self._stop.is_set()
             waiting, now = self._source.count_waiting(), time.monotonic()
-            quiet, collect = now - self._given, LITTLE_COLLECT if waiting < LITTLE else COLLECT
+            quiet, collect = now - self._last_block_time, LITTLE_COLLECT if waiting < LITTLE else COLLECT
             if waiting > 0 and (whole or stopped or waiting >= ENOUGH or quiet >= collect):
-                self._given = now
+                self._last_block_time = now
                 self._source.grow()
                 return True
             if whole or stopped:
@@ -119,7 +119,7 @@ class SpoolFeeder:
         self._limit = limit
         self._unpacker: Unpacker | None = None
         self._amount = READ
-        self._given = -math.inf
+        self._last_block_time = -math.inf
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLIN)
         self._ahead = b""
@@ -151,9 +151,9 @@ class SpoolFeeder:
             if until is None and self.spool.size() > before:
                 # A writer of many bytes mostly has more; compressed bytes may stand for many.
                 much = self.spool.size() - before >= MUCH or self._unpacker is not None
-                until = (time.monotonic() if much else self._given) + LITTLE_COLLECT
+                until = (time.monotonic() if much else self._last_block_time) + LITTLE_COLLECT
         self._amount = min(self._amount * 2, LARGEST_FILL)
-        self._given = time.monotonic()
+        self._last_block_time = time.monotonic()
         return self.spool.size() > before
 
     def _ready(self, seconds: float) -> bool:

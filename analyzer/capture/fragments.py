@@ -60,14 +60,14 @@ class DatagramReassembler:
 
     def __init__(self, most: int = MOST) -> None:
         self._open: dict[DatagramKey, _Datagram] = {}
-        self._held = 0
+        self._buffered_bytes = 0
         self._most = most
-        self.given_up = 0
+        self.abandoned = 0
 
     @property
     def unfinished(self) -> int:
         """Number of datagrams that lack a fragment, given up or still waiting."""
-        return self.given_up + len(self._open)
+        return self.abandoned + len(self._open)
 
     def add(self, time: int, key: DatagramKey, offset: int, more: bool, header: bytes, part: bytes) -> bytes | None:
         """Takes a fragment; returns the whole packet if no other fragment is missing.
@@ -83,15 +83,15 @@ class DatagramReassembler:
         if datagram is None:
             datagram = self._open[key] = _Datagram(time)
         else:
-            self._held -= datagram.size
+            self._buffered_bytes -= datagram.size
         datagram.put(offset, part)
-        self._held += datagram.size
+        self._buffered_bytes += datagram.size
         if offset == 0 and not datagram.header:
             datagram.header = header
         if not more and datagram.total is None:
             datagram.total = offset + len(part)
         if datagram.whole:
-            self._held -= datagram.size
+            self._buffered_bytes -= datagram.size
             del self._open[key]
             return _rebuild_packet(datagram.header, bytes(datagram.data[: datagram.total]))
         self._evict()
@@ -99,12 +99,12 @@ class DatagramReassembler:
 
     def _evict(self) -> None:
         # By size only. The age is checked when another fragment comes, so the order of reading does not matter.
-        while self._held > self._most:
+        while self._buffered_bytes > self._most:
             self._drop(next(iter(self._open)))
 
     def _drop(self, key: DatagramKey) -> None:
-        self._held -= self._open.pop(key).size
-        self.given_up += 1
+        self._buffered_bytes -= self._open.pop(key).size
+        self.abandoned += 1
 
 
 def _rebuild_packet(header: bytes, data: bytes) -> bytes:

@@ -28,8 +28,8 @@ class GrowingFile(PositionedFile):
         self._path = path
         self._resting: os.stat_result | None = None
         self._known = 0
-        self._asked, self._begin, self._most = 0, -1, AT_ONCE
-        self._held: tuple[int, bytes] = (0, b"")
+        self._requested_end, self._begin, self._most = 0, -1, AT_ONCE
+        self._read_ahead: tuple[int, bytes] = (0, b"")
 
     def size(self) -> int:
         """Returns the bytes that grow() has found."""
@@ -41,14 +41,14 @@ class GrowingFile(PositionedFile):
 
     def grow(self) -> None:
         """Reads the next new bytes. Call it when the bytes that it found before have been scanned."""
-        begin = self._asked
+        begin = self._requested_end
         self._most = AT_ONCE if begin > self._begin else self._most * 2
         data = self._read_available(begin, min(self._find_size() - begin, self._most))
-        self._begin, self._held, self._known = begin, (begin, data), begin + len(data)
+        self._begin, self._read_ahead, self._known = begin, (begin, data), begin + len(data)
 
     def settle(self) -> None:
         """Notes that the file is complete and scanned: frees the memory and takes the file's present size."""
-        self._held, self._known = (0, b""), self._find_size()
+        self._read_ahead, self._known = (0, b""), self._find_size()
 
     def ensure_open(self) -> None:
         """Opens the file if it has no descriptor and was not released. Raises OSError."""
@@ -75,15 +75,15 @@ class GrowingFile(PositionedFile):
 
     def window(self, position: int, length: int) -> memoryview:
         """Returns the bytes from a position, fewer at the end; grow() goes on at the last position."""
-        self._asked = max(self._asked, position)
-        begin, data = self._held
+        self._requested_end = max(self._requested_end, position)
+        begin, data = self._read_ahead
         if position >= begin and begin + len(data) >= min(position + length, self._known):
             return memoryview(data)[position - begin : position - begin + length]
         return memoryview(self._read_available(position, min(length, self._known - position)))
 
     def gather(self, positions: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
         """Returns rows of `width` bytes at n positions, shape (n, width); bytes behind the end are 0."""
-        begin, data = self._held
+        begin, data = self._read_ahead
         if not data or not len(positions):
             return super().gather(positions, width)
         if int(positions.min()) >= begin:
@@ -106,7 +106,7 @@ class GrowingFile(PositionedFile):
     def close(self) -> None:
         """Closes the descriptor and frees the memory."""
         super().close()
-        self._held, self._path, self._resting = (0, b""), None, None
+        self._read_ahead, self._path, self._resting = (0, b""), None, None
 
     def _find_size(self) -> int:
         # No program writes to a released file.

@@ -174,11 +174,11 @@ class CaptureInput:
         """Whether the bytes lie in a spool of our own, whose space can be given back."""
         return self._inflow is not None
 
-    def release(self, standing: ScanState) -> None:
+    def release(self, state: ScanState) -> None:
         """Gives back the space of what comes before a state; it will not be read again."""
         if self._inflow is not None:
-            self._begin = standing
-            self._inflow.spool.release(standing.position)
+            self._begin = state
+            self._inflow.spool.release(state.position)
 
     def close(self) -> None:
         """Closes the feeder; the store owns the source."""

@@ -37,7 +37,7 @@ __all__ = ["CaptureInfo", "FlowTable", "PacketBlock", "PacketCounts", "PacketRea
 
 ReaderName = Literal["native", "scapy"]
 
-KEPT = 64 << 20
+RETAINED_BYTES = 64 << 20
 """Approximate bytes that the arrays of one block take."""
 
 MARKED, MOST_MARKS = 1 << 14, 1 << 12
@@ -102,7 +102,7 @@ class _Mark:
 
     packet: int
     appended: int
-    standing: ScanState | None
+    scan_state: ScanState | None
 
 
 class PacketReader(SelfClosing):
@@ -143,8 +143,8 @@ class PacketReader(SelfClosing):
         self.files: list[CaptureInfo] = []
         """Descriptions of the captures, in their order; the list stays the same object."""
         self._marks = deque[_Mark]()
-        self._past = self._told = 0
-        self._told_gone = 1
+        self._past = self._reported_problems = 0
+        self._reported_removed = 1
         try:
             for name in () if isinstance(inputs, FileSuccession) else inputs:
                 self._open(name)
@@ -207,7 +207,7 @@ class PacketReader(SelfClosing):
             yield from read_blocks(self._inputs, self.store, self.flows, self.counts)
             self._place_comments()
             return
-        libc.keep_free(KEPT)
+        libc.keep_free(RETAINED_BYTES)
         before = 0
         records_of_all = (
             merge_captures([one.blocks() for one in self._inputs]) if self.succession is None else self._of_parts()
@@ -222,8 +222,8 @@ class PacketReader(SelfClosing):
                 self.began = int(records.time[0])
             block = make_packet_block(self._decoder, self.flows, records, before)
             before += len(records)
-            gone, self._told_gone = self._told_gone, self.removed_before
-            if len(block) or gone < self._told_gone:
+            removed, self._reported_removed = self._reported_removed, self.removed_before
+            if len(block) or removed < self._reported_removed:
                 yield block
             del records, block
             self._mark(before)
@@ -248,8 +248,8 @@ class PacketReader(SelfClosing):
 
     def _tell_problems(self) -> None:
         assert self.succession is not None
-        for problem in self.succession.problems[self._told :]:
-            self._told += 1
+        for problem in self.succession.problems[self._reported_problems :]:
+            self._reported_problems += 1
             self._tell(problem)
 
     def _tell(self, problem: str) -> None:
@@ -313,8 +313,8 @@ class PacketReader(SelfClosing):
             mark = self._marks.popleft()
         if mark is not None:
             self.store.release(mark.appended)
-            if mark.standing is not None:
-                self._inputs[0].release(mark.standing)
+            if mark.scan_state is not None:
+                self._inputs[0].release(mark.scan_state)
         if self.succession is not None:
             self._forget(self.succession.release(packet))
 
@@ -325,8 +325,8 @@ class PacketReader(SelfClosing):
         if (alone or (self.succession is not None and self.store.appended)) and before - last >= MARKED:
             if len(self._marks) == MOST_MARKS:
                 self._marks = deque(islice(self._marks, 1, None, 2))
-            standing = self._inputs[0].scanner.save_state() if alone else None
-            self._marks.append(_Mark(before + 1, self.store.appended, standing))
+            scan_state = self._inputs[0].scanner.save_state() if alone else None
+            self._marks.append(_Mark(before + 1, self.store.appended, scan_state))
 
     def _forget(self, parts: Sequence[SuccessionFile]) -> None:
         """Closes files of a succession that will not be read again."""

@@ -68,12 +68,12 @@ class PcapScanner(RecordScanner):
         info.snaplen = snaplen
         info.interfaces.append(CaptureInterface("", self._link, snaplen, layout.ticks))
 
-    def _import_learned(self, standing: ScanState) -> None:
-        self._hopped = standing.records
+    def _import_learned(self, state: ScanState) -> None:
+        self._hopped = state.records
 
-    def _scan(self, room: int) -> RecordBlock | None:
+    def _scan(self, most_records: int) -> RecordBlock | None:
         window = self.source.window(self.position, self._look)
-        starts, position = self._find_starts(window, room)
+        starts, position = self._find_starts(window, most_records)
         if len(starts) and position > self.source.size() - self.position:
             starts, position = starts[:-1], int(starts[-1])
             (claimed,) = struct.unpack_from(self._layout.order + "8xI", window, position)
@@ -90,31 +90,31 @@ class PcapScanner(RecordScanner):
         self._hopped += len(block)
         return block if len(starts) else None
 
-    def _find_starts(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
-        """Returns where at most `room` records begin in the window, and where the last of them ends."""
-        starts, position = self._scan_one_by_one(window, 0, min(room, parallel_scan.PROBE))
-        if len(starts) == parallel_scan.PROBE < room:
+    def _find_starts(self, window: memoryview, most_records: int) -> tuple[NDArray[np.int64], int]:
+        """Returns where at most `most_records` records begin in the window, and where the last of them ends."""
+        starts, position = self._scan_one_by_one(window, 0, min(most_records, parallel_scan.PROBE))
+        if len(starts) == parallel_scan.PROBE < most_records:
             usual = (self.position + position) // (self._hopped + len(starts))
             # By the average length, the scan stops where the room ends.
-            stop = min(len(window) - 11, position + room * usual)
+            stop = min(len(window) - 11, position + most_records * usual)
             lengths = np.ndarray((max(stop, 0),), self._layout.order + "u4", window, 8, (1,))
             guess = self._guess(window, starts[-1])
             fast = parallel_scan.scan_records(lengths, 0, self._layout.record, position, usual, guess)
-            fast = fast[: room - len(starts) + 1]
+            fast = fast[: most_records - len(starts) + 1]
             if len(fast) > 1:
                 return np.concatenate((starts, fast[:-1])), int(fast[-1])
-            rest, position = self._scan_one_by_one(window, position, room - len(starts))
+            rest, position = self._scan_one_by_one(window, position, most_records - len(starts))
             starts += rest
         return np.array(starts, np.int64), position
 
-    def _scan_one_by_one(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
+    def _scan_one_by_one(self, window: memoryview, position: int, most_records: int) -> tuple[list[int], int]:
         """Returns the same from `position` on, record by record."""
         header = self._layout.record
         unpack = struct.Struct(self._layout.order + "8xI4x").unpack_from
         starts: list[int] = []
         append = starts.append
         try:
-            for _ in range(room):
+            for _ in range(most_records):
                 (captured,) = unpack(window, position)
                 append(position)
                 position += captured + header

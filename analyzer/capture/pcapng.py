@@ -69,18 +69,18 @@ class PcapngScanner(RecordScanner):
     def _export_learned(self) -> Sequence[int | str]:
         return (self._time, int(self._undefined), self.info.snaplen, *self._section.export_state())
 
-    def _import_learned(self, standing: ScanState) -> None:
-        time, undefined, snaplen, order, *rest = standing.learned
-        self._packets = standing.records
+    def _import_learned(self, state: ScanState) -> None:
+        time, undefined, snaplen, order, *rest = state.learned
+        self._packets = state.records
         self._time, self._undefined, self.info.snaplen = int(time), bool(undefined), int(snaplen)
         self._section = PcapngSection(str(order), self.info)
         self._section.restore_state([int(each) for each in rest])
 
-    def _scan(self, room: int) -> RecordBlock | None:
+    def _scan(self, most_records: int) -> RecordBlock | None:
         window = self._read_window()
         if window is None:
             return None
-        starts, position = self._scan_run(window, room)
+        starts, position = self._scan_run(window, most_records)
         # A short run wasted most of its window: with a section for each packet, that would take quadratic time.
         worth = position * 2 > len(window) or len(starts) >= WORTH_A_LOOK
         self._look = min(self._look * 2, WINDOW) if worth else SHORT_WINDOW
@@ -115,21 +115,23 @@ class PcapngScanner(RecordScanner):
             self.damage(self.position, f"a packet block claims {length:,} bytes, which are not there")
         return None
 
-    def _scan_run(self, window: memoryview, room: int) -> tuple[NDArray[np.int64], int]:
+    def _scan_run(self, window: memoryview, most_records: int) -> tuple[NDArray[np.int64], int]:
         """Returns the positions of packet blocks in `window`, up to the first other block that matters.
 
         Packet blocks may be inconsistent. Blocks behind an inconsistent one mean nothing, and are dropped with it.
         """
         starts, position = self._scan_one_by_one(
-            window[: parallel_scan.PROBE * parallel_scan.LONGEST], 0, min(room, parallel_scan.PROBE)
+            window[: parallel_scan.PROBE * parallel_scan.LONGEST], 0, min(most_records, parallel_scan.PROBE)
         )
-        if len(starts) == parallel_scan.PROBE < room:
+        if len(starts) == parallel_scan.PROBE < most_records:
             usual = (self.position + position) // (self._packets + len(starts))
             # By the average length, the scan stops where the room ends.
-            fast = self._scan_parallel(window[: position + room * usual], position, usual)[: room - len(starts) + 1]
+            fast = self._scan_parallel(window[: position + most_records * usual], position, usual)[
+                : most_records - len(starts) + 1
+            ]
             if len(fast) > 1:
                 return np.concatenate((starts, fast[:-1])), int(fast[-1])
-        rest, position = self._scan_one_by_one(window, position, room - len(starts))
+        rest, position = self._scan_one_by_one(window, position, most_records - len(starts))
         return np.array(starts + rest, np.int64), position
 
     def _scan_parallel(self, window: memoryview, position: int, usual: int) -> NDArray[np.int64]:
@@ -156,7 +158,7 @@ class PcapngScanner(RecordScanner):
         plain = (heads[:, 0] == ENHANCED) & (heads[:, 1] & 3 == 0) & (heads[:, 1] >= SHORTEST[ENHANCED])
         return found if bool(plain.all()) else found[: int(np.argmin(plain)) + 1]
 
-    def _scan_one_by_one(self, window: memoryview, position: int, room: int) -> tuple[list[int], int]:
+    def _scan_one_by_one(self, window: memoryview, position: int, most_records: int) -> tuple[list[int], int]:
         """Returns what _scan_run gives from `position` on, block by block."""
         # Blocks are aligned to four bytes: an index into words is much faster than struct's unpack_from.
         words = np.frombuffer(window[: len(window) & ~3], self._section.order + "u4").astype(np.uint32, copy=False).data
@@ -164,7 +166,7 @@ class PcapngScanner(RecordScanner):
         append, end, word = starts.append, len(words), position // 4
         try:
             # The bound also ends a loop over blocks of length 0.
-            for _ in range(room):
+            for _ in range(most_records):
                 kind, length = words[word], words[word + 1]
                 if kind == ENHANCED or kind in PACKETS:
                     append(word * 4)
@@ -247,8 +249,8 @@ class PcapngScanner(RecordScanner):
 
     def _keep_comments(self, found: NDArray[np.int64], heads: PacketHeads) -> None:
         """Notes where comments lie; `found` has rows of `heads`, and positions in the present window."""
-        room = MOST_COMMENTS - len(self.info.comments)
-        row, at, length = found[:, :room]
+        most_records = MOST_COMMENTS - len(self.info.comments)
+        row, at, length = found[:, :most_records]
         self.info.left_out += found.shape[1] - len(row)
         if len(row):
             here = self.base + self.position

@@ -72,8 +72,8 @@ def _normalise(heads: PacketHeads, kind: NDArray[np.uint32], order: str, snaplen
     heads.interface[simple] = 0
     heads.ticks[simple] = 0
     heads.data[simple] -= 16
-    room = np.minimum(heads.length[simple] - 16, snaplen or heads.length[simple])
-    heads.captured[simple] = np.minimum(heads.original[simple], room)
+    limit = np.minimum(heads.length[simple] - 16, snaplen or heads.length[simple])
+    heads.captured[simple] = np.minimum(heads.original[simple], limit)
 
 
 def count_sound(window: memoryview, heads: PacketHeads, order: str) -> int:
@@ -180,7 +180,7 @@ def _binary(ticks: NDArray[np.uint64], exponent: int) -> NDArray[np.uint64]:
     return ns
 
 
-MOST_REMARKS = 1000
+MOST_COMMENTS = 1000
 """Comments on sections that are kept."""
 MOST_NAMED, MOST_OF_ONE = 1 << 15, 8
 """Addresses whose names are kept, and names of one address."""
@@ -219,7 +219,7 @@ class PcapngSection:
         for code, value in pcapng_format.iterate_options(data[24:], self.order):
             text = pcapng_format.decode_text(value)
             if code == pcapng_format.COMMENT:
-                self._remark(text)
+                self._add_comment(text)
             elif code == pcapng_format.SECTION_HARDWARE:
                 info.hardware = info.hardware or text
             elif code == pcapng_format.SECTION_OS:
@@ -263,7 +263,7 @@ class PcapngSection:
                     del known[0]
                     info.left_out += 1
                 known.append(name)
-                info.told += 1
+                info.name_count += 1
 
     def read_statistics(self, data: bytes) -> None:
         """Reads an interface statistics block, without its last four bytes.
@@ -274,20 +274,22 @@ class PcapngSection:
         place = self._before + int(struct.unpack_from(self.order + "I", data, 8)[0])
         if not self._before <= place < len(self._info.interfaces):
             return
-        said = {
+        values_by_code = {
             code: int(struct.unpack(self.order + "Q", value)[0])
             for code, value in pcapng_format.iterate_options(data[20:], self.order)
             if len(value) == 8
         }
-        dropped = [said.get(code) for code in (pcapng_format.STATISTICS_DROPPED, pcapng_format.STATISTICS_OS_DROPPED)]
+        dropped = [
+            values_by_code.get(code) for code in (pcapng_format.STATISTICS_DROPPED, pcapng_format.STATISTICS_OS_DROPPED)
+        ]
         known = [count for count in dropped if count is not None]
         if known:
             self._info.statistics[place] = InterfaceStatistics(
-                said.get(pcapng_format.STATISTICS_RECEIVED, 0), sum(known)
+                values_by_code.get(pcapng_format.STATISTICS_RECEIVED, 0), sum(known)
             )
 
-    def _remark(self, text: str) -> None:
-        if len(self._info.remarks) < MOST_REMARKS:
+    def _add_comment(self, text: str) -> None:
+        if len(self._info.remarks) < MOST_COMMENTS:
             self._info.remarks.append(text)
         else:
             self._info.left_out += 1

@@ -25,7 +25,7 @@ from analyzer.capture.flows import FlowTable
 from analyzer.capture.fragments import PATIENCE, DatagramKey, DatagramReassembler
 from analyzer.capture.inputs import CaptureInput
 from analyzer.capture.packet_decoder import PacketDecoder
-from analyzer.capture.packets import KEPT, PacketBlock, make_packet_block
+from analyzer.capture.packets import RETAINED_BYTES, PacketBlock, make_packet_block
 from analyzer.capture.records import LOWEST, CaptureInfo, CaptureRange, RecordBlock, RecordScanner, ScanState
 from analyzer.capture.sources import SelfClosing
 from analyzer.capture.store import Store
@@ -98,7 +98,7 @@ class RangeReader(SelfClosing):
 
         A place in time is the highest time of the file so far.
         """
-        libc.keep_free(KEPT)
+        libc.keep_free(RETAINED_BYTES)
         decoder = PacketDecoder(self.store, self.flows, self.findings, reassembler=_LookBackReassembler(self))
         before, latest = self._begin.records, self._begin.place
         for records in self._input.blocks():
@@ -113,15 +113,15 @@ class RangeReader(SelfClosing):
 
     def look_back(self, reassembler: DatagramReassembler) -> None:
         """Gives the fragments before this range to a reassembler, with this reader's flow numbers."""
-        found, room = list[_EarlierRecords](), LOOK
+        found, remaining = list[_EarlierRecords](), LOOK
         try:
             for each in self._earlier:
                 try:
-                    found.append(_EarlierRecords(each, room, self._first))
+                    found.append(_EarlierRecords(each, remaining, self._first))
                 except CaptureError:
                     break
-                room -= found[-1].packets
-                if room <= 0 or not found[-1].whole:
+                remaining -= found[-1].packets
+                if remaining <= 0 or not found[-1].whole:
                     break
             for one in reversed(found):
                 decoder = PacketDecoder(one.store, self.flows, [], reassembler=reassembler)

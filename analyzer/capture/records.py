@@ -120,7 +120,7 @@ class CaptureInfo:
     """Describes one capture, as far as it has been read.
 
     `comments`: on packets; `remarks`: the first comments on the capture itself. `names`: names of addresses, the latest
-    one last; `told`: number of names read. `left_out`: comments and names that were too many to keep. `first` and
+    one last; `name_count`: number of names read. `left_out`: comments and names that were too many to keep. `first` and
     `last`: the lowest and the highest packet time. `described`: sections, interfaces and names of a pcapng file, in
     order. `statistics`: of interfaces, by their index. `secrets`: location and length of key logs that
     are to be read. `file`: its source in the store.
@@ -136,7 +136,7 @@ class CaptureInfo:
     comments: RecordComments = field(default_factory=RecordComments)
     remarks: list[str] = field(default_factory=list)
     names: dict[str, list[str]] = field(default_factory=dict)
-    told: int = 0
+    name_count: int = 0
     left_out: int = 0
     described: list[DescriptionBlock] = field(default_factory=list)
     statistics: dict[int, InterfaceStatistics] = field(default_factory=dict)
@@ -184,14 +184,14 @@ class RecordScanner(ABC):
     def read_block(self) -> RecordBlock | None:
         """Returns the next packets whose bytes are there; None if there is none (yet)."""
         parts: list[RecordBlock] = []
-        room = self._limit
-        while room > 0 and not self.is_damaged:
-            part = self._scan(room)
+        remaining = self._limit
+        while remaining > 0 and not self.is_damaged:
+            part = self._scan(remaining)
             if part is None:
                 break
             if len(part):
                 parts.append(part)
-                room -= len(part)
+                remaining -= len(part)
         if not parts:
             return None
         self._limit = min(self._limit * 2, max(LARGEST_BLOCK, self._limit))
@@ -218,22 +218,22 @@ class RecordScanner(ABC):
         latest = LOWEST if self.info.last is None else self.info.last
         return ScanState(self.position, self.info.packets, latest, self._export_learned())
 
-    def restore_state(self, standing: ScanState) -> None:
+    def restore_state(self, state: ScanState) -> None:
         """Goes on from the state of another scanner of the same capture."""
-        self.position = standing.position
-        self._import_learned(standing)
+        self.position = state.position
+        self._import_learned(state)
 
     def _export_learned(self) -> Sequence[int | str]:
         """Returns what `_import_learned` needs besides the place itself."""
         return ()
 
     @abstractmethod
-    def _import_learned(self, standing: ScanState) -> None:
+    def _import_learned(self, state: ScanState) -> None:
         """Takes what another scanner has learned."""
 
     @abstractmethod
-    def _scan(self, room: int) -> RecordBlock | None:
-        """Returns at most `room` records from `position` on, or None if no whole record is there.
+    def _scan(self, remaining: int) -> RecordBlock | None:
+        """Returns at most `remaining` records from `position` on, or None if no whole record is there.
 
         An empty block means that only `position` has moved.
         """

@@ -21,7 +21,7 @@ from analyzer.errors import CaptureError
 CHUNK = 4 << 20
 """Bytes that PositionedFile.gather reads at once, plus the width of the last row."""
 
-HOLE = 1 << 20
+FREED_BYTES = 1 << 20
 """Bytes of a spool that are given back at once."""
 
 
@@ -112,12 +112,12 @@ class Spool(MappedFile):
 
         The first HOLE bytes stay, because they show the kind of capture.
         """
-        begin, end = self.released + HOLE, position // HOLE * HOLE
+        begin, end = self.released + FREED_BYTES, position // FREED_BYTES * FREED_BYTES
         if end > begin and self._descriptor >= 0:
             from analyzer.capture.libc import punch_hole  # lazy: only endless pipes need it
 
             if punch_hole(self._descriptor, begin, end):
-                self.released = end - HOLE
+                self.released = end - FREED_BYTES
 
     def append(self, data: bytes | memoryview) -> int:
         """Adds `data` at the end and returns its position. Raises CaptureError if the disk is full."""

@@ -78,8 +78,8 @@ class Store:
 
     def remove(self, number: int) -> None:
         """Closes a source; its bytes then read as 0."""
-        gone, self._sources[number] = self._sources[number], REMOVED
-        gone.close()
+        removed, self._sources[number] = self._sources[number], REMOVED
+        removed.close()
         self._removed.append(number)
 
     @property

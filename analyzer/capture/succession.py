@@ -41,16 +41,16 @@ WAIT = 0.1
 class SuccessionFile:
     """Describes one file.
 
-    `source`: its bytes. `whole` is set when no more will be written; `gone`: the ring has removed it. `input` reads it;
-    its packets are numbered from `first` on, and when `is_read` is set there are no more of them. `only_ours`: bytes of
-    a file that has been read and has no name.
+    `source`: its bytes. `whole` is set when no more will be written; `deleted`: the ring has removed it. `input` reads
+    it; its packets are numbered from `first` on, and when `is_read` is set there are no more of them. `only_ours`:
+    bytes of a file that has been read and has no name.
     """
 
     def __init__(self, path: str, descriptor: int) -> None:
         self.path = path
         self.source = GrowingFile(descriptor, os.path.abspath(path))
         self.whole = threading.Event()
-        self.gone = False
+        self.deleted = False
         self.input: CaptureInput | None = None
         self.first = 0
         self.is_read = False
@@ -72,7 +72,7 @@ class FileSuccession:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._parts: list[SuccessionFile] = []
-        self._given = 0
+        self._taken_parts = 0
         self._before = 1
         self._only_ours = 0
         self._over = self._closed = False
@@ -100,8 +100,8 @@ class FileSuccession:
         """Notes that the ring has removed a file: its rows may be evicted once it has been read."""
         with self._changed:
             for part in self._parts:
-                if part.path == path and not part.gone:
-                    part.gone = True
+                if part.path == path and not part.deleted:
+                    part.deleted = True
                     break
 
     def finish(self) -> None:
@@ -138,7 +138,7 @@ class FileSuccession:
             number = part.end
             with self._changed:
                 self._only_ours += part.only_ours
-                early = self._given - 1 - AWAKE
+                early = self._taken_parts - 1 - AWAKE
                 tired = self._parts[early] if early >= 0 else None
             if tired is not None:
                 tired.source.release_descriptor()
@@ -156,12 +156,12 @@ class FileSuccession:
 
     def _next(self, stop: threading.Event) -> SuccessionFile | None:
         with self._changed:
-            while self._given >= len(self._parts):
+            while self._taken_parts >= len(self._parts):
                 if self._over or stop.is_set():
                     return None
                 self._changed.wait(WAIT)
-            part = self._parts[self._given]
-            self._given += 1
+            part = self._parts[self._taken_parts]
+            self._taken_parts += 1
             return part
 
     @property
@@ -176,7 +176,7 @@ class FileSuccession:
         with self._changed:
             files, size, number = len(self._parts), self._only_ours, self._before
             for part in self._parts:
-                if not part.is_read or not (part.gone or files > MOST_FILES or size > MOST_BYTES):
+                if not part.is_read or not (part.deleted or files > MOST_FILES or size > MOST_BYTES):
                     break
                 files, size, number = files - 1, size - part.only_ours, part.end
             return number
@@ -192,7 +192,7 @@ class FileSuccession:
             found = self._parts[:count]
             self._only_ours -= sum(part.only_ours for part in found)
             del self._parts[:count]
-            self._given -= count
+            self._taken_parts -= count
             return found
 
     def release_empty(self, part: SuccessionFile) -> bool:
@@ -201,7 +201,7 @@ class FileSuccession:
             found = part.end == part.first and part in self._parts[:-1]
             if found:
                 self._parts.remove(part)
-                self._given -= 1
+                self._taken_parts -= 1
             return found
 
     def reopen(self) -> FileSuccession:
@@ -240,9 +240,9 @@ class FileSuccession:
     def close(self) -> None:
         """Closes the files that nobody has begun to read; no more will be read."""
         with self._changed:
-            for part in self._parts[self._given :]:
+            for part in self._parts[self._taken_parts :]:
                 part.source.close()
-            del self._parts[self._given :]
+            del self._parts[self._taken_parts :]
             self._over = self._closed = True
 
 

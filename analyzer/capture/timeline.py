@@ -37,9 +37,9 @@ class _Lane:
 
     def give(self, count: int) -> tuple[RecordBlock, NDArray[np.int64]]:
         """Removes and returns the first `count` records and their places."""
-        given = self.records[:count], self.place[:count]
+        taken = self.records[:count], self.place[:count]
         self.records, self.place = self.records[count:], self.place[count:]
-        return given
+        return taken
 
 
 def merge_captures(captures: Sequence[Iterator[RecordBlock]]) -> Iterator[RecordBlock]:
@@ -56,11 +56,11 @@ def merge_captures(captures: Sequence[Iterator[RecordBlock]]) -> Iterator[Record
     while lanes:
         behind = min(range(len(lanes)), key=lambda lane: lanes[lane].latest)
         horizon = lanes[behind].latest
-        given = [
+        taken = [
             lane.give(int(np.searchsorted(lane.place, horizon, "right" if index <= behind else "left")))
             for index, lane in enumerate(lanes)
         ]
-        order = np.argsort(np.concatenate([place for _, place in given]), kind="stable")
-        yield RecordBlock.concatenate([records for records, _ in given])[order]
+        order = np.argsort(np.concatenate([place for _, place in taken]), kind="stable")
+        yield RecordBlock.concatenate([records for records, _ in taken])[order]
         if not lanes[behind].load():
             del lanes[behind]

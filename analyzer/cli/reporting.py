@@ -17,7 +17,7 @@ from analyzer.cli.terminal import is_wide, line_width, print_fitted
 from analyzer.columns.arrays import Ints
 from analyzer.decode.jsonable import JsonWriter
 from analyzer.decode.rows import RowReader
-from analyzer.insight.metrics import FIGURES
+from analyzer.insight.metrics import METRIC_NAMES
 from analyzer.render.objects import write_objects
 from analyzer.render.sparkline import choose_bars
 from analyzer.session import Session
@@ -61,7 +61,7 @@ class PrintedReport:
         elif self._form != "table":
             named = ((each.protocol, each.operation, asdict(each.figures)) for each in found.operations)
             rows = ({"protocol": protocol, "operation": name, **figures} for protocol, name, figures in named)
-            write_objects(sys.stdout.buffer, self._form, ["protocol", "operation", *FIGURES], rows)
+            write_objects(sys.stdout.buffer, self._form, ["protocol", "operation", *METRIC_NAMES], rows)
         else:
             from analyzer.render.overview_text import format_overview
 
@@ -83,7 +83,7 @@ class PrintedReport:
             _write_json(make_statistics_object(found, groups))
         elif self._form != "table":
             rows = (make_group_object(by, group) for group in groups)
-            write_objects(sys.stdout.buffer, self._form, [*by, *FIGURES], rows)
+            write_objects(sys.stdout.buffer, self._form, [*by, *METRIC_NAMES], rows)
         else:
             from analyzer.render.figures_text import format_groups
 
@@ -132,7 +132,7 @@ def order_of(sort: str, by: Sequence[str]) -> tuple[str, bool] | None:
     name = sort.removeprefix("-")
     if name in by:
         return name, sort != name
-    return next(((each, True) for each in FIGURES if name in (each, each.removesuffix("_ns"))), None)
+    return next(((each, True) for each in METRIC_NAMES if name in (each, each.removesuffix("_ns"))), None)
 
 
 def _sort_rows(found: Statistics, by: Sequence[str], sort: str | None) -> Sequence[GroupStatistics]:

@@ -22,7 +22,7 @@ from analyzer.cli.terminal import wide_option
 from analyzer.cli.values import Whole
 from analyzer.decode.rows import RowReader
 from analyzer.errors import UserError
-from analyzer.insight.metrics import FIGURES
+from analyzer.insight.metrics import METRIC_NAMES
 from analyzer.messages.decode_as import DecodeAsRules
 from analyzer.query.units import DURATIONS
 
@@ -142,7 +142,7 @@ def _check(by: Sequence[str], view: str | None, **options: object) -> None:
     if options["sort"] is not None and not by:
         raise UserError("--sort needs --by KEY. Add it, or leave out --sort.")
     if isinstance(options["sort"], str) and order_of(options["sort"], by) is None:
-        names = ", ".join((*by, *FIGURES))
+        names = ", ".join((*by, *METRIC_NAMES))
         raise UserError(f"--sort {options['sort']} is neither a key of --by nor a figure. Give one of {names}.")
     if options["top"] is not None and not by and view in (None, "counts"):
         raise UserError("--top needs --by, --conversations or --endpoints. Add one of them, or leave out --top.")

@@ -50,7 +50,7 @@ class ColumnTable:
     def __init__(self) -> None:
         self._filled = 0
         self._first = 0
-        self._holes: dict[str, int] = {}
+        self._freed_bytes: dict[str, int] = {}
         self._arrays: dict[str, Array] = {
             name: np.empty(0, np.int32 if name in self.NARROW else kind)
             for name, kind in self.TYPES.items()
@@ -71,7 +71,7 @@ class ColumnTable:
         return sum(
             len(array) * array.itemsize
             if _map_of(array) is None
-            else (self._filled - self._first) * array.itemsize - self._holes.get(name, 0)
+            else (self._filled - self._first) * array.itemsize - self._freed_bytes.get(name, 0)
             for name, array in tuple(self._arrays.items())
         )
 
@@ -112,11 +112,11 @@ class ColumnTable:
                 continue
             on_page = mmap.PAGESIZE // array.itemsize
             last = self._filled // on_page
-            kept = np.unique(rows // on_page)
-            edges = np.concatenate(([-1], kept[kept < last], [last]))
+            used_pages = np.unique(rows // on_page)
+            edges = np.concatenate(([-1], used_pages[used_pages < last], [last]))
             for place in np.flatnonzero(np.diff(edges) > 1).tolist():
                 _give_back(array, int(edges[place]) + 1, int(edges[place + 1]))
-            self._holes[name] = max(last - len(edges) + 2, 0) * mmap.PAGESIZE
+            self._freed_bytes[name] = max(last - len(edges) + 2, 0) * mmap.PAGESIZE
 
     def append(self, count: int, values: Mapping[str, Array | int]) -> int:
         """Appends `count` rows, with an array or one value for each column; returns the number of the first new row."""
@@ -124,11 +124,11 @@ class ColumnTable:
         for name in self.TYPES:
             value = values[name]
             if name in self._arrays or not bool(np.all(value == self.USUAL[name])):
-                self._room(name, end, value)[first:end] = value
+                self._reserve(name, end, value)[first:end] = value
         self._filled = end
         return first
 
-    def _room(self, name: str, rows: int, value: Array | int) -> Array:
+    def _reserve(self, name: str, rows: int, value: Array | int) -> Array:
         """Returns the array of a column, long enough for `rows` and of a type that can hold `value`."""
         array = self._arrays.get(name)
         narrow = name in self.NARROW and (array is None or array.dtype == np.int32) and _narrow(value)
@@ -149,7 +149,7 @@ class ColumnTable:
     def _copy(self, name: str, grown: Array) -> None:
         """Copies the remaining rows of a column, and touches no other pages."""
         column = self.column(name)
-        if name not in self._holes:
+        if name not in self._freed_bytes:
             grown[self._first : self._filled] = column[self._first :]
             return
         for begin in range(0, self._filled, _SLAB):

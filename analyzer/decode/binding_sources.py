@@ -21,7 +21,7 @@ from dissectors.wire.fast_path import NULL
 LONGEST = 32 << 20
 """Bytes of a message beyond which nothing is learned of it."""
 
-MOST_HEARD = 50_000
+MOST_REMEMBERED = 50_000
 """Messages that need not be decoded when they come again."""
 
 _ROLES = 8
@@ -39,7 +39,7 @@ class BindingSourceFinder:
         self._binding_sources: dict[int, list[BindingSource]] = {}
         self._clients: dict[str, tuple[int, list[int]]] = {}
         self._alike: dict[_What, int | None] = {}
-        self._heard: set[tuple[_What, int]] = set()
+        self._seen_messages: set[tuple[_What, int]] = set()
 
     def is_wanted(self, kind: str) -> bool:
         """Whether names of a kind are to be learned."""
@@ -59,12 +59,12 @@ class BindingSourceFinder:
         for number in np.unique(protocol).tolist():
             binding_sources = self._list_sources(number)
             every = [each.code * _ROLES + each.role for each in binding_sources if not each.client]
-            taught = np.isin(what, every)
+            has_bindings = np.isin(what, every)
             for each in binding_sources:
                 if each.client:
                     clients = np.isin(table.column("client")[first:last], self._find_clients(each.client))
-                    taught |= clients & (what == each.code * _ROLES + each.role)
-            found |= taught & (protocol == number)
+                    has_bindings |= clients & (what == each.code * _ROLES + each.role)
+            found |= has_bindings & (protocol == number)
         found &= table.column("state")[first:last] == State.COMPLETE
         found &= table.column("length")[first:last] <= LONGEST
         return np.flatnonzero(found) + first
@@ -101,13 +101,13 @@ class BindingSourceFinder:
         begin = self._alike[what]
         if begin is None or context.extra is not None:
             return False
-        heard = what, hash(defects.read_whole(message)[begin:])
-        if heard in self._heard:
+        message_key = what, hash(defects.read_whole(message)[begin:])
+        if message_key in self._seen_messages:
             return True
-        if len(self._heard) < MOST_HEARD:
-            self._heard.add(heard)
+        if len(self._seen_messages) < MOST_REMEMBERED:
+            self._seen_messages.add(message_key)
         return False
 
     def forget_repeats(self) -> None:
         """Something has another name now, so what was said of it before is news when it comes again."""
-        self._heard.clear()
+        self._seen_messages.clear()

@@ -63,18 +63,18 @@ def flag_row_findings(session: Analysis, rows: Ints, *, late: bool) -> Ints:
     found = row_findings.flag_findings(session.rows, session.engine.streams, rows, late=late)
     left = np.flatnonzero(found & row_findings.LEFT)
     if len(left):
-        found[left[_are_held(session, rows[left])]] &= ~row_findings.LEFT
+        found[left[_are_long_polls(session, rows[left])]] &= ~row_findings.LEFT
     return found
 
 
-def _are_held(session: Analysis, rows: Ints) -> Bools:
-    """Which rows are requests that a server may hold; see Dissector.held."""
+def _are_long_polls(session: Analysis, rows: Ints) -> Bools:
+    """Which rows are requests that a server may hold; see Dissector.long_polls."""
     protocol, code = (session.rows.column(name)[rows] for name in ("protocol", "code"))
     found = np.zeros(len(rows), bool)
     for number in np.unique(protocol).tolist():
         dissector = session.engine.dissector(number)
-        if dissector is not None and dissector.held:
-            found |= (protocol == number) & np.isin(code, sorted(dissector.held))
+        if dissector is not None and dissector.long_polls:
+            found |= (protocol == number) & np.isin(code, sorted(dissector.long_polls))
     return found
 
 

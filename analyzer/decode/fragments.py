@@ -1,13 +1,13 @@
 """Which messages carry fragments of the same whole, and that whole: looked for from one of them, or kept in mind by who
 goes through all.
 
-Theory. The dissector says by a message's first bytes which portion of what it carries (dissectors.fragment). The others
+Theory. The dissector says by a message's first bytes which fragment it carries (dissectors.fragment). The others
 stand in the same direction of the same connection and do the same, before the one that completes it and mostly next to
 it. So they are looked for from there backwards, until all are found or an earlier delivery of the same ends, and among
 so many messages at most: where one is missing, all of these are read. Who goes through a capture would read them again
 and again if much is missing, so for him each is read once.
 
-A message with a portion is decoded beside those with the others, as many
+A message with a fragment is decoded together with those that carry the others, as many
 bytes together as may be decompressed. Only who looks at such a message pays for it. One that completes something is
 shown the same while packets come as in the file, for it asks nothing of what comes later.
 """
@@ -33,28 +33,28 @@ from dissectors.fragment import Fragment, Other
 from dissectors.wire.budget import get_allowance
 
 MOST = 10_000
-"""Messages that are looked at for the other portions of one."""
+"""Messages that are searched for the other fragments of one."""
 
 _STEP = 1 << 16
 """Rows of which those that do the same are found at once."""
 
 _ALIKE = ("stream", "side", "protocol", "code")
-"""What rows with portions of the same have in common."""
+"""The columns in which rows with fragments of one message are equal."""
 
 
 class FragmentRow(NamedTuple):
-    """A row, and what it carries."""
+    """A row and the fragment that its message carries."""
 
     row: int
-    portion: Fragment
+    fragment: Fragment
 
 
 Before: TypeAlias = Callable[[int, Fragment], dict[int, int]]
-"""The nearest row before one for each other portion of its whole, by the portion's number."""
+"""Finds the rows of the other fragments of a row's message, the nearest before it, by the number of the fragment."""
 
 
 def read_fragment(session: Analysis, dissector: Dissector, row: int) -> Fragment | None:
-    """What the dissector says of a row's portion."""
+    """Returns the fragment that the message of a row carries, or None; no error of the dissector leaves it."""
     first = session.rows.cell("pieces", row)
     at = session.engine.pieces.cell("at", first)
     if session.rows.cell("count", row) == 1 and at >= 0:
@@ -63,7 +63,7 @@ def read_fragment(session: Analysis, dissector: Dissector, row: int) -> Fragment
     else:
         prefix = open_window(session, row).read_bytes(0, dissector.prefix)
     fragments = dissector.fragments
-    return None if fragments is None else defects.call_or_default(partial(fragments.portion, prefix), None)
+    return None if fragments is None else defects.call_or_default(partial(fragments.read_fragment, prefix), None)
 
 
 def find_before(session: Analysis, row: int, mine: Fragment) -> dict[int, int]:
@@ -76,8 +76,8 @@ def find_before(session: Analysis, row: int, mine: Fragment) -> dict[int, int]:
 def find_completing(session: Analysis, row: int, mine: Fragment) -> FragmentRow | None:
     """The row behind one that completes the same, if it comes before the same begins again."""
     for each in _find_same(session, _find_alike_behind(session, row), mine):
-        if each.portion.completes or each.portion.number <= mine.number:
-            return each if each.portion.completes else None
+        if each.fragment.completes or each.fragment.number <= mine.number:
+            return each if each.fragment.completes else None
     return None
 
 
@@ -108,11 +108,11 @@ class _FragmentLane:
         self.wholes: dict[object, deque[FragmentRow]] = {}
         self._latest: deque[Fragment | None] = deque()
 
-    def add(self, row: int, portion: Fragment | None) -> None:
+    def add(self, row: int, fragment: Fragment | None) -> None:
         """Takes one in, and forgets one that is too far away."""
-        self._latest.append(portion)
-        if portion is not None:
-            self.wholes.setdefault(portion.whole, deque()).append(FragmentRow(row, portion))
+        self._latest.append(fragment)
+        if fragment is not None:
+            self.wholes.setdefault(fragment.whole, deque()).append(FragmentRow(row, fragment))
         oldest = self._latest.popleft() if len(self._latest) > MOST else None
         if oldest is not None:
             rows = self.wholes[oldest.whole]
@@ -122,24 +122,24 @@ class _FragmentLane:
 
 
 def _select_nearest(found: Iterable[FragmentRow], mine: Fragment) -> dict[int, int]:
-    """Of the rows with portions of the same, from the nearest on, those of one delivery."""
+    """Selects, of the rows with fragments of the same message, from the nearest on, those of one delivery."""
     rows: dict[int, int] = {}
-    for row, portion in found:
-        if portion.completes or portion.number >= mine.number:
+    for row, fragment in found:
+        if fragment.completes or fragment.number >= mine.number:
             break
-        rows.setdefault(portion.number, row)
+        rows.setdefault(fragment.number, row)
         if len(rows) == mine.number:
             break
     return rows
 
 
 def _find_same(session: Analysis, rows: Iterator[int], mine: Fragment) -> Iterator[FragmentRow]:
-    """Those of the next rows, which do the same, that carry portions of the same."""
+    """Yields those of the next rows, with the same operation, that carry fragments of the same message."""
     for each in islice(rows, MOST):
         dissector = find_dissector(session, each)
-        portion = None if dissector is None else read_fragment(session, dissector, each)
-        if portion is not None and portion.whole == mine.whole:
-            yield FragmentRow(each, portion)
+        fragment = None if dissector is None else read_fragment(session, dissector, each)
+        if fragment is not None and fragment.whole == mine.whole:
+            yield FragmentRow(each, fragment)
 
 
 def _find_alike_before(session: Analysis, row: int, first: int) -> Iterator[int]:
@@ -171,9 +171,9 @@ def decode_tree_with_message(session: Analysis, row: int) -> Tree:
 
 
 def decode_reassembled(session: Analysis, row: int, mine: Fragment, find: Before) -> tuple[Body, list[int]] | None:
-    """The values of a row that completes something, with that in its portion's place, and the rows of all portions.
+    """Returns the values of a row with the last fragment, and the rows of all fragments; None if they cannot be read.
 
-    None where it can't be read.
+    In the values, the reassembled content is in place of the fragment.
     """
     dissector = find_dissector(session, row)
     if dissector is None:
@@ -189,7 +189,7 @@ def decode_reassembled(session: Analysis, row: int, mine: Fragment, find: Before
 
 
 def find_fragment(session: Analysis, row: int) -> Fragment | None:
-    """The portion that a row carries; None for what is whole."""
+    """Returns the fragment that the message of a row carries; None if it carries none."""
     dissector = find_dissector(session, row)
     fragments = None if dissector is None else dissector.fragments
     if dissector is None or fragments is None or read_cell(session, "code", row) not in fragments.codes:
@@ -202,14 +202,14 @@ def _find_others(session: Analysis, row: int, mine: Fragment) -> list[Other]:
     if mine.completes:
         return _collect_parts(session, row, find_before(session, row, mine))
     last = find_completing(session, row, mine)
-    return [] if last is None else [Other(last.row + 1, last.portion.number, None)]
+    return [] if last is None else [Other(last.row + 1, last.fragment.number, None)]
 
 
 def _collect_parts(session: Analysis, row: int, found: Mapping[int, int]) -> list[Other]:
-    """Messages with portions of the same, by whose numbers their rows are given, beside the one that completes it."""
+    """Reads the messages with the other fragments, whose rows are given by fragment number."""
     lengths = session.rows.column("length")
-    held = int(lengths[row]) + sum(int(lengths[each]) for each in found.values())
+    total_bytes = int(lengths[row]) + sum(int(lengths[each]) for each in found.values())
     return [
-        Other(each + 1, number, read_message(session, each) if held <= get_allowance() else None)
+        Other(each + 1, number, read_message(session, each) if total_bytes <= get_allowance() else None)
         for number, each in sorted(found.items(), key=lambda item: item[1])
     ]

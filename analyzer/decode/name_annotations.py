@@ -52,11 +52,11 @@ def list_kinds(session: Analysis, row: int, tree: Tree) -> set[str]:
     return {kind for kind, _, _ in _find_ids(session, row, tree)}
 
 
-def annotate(lore: NameResolver, row: int, tree: Tree) -> list[NameAnnotation]:
+def annotate(resolver: NameResolver, row: int, tree: Tree) -> list[NameAnnotation]:
     """Says names beside the ids in a row's tree, as far as they have been learned; which these are, each once."""
     found: dict[tuple[str, str], NameAnnotation] = {}
-    for kind, scope, node in _find_ids(lore.session, row, tree):
-        known = lore.find(kind, str(node.value), row, scope)
+    for kind, scope, node in _find_ids(resolver.session, row, tree):
+        known = resolver.find(kind, str(node.value), row, scope)
         if known is not None:
             named = make_annotation(kind, f"of {scope} {node.value}" if scope else str(node.value), known)
             found.setdefault(named[:2], named)
@@ -77,8 +77,8 @@ def _find_ids(session: Analysis, row: int, tree: Tree) -> Iterator[tuple[str, st
 def _add_text(node: Field, text: str) -> None:
     """Adds a text to what is said of a node."""
     before = defects.format_label(node).text
-    said = text if before is None else f"{before}, {text}"
-    node.spec = replace(node.spec, label=lambda _: said)
+    text_label = text if before is None else f"{before}, {text}"
+    node.spec = replace(node.spec, label=lambda _: text_label)
 
 
 def _find_nodes(nodes: list[Field], path: Path) -> Iterator[Field]:

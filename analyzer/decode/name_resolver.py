@@ -59,10 +59,10 @@ class NameResolver:
         self.session = session
         self.read = 0
         """Rows from the first on that have been read."""
-        self._teaching = BindingSourceFinder(session, kinds)
+        self._sources = BindingSourceFinder(session, kinds)
         self._known: dict[_Id, list[ResolvedName]] = {
             (binding.kind, binding.key): [ResolvedName(EVERYWHERE, binding.value)]
-            for binding in self._teaching.list_constants()
+            for binding in self._sources.list_constants()
         }
 
     def find(self, kind: str, key: str, row: int, scope: str | None = None) -> ResolvedName | None:
@@ -92,34 +92,34 @@ class NameResolver:
         """
         if rows <= self.read:
             return set()
-        teaching = self._teaching.find_rows(max(self.read, min(self.session.rows.first, rows)), rows)
-        if most is not None and len(teaching) > most:
-            teaching = teaching[:most]
-            rows = int(teaching[-1]) + 1
-        found = {binding.kind for row, binding in self.name_bindings(teaching) if self._keep_binding(row, binding)}
+        source_rows = self._sources.find_rows(max(self.read, min(self.session.rows.first, rows)), rows)
+        if most is not None and len(source_rows) > most:
+            source_rows = source_rows[:most]
+            rows = int(source_rows[-1]) + 1
+        found = {binding.kind for row, binding in self.name_bindings(source_rows) if self._keep_binding(row, binding)}
         self.read = rows
         return found
 
     def _keep_binding(self, row: int, binding: NameBinding) -> bool:
         """Keeps what is news."""
-        if not self._teaching.is_wanted(binding.kind) or len(binding.value) > LONGEST or len(binding.key) > LONGEST:
+        if not self._sources.is_wanted(binding.kind) or len(binding.value) > LONGEST or len(binding.key) > LONGEST:
             return False
-        said = self._make_id(binding.kind, binding.key, row, binding.scope)
-        names = self._known.get(said)
+        name_key = self._make_id(binding.kind, binding.key, row, binding.scope)
+        names = self._known.get(name_key)
         known = ResolvedName(row, binding.value)
         if names is None:
             if len(self._known) < MOST:
-                self._known[said] = [known]
+                self._known[name_key] = [known]
                 return True
             return False
         if names[-1].name == known.name:
             return False
-        self._teaching.forget_repeats()
+        self._sources.forget_repeats()
         # Another thread may be looking: a list that has been seen only grows, and is replaced when it is long.
         if len(names) < MOST_NAMES:
             names.append(known)
         else:
-            self._known[said] = [names[0], *names[2:], known]
+            self._known[name_key] = [names[0], *names[2:], known]
         return True
 
     def name_bindings(self, rows: Ints) -> Iterator[tuple[int, NameBinding]]:
@@ -128,15 +128,15 @@ class NameResolver:
         for part in split_rows(session, rows):
             for row, readable in zip(part.tolist(), read_undecoded(session, part), strict=True):
                 dissector, message, context = readable
-                if dissector is None or self._teaching.is_repeat(dissector, message, context):
+                if dissector is None or self._sources.is_repeat(dissector, message, context):
                     continue
                 body = defects.decode_values(dissector, message, context)
                 host = (
                     name_endpoint(session, session.rows.cell("stream", row), FROM_CLIENT).rpartition(":")[0].strip("[]")
                 )
                 client = session.engine.names.text(session.rows.cell("client", row))
-                taught = BoundName(body.values, context, partial(read_request, session, row), client, host)
-                for binding in defects.list_name_bindings(dissector, taught):
+                named_message = BoundName(body.values, context, partial(read_request, session, row), client, host)
+                for binding in defects.list_name_bindings(dissector, named_message):
                     yield row, binding
 
 

@@ -25,33 +25,33 @@ def count_retransmissions(session: Analysis, rows: Ints, *, streaming: bool = Fa
     list_packets tells the same of one row.
     """
     repeats, index, streams = session.engine.repeats, session.rows, session.engine.streams
-    kept = slice(repeats.first, len(repeats))
+    remaining = slice(repeats.first, len(repeats))
     found = np.zeros(len(rows), np.int64)
-    if kept.start == kept.stop or not len(rows):
+    if remaining.start == remaining.stop or not len(rows):
         return found
     stream = index.column("stream")[rows].astype(np.int64)
     client = np.maximum(streams.column("client")[stream], 0)
     direction = stream * 2 + np.where(index.column("side")[rows] == FROM_CLIENT, client, 1 - client)
-    again, side = (repeats.column(name)[kept].astype(np.int64) for name in ("stream", "side"))
+    again, side = (repeats.column(name)[remaining].astype(np.int64) for name in ("stream", "side"))
     again = again * 2 + side
-    met = np.zeros(int(max(direction.max(), again.max())) + 1, bool)
-    met[again] = True
-    places = np.flatnonzero(met[direction])
+    has_again = np.zeros(int(max(direction.max(), again.max())) + 1, bool)
+    has_again[again] = True
+    places = np.flatnonzero(has_again[direction])
     if not len(places):
         return found
-    met[:] = False
-    met[direction[places]] = True
-    runs = np.flatnonzero(met[again])
-    named = np.cumsum(met) - 1
+    has_again[:] = False
+    has_again[direction[places]] = True
+    runs = np.flatnonzero(has_again[again])
+    named = np.cumsum(has_again) - 1
     begin = index.column("offset")[rows[places]].astype(np.int64)
     end = begin + index.column("length")[rows[places]]
-    first = repeats.column("offset")[kept][runs].astype(np.int64)
-    last = first + repeats.column("length")[kept][runs]
+    first = repeats.column("offset")[remaining][runs].astype(np.int64)
+    last = first + repeats.column("length")[remaining][runs]
     mine, theirs = (named[each] << _PLACE_BITS for each in (direction[places], again[runs]))
     if not streaming:
         found[places] = _count_below(mine + end, theirs + first) - _count_below(mine + begin + 1, theirs + last)
         return found
-    closing, packet = index.column("last")[rows[places]], repeats.column("packet")[kept][runs]
+    closing, packet = index.column("last")[rows[places]], repeats.column("packet")[remaining][runs]
     for place, (low, high, by) in enumerate(zip(mine + begin, mine + end, closing, strict=True)):
         touches = (theirs + first < high) & (theirs + last > low) & (packet <= by)
         found[places[place]] = np.count_nonzero(touches)

@@ -40,11 +40,11 @@ def make_raw_body(session: Analysis, row: int, message: bytes | Window) -> Body:
     return Body({"data": data}, None, tuple(_find_foreign(session, row, data, len(data))))
 
 
-def format_raw_info(session: Analysis, row: int, message: bytes | Window, said: Body) -> str:
-    """How many, and what they are. said: their body."""
+def format_raw_info(session: Analysis, row: int, message: bytes | Window, body: Body) -> str:
+    """How many, and what they are. body: their body."""
     data = defects.read_whole(message)
     known, other = find_nested_info(session, row, data), foreign(data[:_PREFIX])
-    texts = [finding.text for finding in said.findings[:1] if finding.code != WRONG]
+    texts = [finding.text for finding in body.findings[:1] if finding.code != WRONG]
     texts += [other.text] if other is not None and not texts else []
     texts += [] if known is None else [known]
     return f"{len(message)} bytes, {'; '.join(texts) or 'no protocol of ours'}"
@@ -89,9 +89,9 @@ def _find_foreign(session: Analysis, row: int, prefix: bytes, length: int) -> It
 def _find_expectation(session: Analysis, row: int) -> str | None:
     """Where the bytes of a row are, if a protocol of ours is to be expected there."""
     stream = session.rows.cell("stream", row)
-    spoken = session.engine.dissector(session.engine.streams.cell("protocol", stream))
-    if spoken is not None:
-        return f"in a connection of {spoken.name}"
+    port_dissector = session.engine.dissector(session.engine.streams.cell("protocol", stream))
+    if port_dissector is not None:
+        return f"in a connection of {port_dissector.name}"
     port = find_server_port(session, stream)
     usual = session.engine.known.by_port(port)
     return None if usual is None else f"on port {port}, which usually is that of {usual.name}"

@@ -36,7 +36,7 @@ class RequestFields(NamedTuple):
 
     def add_to_body(self, body: Body) -> Body:
         """The body of its answer with it."""
-        return body._replace(request=self.values, asked=self.code)
+        return body._replace(request=self.values, request_code=self.code)
 
 
 def read_fields(found: Undecoded, paths: frozenset[Path]) -> Mapping[str, Any]:
@@ -79,12 +79,14 @@ def add_request(session: Analysis, row: int, body: Body, dissector: Dissector, c
     return body if request is None else request.add_to_body(body)
 
 
-def _read_requests(session: Analysis, asked: Ints, paths: Sequence[frozenset[Path]]) -> Iterator[RequestFields | None]:
+def _read_requests(
+    session: Analysis, requests: Ints, paths: Sequence[frozenset[Path]]
+) -> Iterator[RequestFields | None]:
     """Requests by their rows, _NONE for none; long ones are read when their turn comes."""
-    there = np.flatnonzero(asked >= 0)
-    short = there[session.rows.column("length")[asked[there]] <= SHORT]
-    together = dict(zip(short.tolist(), read_undecoded(session, asked[short]), strict=True))
-    for place, row in enumerate(asked.tolist()):
+    there = np.flatnonzero(requests >= 0)
+    short = there[session.rows.column("length")[requests[there]] <= SHORT]
+    together = dict(zip(short.tolist(), read_undecoded(session, requests[short]), strict=True))
+    for place, row in enumerate(requests.tolist()):
         if row < 0:
             yield None
             continue
@@ -101,9 +103,9 @@ def list_request_fields(dissector: Dissector | None, context: Context) -> frozen
 
 def find_request_rows(session: Analysis, rows: Ints) -> Ints:
     """The row of the request that each of `rows` answers, if it came before and has not left; -1 for the others."""
-    asked = session.rows.column("partner")[rows].astype(np.int64)
-    usable = (asked >= session.rows.first) & (asked < rows) & (session.rows.column("role")[rows] == Role.RESPONSE)
-    return np.where(usable, asked, _NONE)
+    requests = session.rows.column("partner")[rows].astype(np.int64)
+    usable = (requests >= session.rows.first) & (requests < rows) & (session.rows.column("role")[rows] == Role.RESPONSE)
+    return np.where(usable, requests, _NONE)
 
 
 def find_own_request_rows(session: Analysis, rows: Ints) -> Ints:
@@ -112,7 +114,7 @@ def find_own_request_rows(session: Analysis, rows: Ints) -> Ints:
     return found
 
 
-def are_short(session: Analysis, asked: Ints) -> Bools:
+def are_short(session: Analysis, requests: Ints) -> Bools:
     """Which requests are whole, and short enough to be read together."""
-    found: Bools = session.rows.column("state")[asked] == State.COMPLETE
-    return found & (session.rows.column("length")[asked] <= SHORT)
+    found: Bools = session.rows.column("state")[requests] == State.COMPLETE
+    return found & (session.rows.column("length")[requests] <= SHORT)

@@ -28,15 +28,15 @@ _Key = tuple[str, int | None, int | None, Role]
 class TopicNamer:
     """Names topics in bodies before a line is made of them. `streaming`: see Rows.
 
-    lore: what was learned; who gives it reads on with it. edition: lines that were made of bodies before it changed may
-    have ids that have a name by now.
+    resolver: names that were learned before; whoever passes it makes it learn more. edition: changes when names are
+    learned; lines that were made of bodies before may have ids in place of these names.
     """
 
-    def __init__(self, session: Analysis, *, streaming: bool = False, lore: NameResolver | None = None) -> None:
+    def __init__(self, session: Analysis, *, streaming: bool = False, resolver: NameResolver | None = None) -> None:
         self.session, self.streaming = session, streaming
         self.edition = 0
-        self._lore = NameResolver(session, (TOPIC,)) if lore is None else lore
-        self._learns = lore is None
+        self._resolver = NameResolver(session, (TOPIC,)) if resolver is None else resolver
+        self._learns = resolver is None
         self._paths: dict[_Key, tuple[Path, ...]] = {}
         self._last = 0
 
@@ -47,9 +47,9 @@ class TopicNamer:
         self._last = int(rows[-1])
         if not self._have_topic_ids(rows):
             return True
-        if self._lore.learn(int(rows[0])):
+        if self._resolver.learn(int(rows[0])):
             self.edition += 1
-        if not self._lore.learn(self._last + 1):
+        if not self._resolver.learn(self._last + 1):
             return True
         self.edition += 1
         return False
@@ -61,7 +61,7 @@ class TopicNamer:
             return body
         row = self._last if row is None else row
         if self._learns:
-            self._lore.learn(row + 1 if self.streaming else len(self.session.rows))
+            self._resolver.learn(row + 1 if self.streaming else len(self.session.rows))
         values = body.values
         for path in paths:
             values = self._replace_names(values, path, row)
@@ -70,11 +70,11 @@ class TopicNamer:
     def find_topic(self, key: str) -> str:
         """The name of a topic's id, whichever row tells it; the id where none does."""
         if self._learns:
-            self._lore.learn(len(self.session.rows))
+            self._resolver.learn(len(self.session.rows))
         return self._find_name(key, len(self.session.rows))
 
     def _find_name(self, key: str, row: int) -> str:
-        known = self._lore.find_first(TOPIC, key)
+        known = self._resolver.find_first(TOPIC, key)
         return key if known is None or (self.streaming and known.row > row) else known.name
 
     def _replace_names(self, value: Any, path: Path, row: int) -> Any:

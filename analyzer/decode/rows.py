@@ -196,8 +196,8 @@ class RowReader:
         named = self.read_names("client", rows)
         if not self.streaming:
             return named
-        told = self.take_cells("marks", rows) & RowMark.CLIENT_TOLD_LATER != 0
-        return TextColumn(named.texts, np.where(told, 0, named.numbers))
+        is_resolved = self.take_cells("marks", rows) & RowMark.CLIENT_TOLD_LATER != 0
+        return TextColumn(named.texts, np.where(is_resolved, 0, named.numbers))
 
     def find_partner_rows(self, rows: Ints) -> Ints:
         """Rows of partners, NULL64 for none."""

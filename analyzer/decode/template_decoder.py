@@ -58,7 +58,7 @@ RECALLED = 24 << 20
 _ONE, _SEVERAL, _PAIR = range(3)
 """How a message lies: in one piece, in several, or read with the request that it answers."""
 
-MOST_SHAPES, MOST_OF_A_KIND = 2048, 128
+MOST_TEMPLATES, MOST_OF_A_KIND = 2048, 128
 """Shapes that are kept, in all and of messages of one kind; a large one counts as many."""
 
 MOST_TRIED = 1024
@@ -79,12 +79,12 @@ class TemplateGroup(NamedTuple):
     """Rows that have the same text but for what differs; `tried`: their places, and those of rows that fell out."""
 
     tried: Ints
-    laid: TemplateMatch
+    match: TemplateMatch
 
     @property
     def places(self) -> Ints:
         """Indexes of the rows in their chunk."""
-        return self.tried[self.laid.rows]
+        return self.tried[self.match.rows]
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ class MessageTemplates:
 
 
 class TemplateCache:
-    """The shapes that were met, by kinds of messages; `count`: of them, as MOST_SHAPES counts."""
+    """The shapes that were met, by kinds of messages; `count`: of them, as MOST_TEMPLATES counts."""
 
     def __init__(self) -> None:
         self.kinds: OrderedDict[Hashable, MessageTemplates] = OrderedDict()
@@ -110,22 +110,22 @@ class TemplateCache:
 
     def trim(self) -> None:
         """Forgets the kinds that were met longest ago, if there is too much."""
-        while self.count > MOST_SHAPES:
+        while self.count > MOST_TEMPLATES:
             self.count -= sum(template.cost for template in self.kinds.popitem(last=False)[1].templates)
 
 
 class TemplateDecoder:
     """Finds alike rows, and keeps the shapes that it has met; `say` makes the texts of a decoded body.
 
-    shapes: those that another one has kept, also of another analysis, whose `say` makes the same texts. asks: whether
+    cache: those that another one has kept, also of another analysis, whose `say` makes the same texts. asks: whether
     one of these is the line for people, for which an answer may need its request: then both are alike, or neither.
     """
 
     def __init__(
-        self, reader: RowReader, say: MakeBodyTexts, shapes: TemplateCache | None = None, *, asks: bool = True
+        self, reader: RowReader, say: MakeBodyTexts, cache: TemplateCache | None = None, *, asks: bool = True
     ) -> None:
         self._reader, self._session, self._say, self._asks = reader, reader.session, say, asks
-        self._shapes = TemplateCache() if shapes is None else shapes
+        self._templates = TemplateCache() if cache is None else cache
         self._hints: list[Mapping[str, str]] = []
         """What orphans of these rows are read as; in a key of a kind, -2 stands for the first."""
 
@@ -133,12 +133,12 @@ class TemplateDecoder:
         """Groups of places in `rows`; what is in none is like nothing."""
         found: list[TemplateGroup] = []
         for key, places in self._find_alike(rows):
-            kind = self._shapes.find_or_add(self._make_key(key))
+            kind = self._templates.find_or_add(self._make_key(key))
             if kind.templates or kind.poor < MOST_POOR:
                 found += self._group_alike(kind, rows, places, key)
-        self._shapes.trim()
-        _read_nested([group.laid for group in found])
-        return [group for group in found if len(group.laid.rows)]
+        self._templates.trim()
+        _read_nested([group.match for group in found])
+        return [group for group in found if len(group.match.rows)]
 
     def _make_key(self, key: tuple[int, ...]) -> Hashable:
         """The same without what is only this analysis's number of something."""
@@ -183,29 +183,29 @@ class TemplateDecoder:
             return
         length = table.column("length")[rows]
         kinds, keys = make_group_keys([column[places] for column in columns])
-        room = RECALLED
+        budget = RECALLED
         for key, alike in iterate_groups(keys):
-            *kind, lies, remark = (int(column[key]) for column in kinds)
+            *kind, lies, finding_bits = (int(column[key]) for column in kinds)
             those = {lies: places[alike]}
             if self._asks and self._list_request_fields(*kind):
-                those, room = self._join_requests(rows, places[alike], lies, room)
+                those, budget = self._join_requests(rows, places[alike], lies, budget)
             for how, some in those.items():
                 if _estimate_worth(length[some]) >= WORTH:
-                    yield (*kind, how, remark), some
+                    yield (*kind, how, finding_bits), some
 
-    def _join_requests(self, rows: Ints, places: Ints, lies: int, room: int) -> tuple[dict[int, Ints], int]:
+    def _join_requests(self, rows: Ints, places: Ints, lies: int, budget: int) -> tuple[dict[int, Ints], int]:
         """Answers that need their request, by how they lie: beside it, as far as there is room for so many bytes.
 
         Where the request is unknown, nothing of it is said, and the answer is alike to others of that sort. Gives also
         the room that is left.
         """
-        asked = find_request_rows(self._session, rows[places])
-        known = np.flatnonzero(asked >= 0)
-        short = known[are_short(self._session, asked[known])]
-        taken = np.cumsum(self._session.rows.column("length")[asked[short]], dtype=np.int64)
-        fitting = int(np.searchsorted(taken, room, "right"))
-        left = room - (int(taken[fitting - 1]) if fitting else 0)
-        return {lies: places[asked < 0], _PAIR: places[short[:fitting]]}, left
+        requests = find_request_rows(self._session, rows[places])
+        known = np.flatnonzero(requests >= 0)
+        short = known[are_short(self._session, requests[known])]
+        taken = np.cumsum(self._session.rows.column("length")[requests[short]], dtype=np.int64)
+        fitting = int(np.searchsorted(taken, budget, "right"))
+        left = budget - (int(taken[fitting - 1]) if fitting else 0)
+        return {lies: places[requests < 0], _PAIR: places[short[:fitting]]}, left
 
     def _list_request_fields(self, code: int, version: int, role: int, extra: int, protocol: int) -> bool:
         if extra < 0 and extra != NULL:
@@ -216,33 +216,33 @@ class TemplateDecoder:
     def _group_alike(
         self, kind: MessageTemplates, rows: Ints, places: Ints, key: tuple[int, ...]
     ) -> Iterator[TemplateGroup]:
-        *_, extra, _, lies, remark = key
+        *_, extra, _, lies, finding_bits = key
         source, at, length = self._locate_bytes(rows[places], lies)
         kind.templates.sort(key=lambda template: -template.hits)
-        self._shapes.count -= sum(template.cost for template in kind.templates[MOST_OF_A_KIND:])
+        self._templates.count -= sum(template.cost for template in kind.templates[MOST_OF_A_KIND:])
         del kind.templates[MOST_OF_A_KIND:]
         many, poor = len(places) >= MANY or len(kind.templates) < FEW, 0
         for template in sorted(kind.templates, key=lambda template: not template.is_likely(len(places))):
             if not len(places) or not (template.is_likely(len(places)) or (many and _estimate_worth(length) >= WORTH)):
                 break
-            laid = TemplateMatch(template, source, at, length)
-            template.hits, template.tried = template.hits + len(laid.rows), template.tried + len(places)
-            if len(laid.rows):
-                yield TemplateGroup(places, laid)
-                places, at, length = (np.delete(column, laid.rows) for column in (places, at, length))
+            match = TemplateMatch(template, source, at, length)
+            template.hits, template.tried = template.hits + len(match.rows), template.tried + len(places)
+            if len(match.rows):
+                yield TemplateGroup(places, match)
+                places, at, length = (np.delete(column, match.rows) for column in (places, at, length))
         if not many:
             return
         while _estimate_worth(length) >= WORTH and poor < POOR_IN_A_ROW and kind.poor < MOST_POOR:
             done = np.array([_find_likeliest(length)])
-            made = self._make_template(int(rows[places[done[0]]]), lies, decode_findings(remark), extra)
+            made = self._make_template(int(rows[places[done[0]]]), lies, decode_findings(finding_bits), extra)
             if made is not None:
-                laid = TemplateMatch(made, source, at, length)
-                enough = len(laid.rows) > len(places) // MOST_TRIED
-                if enough and _estimate_worth(length[laid.rows]) >= WORTH // 4:
-                    poor, done = 0, laid.rows
+                match = TemplateMatch(made, source, at, length)
+                enough = len(match.rows) > len(places) // MOST_TRIED
+                if enough and _estimate_worth(length[match.rows]) >= WORTH // 4:
+                    poor, done = 0, match.rows
                     kind.templates.append(made)
-                    self._shapes.count += made.cost
-                    yield TemplateGroup(places, laid)
+                    self._templates.count += made.cost
+                    yield TemplateGroup(places, match)
                     made.hits += len(done)
                     made.tried += len(places)
             if len(done) == 1:
@@ -257,9 +257,9 @@ class TemplateDecoder:
         if lies == _ONE:
             return session.source.store, session.engine.pieces.column("at")[first], length
         if lies == _PAIR:
-            asked = table.column("partner")[rows]
-            length = length.astype(np.int64) + table.column("length")[asked]
-            pairs = zip(read_messages(session, rows), read_messages(session, asked), strict=True)
+            requests = table.column("partner")[rows]
+            length = length.astype(np.int64) + table.column("length")[requests]
+            pairs = zip(read_messages(session, rows), read_messages(session, requests), strict=True)
             return ConcatenatedMessages([part for pair in pairs for part in pair]), np.cumsum(length) - length, length
         return ConcatenatedMessages(read_messages(session, rows)), np.cumsum(length) - length, length
 
@@ -271,21 +271,21 @@ class TemplateDecoder:
             return None
         try:
             if lies == _PAIR:
-                asked = session.rows.cell("partner", row)
-                request = read_message(session, asked), read_context(session, asked)
+                requests = session.rows.cell("partner", row)
+                request = read_message(session, requests), read_context(session, requests)
                 made = dissector.template(read_message(session, row), context, request)
                 if made is not None:
-                    made = made._replace(body=made.body._replace(asked=request[1].code))
+                    made = made._replace(body=made.body._replace(request_code=request[1].code))
             else:
                 made = dissector.template(read_message(session, row), context, None)
             if made is not None and remarks:
                 made = made._replace(body=made.body._replace(findings=(*remarks, *made.body.findings)))
-            said = {} if made is None else self._say(made.body, dissector, context)
+            body_texts = {} if made is None else self._say(made.body, dissector, context)
         except Exception:  # of whatever kind: the row's own decoding meets it again, and tells
             return None
         if made is None:
             return None
-        texts = {slot: _cut_text(text, made.shape) for slot, text in said.items()}
+        texts = {slot: _cut_text(text, made.shape) for slot, text in body_texts.items()}
         # What is not plain would have to be escaped for a terminal, and is a text that no reader left open.
         if not all(_is_plain(part) for text in texts.values() for part in text if type(part) is bytes):
             return None
@@ -307,18 +307,18 @@ def _is_plain(part: bytes) -> bool:
     return part.isascii() and part.decode().isprintable()
 
 
-def _read_nested(laid: Sequence[TemplateMatch]) -> None:
+def _read_nested(match: Sequence[TemplateMatch]) -> None:
     """Reads what has a value of its own in all messages together, for each call costs as much as many."""
-    asked = [(each, *question) for each in laid for question in each.list_nested()]
-    values: dict[int, dict[int, Values]] = {id(each): {} for each, *_ in asked}
-    for read in dict.fromkeys(nested.read for _, nested, *_ in asked):
-        mine = [question for question in asked if question[1].read is read]
+    requests = [(each, *question) for each in match for question in each.list_nested()]
+    values: dict[int, dict[int, Values]] = {id(each): {} for each, *_ in requests}
+    for read in dict.fromkeys(nested.read for _, nested, *_ in requests):
+        mine = [question for question in requests if question[1].read is read]
         found = iter(
             read([content for *_, contents, _ in mine for content in contents], [n for *_, ns in mine for n in ns])
         )
         for each, nested, contents, _ in mine:
             values[id(each)][id(nested)] = list(islice(found, len(contents)))
-    for each in laid:
+    for each in match:
         if id(each) in values:
             each.set_nested_values(values[id(each)])
 

@@ -123,7 +123,7 @@ class TemplateBreak(NamedTuple):
 
     begin: int
     end: int
-    hole: Stretch | Term
+    variable: Stretch | Term
 
 
 class Template:
@@ -213,8 +213,10 @@ class TemplateMatch:
         following = self.anchors[-1] + width
         if segment == len(template.breaks):
             return following
-        hole = template.breaks[segment].hole
-        taken = self._read_variable(hole, following) if isinstance(hole, Term) else self._measure_stretch(hole)
+        variable = template.breaks[segment].variable
+        taken = (
+            self._read_variable(variable, following) if isinstance(variable, Term) else self._measure_stretch(variable)
+        )
         good = (taken > 0) & (taken <= self._length)
         following += taken
         self._keep_matching(good)
@@ -270,8 +272,8 @@ class TemplateMatch:
         self.anchors = [anchor[good] for anchor in self.anchors]
         self.segments = [segment[good] for segment in self.segments]
         if self._nested:
-            kept = good.tolist()
-            self._nested = {key: list(compress(values, kept)) for key, values in self._nested.items()}
+            matching = good.tolist()
+            self._nested = {key: list(compress(values, matching)) for key, values in self._nested.items()}
 
     def _check_messages(self) -> None:
         """Conditions, extents, what can be printed, checksums: the dearest last."""
@@ -299,9 +301,11 @@ class TemplateMatch:
             self._keep_matching(good)
         for checksum in shape.checksums:
             begin, end = self.find_position(checksum.begin), self.find_position(checksum.end)
-            said = self.read_number(Term(checksum.at, 4, "I")).tolist()
+            expected = self.read_number(Term(checksum.at, 4, "I")).tolist()
             parts = self._store.read_many(self.at + begin, end - begin)
-            self._keep_matching(np.array([crc32c(part) == each for part, each in zip(parts, said, strict=True)], bool))
+            self._keep_matching(
+                np.array([crc32c(part) == each for part, each in zip(parts, expected, strict=True)], bool)
+            )
 
     def list_nested(self) -> Iterator[tuple[NestedValue, list[bytes], list[tuple[int, ...]]]]:
         """What has a value of its own, with its content in each message, and what reading it needs to know."""
@@ -310,7 +314,9 @@ class TemplateMatch:
                 contents = self._store.read_many(
                     self.at + self.find_position(nested.extent.begin), self._measure_stretch(nested)
                 )
-                columns = [(self._add_terms(number.terms) + number.constant).tolist() for number in nested.asked]
+                columns = [
+                    (self._add_terms(number.terms) + number.constant).tolist() for number in nested.needed_numbers
+                ]
                 yield nested, contents, list(zip(*columns, strict=True)) if columns else [()] * len(contents)
 
     def set_nested_values(self, values: Mapping[int, Values]) -> None:

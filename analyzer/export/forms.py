@@ -66,124 +66,124 @@ class ExportRequest:
     together: int = TOGETHER
 
 
-def check(asked: ExportRequest) -> None:
+def check(request: ExportRequest) -> None:
     """Raises UserError for what cannot be written, as far as that can be told beforehand."""
-    if asked.form == "parquet":
+    if request.form == "parquet":
         extras.require_extra("parquet", "export --as parquet")
-        if asked.out == STANDARD:
+        if request.out == STANDARD:
             raise UserError("Tables are folders. Give a folder with -o, not standard output.")
         from analyzer.pipeline import local_export
 
-        local_export.check_tables(asked.out, asked.tables or TABLES, force=asked.force)
-    elif FORMS[asked.form].folder or asked.split:
-        check_folder(asked.out, force=asked.force)
+        local_export.check_tables(request.out, request.tables or TABLES, force=request.force)
+    elif FORMS[request.form].folder or request.split:
+        check_folder(request.out, force=request.force)
     else:
-        check_file(asked.out, force=asked.force)
-    if asked.form in LINES:
-        _printer(asked, BytesIO())  # a key that does not exist is told now
+        check_file(request.out, force=request.force)
+    if request.form in LINES:
+        _printer(request, BytesIO())  # a key that does not exist is told now
 
 
-def _parts(asked: ExportRequest, rows: Ints) -> Iterator[Ints]:
+def _parts(request: ExportRequest, rows: Ints) -> Iterator[Ints]:
     """The rows, some at a time, and how many have been dealt with."""
-    for first in range(0, len(rows), asked.together):
-        asked.watch(first)
-        yield rows[first : first + asked.together]
-    asked.watch(len(rows))
+    for first in range(0, len(rows), request.together):
+        request.watch(first)
+        yield rows[first : first + request.together]
+    request.watch(len(rows))
 
 
-def _printer(asked: ExportRequest, out: Out) -> RowPrinter:
+def _printer(request: ExportRequest, out: Out) -> RowPrinter:
     return RowPrinter(
-        asked.chosen,
-        asked.form,
-        bool(asked.fields),
-        asked.limits,
-        sets=asked.sets,
-        time=asked.time,
-        config=asked.config,
+        request.chosen,
+        request.form,
+        bool(request.fields),
+        request.limits,
+        sets=request.sets,
+        time=request.time,
+        config=request.config,
         out=out,
     )
 
 
-def _lines(asked: ExportRequest, session: Session, rows: Ints) -> str:
+def _lines(request: ExportRequest, session: Session, rows: Ints) -> str:
     reader = RowReader(session)
-    with create_file(asked.out, force=asked.force) as output:
-        printer = _printer(asked, output)
+    with create_file(request.out, force=request.force) as output:
+        printer = _printer(request, output)
         printer.print_head()
         if session.jobs > 1 and printer.divisible:
             print_shared_rows(printer, reader, lambda window: rows[window.start : window.stop], len(rows), output)
         else:
-            for part in _parts(asked, rows):
+            for part in _parts(request, rows):
                 printer.print_rows(reader, part)
         printer.end()
     return f"{len(rows):,} messages"
 
 
-def _tables(asked: ExportRequest, session: Session, rows: Ints) -> str:
+def _tables(request: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.pipeline import local_export
     from analyzer.pipeline.options import Options
 
-    options = Options(limits=asked.limits, fields=asked.fields is not False)
+    options = Options(limits=request.limits, fields=request.fields is not False)
     counts = local_export.write_tables(
         session,
-        asked.out,
+        request.out,
         rows,
         options,
-        asked.tables or TABLES,
-        force=asked.force,
-        tick=lambda: asked.watch(None),
+        request.tables or TABLES,
+        force=request.force,
+        tick=lambda: request.watch(None),
     )
     return ", ".join(f"{count:,} {table}" for table, count in counts.items())
 
 
-def _packets(asked: ExportRequest, session: Session, rows: Ints) -> str:
+def _packets(request: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.export import packets, pcapng
 
-    asked.watch(None)
-    if asked.embed_keys:
+    request.watch(None)
+    if request.embed_keys:
         from analyzer.export.secrets import list_secrets
 
         # Whoever reads them must see the connections from their handshakes on.
         wanted, key_log = packets.packets_of_streams(session, rows), list_secrets(session, rows)
     else:
-        wanted, key_log = packets.packets_of(session, rows, handshakes=asked.handshakes), []
-    with create_file(asked.out, force=asked.force) as output:
-        output.tick = lambda: asked.watch(None)
+        wanted, key_log = packets.packets_of(session, rows, handshakes=request.handshakes), []
+    with create_file(request.out, force=request.force) as output:
+        output.tick = lambda: request.watch(None)
         count = pcapng.write(session, wanted, output, "".join(key_log).encode())
-    keys = f", and {len(key_log):,} secrets" if asked.embed_keys else ""
+    keys = f", and {len(key_log):,} secrets" if request.embed_keys else ""
     return f"{count:,} packets of {len(rows):,} messages{keys}"
 
 
-def _pdus(asked: ExportRequest, session: Session, rows: Ints) -> str:
+def _pdus(request: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.export import pdus
 
-    with create_file(asked.out, force=asked.force) as output:
-        for number, part in enumerate(_parts(asked, rows)):
+    with create_file(request.out, force=request.force) as output:
+        for number, part in enumerate(_parts(request, rows)):
             pdus.write(session, part, output, begins=not number)
     return f"{len(rows):,} messages"
 
 
-def _bytes(asked: ExportRequest, session: Session, rows: Ints) -> str:
+def _bytes(request: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.export import raw
     from analyzer.export.folder import create_filled_folder
 
-    if asked.split:
-        with create_filled_folder(asked.out, force=asked.force, most=asked.most_files) as folder:
-            for part in _parts(asked, rows):
+    if request.split:
+        with create_filled_folder(request.out, force=request.force, most=request.most_files) as folder:
+            for part in _parts(request, rows):
                 raw.write_each(session, part, folder)
     else:
-        with create_file(asked.out, force=asked.force) as output:
-            for part in _parts(asked, rows):
+        with create_file(request.out, force=request.force) as output:
+            for part in _parts(request, rows):
                 raw.write(session, part, output)
     return f"{len(rows):,} messages"
 
 
-def _objects(asked: ExportRequest, session: Session, rows: Ints) -> str:
+def _objects(request: ExportRequest, session: Session, rows: Ints) -> str:
     from analyzer.export.folder import create_filled_folder
     from analyzer.export.objects import Objects
 
-    with create_filled_folder(asked.out, force=asked.force, most=asked.most_files) as folder:
-        writer = Objects(session, folder, show_secrets=asked.limits.show_secrets)
-        for part in _parts(asked, rows):
+    with create_filled_folder(request.out, force=request.force, most=request.most_files) as folder:
+        writer = Objects(session, folder, show_secrets=request.limits.show_secrets)
+        for part in _parts(request, rows):
             writer.write(part)
         secrets, items = writer.finish()
     left_out = f" ({secrets:,} secrets left out: --show-secrets)" if secrets else ""

@@ -56,11 +56,11 @@ class Objects:
         for part in split_rows(self._session, rows):
             about = self._reader.read_objects(_ABOUT, part)
             for row, found, readable in zip(part.tolist(), about, read_undecoded(self._session, part), strict=True):
-                portion = fragments.find_fragment(self._session, row)
-                if portion is None:
+                fragment_of_row = fragments.find_fragment(self._session, row)
+                if fragment_of_row is None:
                     self._write(row, found, readable)
                 else:
-                    self._fragment(row, portion)
+                    self._fragment(row, fragment_of_row)
 
     def finish(self) -> StoredObject:
         """Writes what has waited in vain; says what was left out of all."""
@@ -69,14 +69,14 @@ class Objects:
         self._waiting.clear()
         return StoredObject(self._secrets, self._items)
 
-    def _fragment(self, row: int, portion: Fragment) -> None:
+    def _fragment(self, row: int, fragment_of_row: Fragment) -> None:
         cell = self._session.rows.cell
-        key = (*(cell(name, row) for name in ("stream", "side", "code")), portion.whole)
+        key = (*(cell(name, row) for name in ("stream", "side", "code")), fragment_of_row.whole)
         rows = self._waiting.setdefault(key, [])
         rows.append(row)
-        if portion.completes:
+        if fragment_of_row.completes:
             del self._waiting[key]
-            whole = fragments.decode_reassembled(self._session, row, portion, self._passed.find_before)
+            whole = fragments.decode_reassembled(self._session, row, fragment_of_row, self._passed.find_before)
             if whole is None:
                 self._alone(rows)
             else:
@@ -104,8 +104,8 @@ class Objects:
             if data is None:
                 self._secrets += 1
                 continue
-            told = {**found, "field": field_path(each), "kind": each.kind, "name": list(each.name)}
-            self._folder.add("-".join(each.name), each.kind, data, told, (row, each.place[:-1]))
+            metadata = {**found, "field": field_path(each), "kind": each.kind, "name": list(each.name)}
+            self._folder.add("-".join(each.name), each.kind, data, metadata, (row, each.place[:-1]))
 
 
 def write(session: Analysis, rows: Ints, folder: Folder, *, show_secrets: bool = False) -> StoredObject:

@@ -106,10 +106,10 @@ class _Input:
             if one.kind == INTERFACE:
                 data = self._body(one)
                 link, snaplen = struct.unpack_from(one.order + "H2xI", data)
-                kept = _options(INTERFACE, data[8:], one.order, OWN_CLOCK)
+                options = _options(INTERFACE, data[8:], one.order, OWN_CLOCK)
                 clock = encode_option(INTERFACE_RESOLUTION, NANOSECONDS)
                 yield encode_block(
-                    INTERFACE, struct.pack("<HHI", link, 0, snaplen) + kept + clock + encode_option(0, b"")
+                    INTERFACE, struct.pack("<HHI", link, 0, snaplen) + options + clock + encode_option(0, b"")
                 )
 
     def names(self) -> Iterator[bytes]:
@@ -131,20 +131,20 @@ class _Input:
         big = self._big[which]
         # A packet block's section stands before it, so what is read here is never before the file.
         heads = self._store.gather(at - HEAD, HEAD)
-        kind, length, interface, _, _, kept, _ = np.where(big[:, None], heads.view(">u4"), heads.view("<u4")).T.astype(
-            np.int64
-        )
+        kind, length, interface, _, _, options, _ = np.where(
+            big[:, None], heads.view(">u4"), heads.view("<u4")
+        ).T.astype(np.int64)
         interface = np.where(kind == OBSOLETE, np.where(big, interface >> 16, interface & 0xFFFF), interface)
         rest = length - HEAD - (captured + 3 & ~3) - 4
         # What is in front of a simple packet only looks like this by chance.
-        plain = ((kind != ENHANCED) & (kind != OBSOLETE)) | (kept != captured) | (interface >= self._count[which])
+        plain = ((kind != ENHANCED) & (kind != OBSOLETE)) | (options != captured) | (interface >= self._count[which])
         interface[plain] = 0
         found = [b""] * len(at)
         more = np.flatnonzero(~plain & (rest >= 4))
         values = self._store.read_many(at[more] + (captured[more] + 3 & ~3), rest[more])
         for row, value, order in zip(more.tolist(), values, big[more].tolist(), strict=True):
-            kept_options = _options(ENHANCED, value, ">" if order else "<")
-            found[row] = kept_options + encode_option(0, b"") if kept_options else b""
+            options_bytes = _options(ENHANCED, value, ">" if order else "<")
+            found[row] = options_bytes + encode_option(0, b"") if options_bytes else b""
         return self.first + self._before[which] + interface, found
 
 
@@ -162,9 +162,9 @@ def _describe_section(infos: Sequence[CaptureInfo]) -> bytes:
     """The section's options: all comments of the inputs, and where the first that says so was captured."""
     found = [encode_option(COMMENT, _text(text)) for info in infos for text in info.remarks]
     for code, name in ((HARDWARE, "hardware"), (SYSTEM, "os"), (APPLICATION, "application")):
-        said = next((text for info in infos if (text := getattr(info, name))), None)
-        if said:
-            found.append(encode_option(code, _text(said)))
+        option_text = next((text for info in infos if (text := getattr(info, name))), None)
+        if option_text:
+            found.append(encode_option(code, _text(option_text)))
     return b"".join([*found, encode_option(0, b"")]) if found else b""
 
 

@@ -19,7 +19,7 @@ from dissectors.slotted import replace
 FITS = 50
 """From here on a probe's answer counts as recognition; below it is the best guess."""
 
-FITS_WHEN_TOLD = 20
+FITS_AS_RESPONSE = 20
 """The same of a response whose operation the user names: its own bytes can't say much."""
 
 
@@ -48,7 +48,7 @@ def _find_surest(data: bytes, dissectors: Iterable[Dissector], response_told: bo
     prefix, from_client = data[:PREFIX], False if response_told else None
     probed = ((each, each.probe(prefix, from_client)) for each in dissectors)
     surest, sure = max(probed, key=lambda found: found[1])
-    return Recognition(surest, sure, sure >= (FITS_WHEN_TOLD if response_told else FITS))
+    return Recognition(surest, sure, sure >= (FITS_AS_RESPONSE if response_told else FITS))
 
 
 def recognise_any(data: bytes, response_told: bool = False) -> Recognition:
@@ -62,7 +62,7 @@ def recognise_any(data: bytes, response_told: bool = False) -> Recognition:
 
 
 def _confirm_recognition(found: Recognition, data: bytes) -> Recognition:
-    return found if found.fits else found._replace(fits=_is_told_answer(found.dissector, data))
+    return found if found.fits else found._replace(fits=_is_announced_response(found.dissector, data))
 
 
 class MessageBytes(NamedTuple):
@@ -141,7 +141,7 @@ def _is_guessed(dissector: Dissector, data: bytes, context: Context) -> bool:
     return guessed and all(node.spec.type != "undecoded" for node in tree.fields)
 
 
-def _is_told_answer(dissector: Dissector, data: bytes) -> bool:
+def _is_announced_response(dissector: Dissector, data: bytes) -> bool:
     """Whether what begins these bytes has little that says whose it is, and is an answer all the same."""
     message = next(cut_messages(data, dissector), MessageBytes(b"", False))
     piece = _make_pasted(message, dissector.header(message.data[: dissector.prefix], False))

@@ -133,7 +133,7 @@ def _find_habits(session: Analysis, request: Ints) -> tuple[Bools, Bools]:
         if dissector is not None:
             mine = protocols == number
             in_order[mine] = dissector.answers_in_order
-            kept |= mine & np.isin(codes, list(dissector.held | dissector.waits))
+            kept |= mine & np.isin(codes, list(dissector.long_polls | dissector.waits))
     return in_order, kept
 
 

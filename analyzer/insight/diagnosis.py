@@ -78,22 +78,22 @@ def diagnose_rows(
     session: Analysis,
     count: int,
     looked: Callable[[int], None] = lambda rows: None,
-    portion: tuple[int, int] = (TOGETHER, TOGETHER_BYTES),
+    part_limits: tuple[int, int] = (TOGETHER, TOGETHER_BYTES),
 ) -> Iterator[LocatedFinding]:
     """The findings of rows up to the `count`-th, which may be those that there are so far, in their order.
 
     Behind those of all rows come what the ends of connections tell, each at the last row of its connection.
 
-    portion: rows, and bytes of their messages, after which `looked` is told.
+    part_limits: rows, and bytes of their messages, after which `looked` is told.
     """
     reading = CheckReading(session)
-    saying = ExpertInfoScan(session, reading.paths)
+    info_scan = ExpertInfoScan(session, reading.paths)
     done, alone = session.rows.first, one_way.one_way(session)
     numbers = deque(LocatedFinding(*each) for each in reused.findings(session, max(count, done), reading.losses))
-    parts = _split_rows(session, range(done, max(count, done)), *portion)
-    for rows, scanned in zip(parts, map_in_order(saying.scan_rows, parts, session.jobs), strict=True):
+    parts = _split_rows(session, range(done, max(count, done)), *part_limits)
+    for rows, scanned in zip(parts, map_in_order(info_scan.scan_rows, parts, session.jobs), strict=True):
         reading.begin_protocols(rows)
-        for about in saying.read_rows(rows, scanned):
+        for about in info_scan.read_rows(rows, scanned):
             while numbers and _comes_before(numbers[0], about.row):
                 yield numbers.popleft()
             if about.findings or about.error is not None:
@@ -157,7 +157,7 @@ def _is_pending(session: Analysis, row: int) -> bool:
     if streams.cell("closer", stream) != UNKNOWN_SIDE:
         return False
     dissector = session.engine.dissector(rows.cell("protocol", row))
-    held = dissector is not None and rows.cell("code", row) in dissector.held
+    held = dissector is not None and rows.cell("code", row) in dissector.long_polls
     left = int(streams.column("end").max(initial=0)) - int(rows.cell("time", row))
     return left <= (HELD_GRACE if held else GRACE)
 
@@ -181,10 +181,9 @@ def _weigh_error(session: Analysis, about: About) -> ErrorMeaning | None:
 
 def _report_dropped(info: CaptureInfo) -> Iterator[Finding]:
     """What a capture says itself of packets that came too fast for who captured them."""
-    for place, said in info.statistics.items():
-        if said.dropped:
+    for place, counters in info.statistics.items():
+        if counters.dropped:
             where = f"{info.path}, interface {info.interfaces[place].name or place}"
-            text = (
-                f"{where}: {said.dropped:,} packets were dropped while it was captured, so gaps are no loss on the wire"
-            )
+            lost = f"{counters.dropped:,} packets were dropped while it was captured"
+            text = f"{where}: {lost}, so gaps are no loss on the wire"
             yield Finding(Severity.WARNING, NOT_KEPT, text)

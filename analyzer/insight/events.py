@@ -43,7 +43,7 @@ class Events:
         self._session, self._rows = session, rows
         self.losses = losses(session, rows)
         self.ends = lru_cache(CONNECTIONS)(self._ends)
-        self._lore: dict[str, NameResolver] = {}
+        self._resolvers: dict[str, NameResolver] = {}
         self._answers = answers
 
     def places(self, rows: Ints) -> Iterator[Place]:
@@ -80,11 +80,11 @@ class Events:
 
     def _name(self, row: int, kind: str, key: str) -> str | None:
         """What an id was called at a row; the capture is read for names of a kind when the first is asked for."""
-        lore = self._lore.get(kind)
-        if lore is None:
-            lore = self._lore[kind] = NameResolver(self._session, (kind,))
-            lore.learn(len(self._session.rows))
-        known = lore.find(kind, key, row)
+        resolver = self._resolvers.get(kind)
+        if resolver is None:
+            resolver = self._resolvers[kind] = NameResolver(self._session, (kind,))
+            resolver.learn(len(self._session.rows))
+        known = resolver.find(kind, key, row)
         return None if known is None else known.name
 
 
@@ -145,9 +145,9 @@ def last_answers(session: Analysis, rows: range) -> dict[int, int]:
     """Of requests that are answered more than once the row of the last answer, by the row of the request."""
     partner, role = (session.rows.column(name)[rows.start : rows.stop] for name in ("partner", "role"))
     answers = np.flatnonzero((role == Role.RESPONSE) & (partner >= rows.start))
-    asked = partner[answers].astype(np.int64)
-    others = partner[asked - rows.start] != answers + rows.start
-    return dict(zip(asked[others].tolist(), (answers[others] + rows.start).tolist(), strict=True))
+    request_rows = partner[answers].astype(np.int64)
+    others = partner[request_rows - rows.start] != answers + rows.start
+    return dict(zip(request_rows[others].tolist(), (answers[others] + rows.start).tolist(), strict=True))
 
 
 def losses(session: Analysis, part: range) -> Ints:

@@ -38,7 +38,7 @@ from dissectors.symbolic import NestedValue
 Watched = Callable[[Dissector, Context], Collection[Path]]
 """The paths of fields that somebody wants of such a message; none where nobody looks at it."""
 
-_SAID, _SEEN = "said", "seen"
+_FINDINGS, _EVENTS = "said", "seen"
 
 
 class About(NamedTuple):
@@ -56,7 +56,7 @@ class _ScannedGroup(NamedTuple):
     """Alike rows: their places, the text of error and findings (of each, or of all), and a JSON array of the fields."""
 
     places: Ints
-    said: list[bytes] | bytes
+    texts: list[bytes] | bytes
     seen: bytes
 
 
@@ -92,10 +92,10 @@ class ExpertInfoScan:
         groups = []
         for group in self._decoder.find_groups(rows):
             left[group.places] = False
-            said, seen = (_texts(group, slot, len(group.places)) for slot in (_SAID, _SEEN))
-            alike = len(set(said)) == 1
-            if not alike or said[0] != _NOTHING or seen[0] != b"null":
-                groups.append(_ScannedGroup(group.places, said[0] if alike else said, b"[" + b",".join(seen) + b"]"))
+            texts, seen = (_texts(group, slot, len(group.places)) for slot in (_FINDINGS, _EVENTS))
+            alike = len(set(texts)) == 1
+            if not alike or texts[0] != _NOTHING or seen[0] != b"null":
+                groups.append(_ScannedGroup(group.places, texts[0] if alike else texts, b"[" + b",".join(seen) + b"]"))
         return ScannedRows(groups, list(self._scan_single(rows, np.flatnonzero(left))))
 
     def read_rows(self, rows: Ints, scanned: ScannedRows) -> Iterator[About]:
@@ -113,7 +113,7 @@ class ExpertInfoScan:
         """One for each row."""
         session, every = self._session, rows[group.places].tolist()
         dissector, context = find_dissector(session, every[0]), read_context(session, every[0])
-        rest = repeat(_read_bodies(group.said)) if isinstance(group.said, bytes) else map(_read_bodies, group.said)
+        rest = repeat(_read_bodies(group.texts)) if isinstance(group.texts, bytes) else map(_read_bodies, group.texts)
         values: list[Mapping[str, Any] | None] = orjson.loads(group.seen)
         for row, (error, findings), each in zip(every, rest, values, strict=False):
             yield About(row, dissector, context, error, findings, each)
@@ -123,7 +123,10 @@ class ExpertInfoScan:
         error = None if body.error is None else list(body.error)
         paths = self._watched(dissector, context)
         seen = _select_fields(body.values, paths) if paths else None
-        return {slot: self._writer.dumps(value).decode() for slot, value in ((_SAID, [error, findings]), (_SEEN, seen))}
+        return {
+            slot: self._writer.dumps(value).decode()
+            for slot, value in ((_FINDINGS, [error, findings]), (_EVENTS, seen))
+        }
 
     def _scan_single(self, rows: Ints, places: Ints) -> Iterator[_ScannedRow]:
         session, count = self._session, 0
@@ -145,18 +148,18 @@ class ExpertInfoScan:
 
 
 _NOTHING = orjson.dumps([None, []])
-_Told = tuple[tuple[int, str] | None, tuple[Finding, ...]]
+_BodyFindings = tuple[tuple[int, str] | None, tuple[Finding, ...]]
 
 
-def _read_bodies(text: bytes) -> _Told:
+def _read_bodies(text: bytes) -> _BodyFindings:
     error, findings = orjson.loads(text)
-    told = tuple(Finding(Severity(severity), code, said) for severity, code, said in findings)
-    return None if error is None else (error[0], error[1]), told
+    findings_read = tuple(Finding(Severity(severity), code, texts) for severity, code, texts in findings)
+    return None if error is None else (error[0], error[1]), findings_read
 
 
 def _texts(group: TemplateGroup, slot: str, count: int) -> list[bytes]:
     """The text of a slot for each row."""
-    parts = group.laid.make_parts(slot)
+    parts = group.match.make_parts(slot)
     if all(type(part) is bytes for part in parts):
         return [b"".join(part for part in parts if type(part) is bytes)] * count
     return cells.flatten_cells(cells.join_cells([*parts, b"\n"], count)).splitlines()

@@ -93,10 +93,14 @@ def frames_of(session: Session, row: int) -> list[CapturedFrame]:
             continue
         columns = (records.time, records.at, records.captured, records.original)
         time, at, captured, original = (int(column[place]) for column in columns)
-        offset, length, said, begin = int(each["offset"]), int(each["length"]), tcp.get(place), begins.get(place)
-        own = None if said is None or begin is None else said.head + session.rows.cell("offset", row) + offset - begin
+        offset, length, segment, begin = int(each["offset"]), int(each["length"]), tcp.get(place), begins.get(place)
+        own = (
+            None
+            if segment is None or begin is None
+            else segment.head + session.rows.cell("offset", row) + offset - begin
+        )
         again = bool(each["retransmission"])
-        found.append(CapturedFrame(number, time, at, captured, original, offset, length, again, said, begin, own))
+        found.append(CapturedFrame(number, time, at, captured, original, offset, length, again, segment, begin, own))
     return found
 
 
@@ -139,11 +143,11 @@ def frame_bytes(
 def _find_hidden(session: Session, row: int, begin: int, first: int, again: bytes | None) -> Iterator[Span]:
     """Spans of the half-stream that a row hides; all of it where `again`, payload from `first` on, differs from it."""
     tree = decode_tree(session, row)
-    said = tree.sources[0].data
+    segment = tree.sources[0].data
     if again is not None:
-        low, high = max(begin, first), min(begin + len(said), first + len(again))
-        if said[low - begin : high - begin] != again[low - first : high - first]:
-            yield begin, begin + len(said)
+        low, high = max(begin, first), min(begin + len(segment), first + len(again))
+        if segment[low - begin : high - begin] != again[low - first : high - first]:
+            yield begin, begin + len(segment)
     for low, high in find_secret_spans(tree).get(0, ()):
         yield begin + low, begin + high
 
@@ -151,8 +155,8 @@ def _find_hidden(session: Session, row: int, begin: int, first: int, again: byte
 def _rows_in(session: Session, row: int, first: int, end: int, rows: int) -> Ints:
     """The rows of the same direction that have bytes there, in the order of these."""
     before = session.rows.first
-    kept = slice(before, rows)
-    columns = {name: session.rows.column(name)[kept] for name in ("stream", "side", "offset", "length")}
+    remaining = slice(before, rows)
+    columns = {name: session.rows.column(name)[remaining] for name in ("stream", "side", "offset", "length")}
     mine = (columns["stream"] == session.rows.cell("stream", row)) & (columns["side"] == session.rows.cell("side", row))
     places = np.flatnonzero(mine & (columns["offset"] < end) & (columns["offset"] + columns["length"] > first))
     found: Ints = places[np.argsort(columns["offset"][places], kind="stable")] + before
@@ -179,9 +183,9 @@ def _tcp(session: Session, records: RecordBlock) -> dict[int, Tcp]:
         return {}
     heads = segments.at - records.at[segments.row]
     columns = (segments.row, segments.seq, segments.ack, segments.flags, heads, segments.captured)
-    told = zip(*(column.tolist() for column in columns), strict=True)
+    cells = zip(*(column.tolist() for column in columns), strict=True)
     # Of a datagram in pieces the payload lies elsewhere; the padding of a short frame is no payload.
-    return {place: Tcp(*rest) for place, *rest in told if 0 <= rest[3] <= records.captured[place]}
+    return {place: Tcp(*rest) for place, *rest in cells if 0 <= rest[3] <= records.captured[place]}
 
 
 def _segments(session: Session, records: RecordBlock) -> TcpSegments | None:

@@ -62,7 +62,7 @@ class Metrics:
     mean_ns: float | None
 
 
-FIGURES = tuple(Metrics.__annotations__)
+METRIC_NAMES = tuple(Metrics.__annotations__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class RowMeasures:
         role, partner, time = (table.column(name)[rows] for name in ("role", "partner", "time"))
         alone = find_missing_partners(partner, table.column("marks")[rows])
         timed = (role == Role.RESPONSE) & (partner != NULL)
-        asked = table.column("time")[np.where(timed, partner, rows)]
+        request_time = table.column("time")[np.where(timed, partner, rows)]
         failed = empty = None
         if reported is not None:
             failed, empty = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
@@ -102,7 +102,7 @@ class RowMeasures:
             failed[reported.places[~nothing]] = True
             empty[reported.places[nothing]] = True
         length = table.column("length")[rows]
-        latency, those = np.where(timed, time - asked, 0), np.flatnonzero(timed)
+        latency, those = np.where(timed, time - request_time, 0), np.flatnonzero(timed)
         ordered = those[np.argsort(latency[those], kind="stable")]
         return cls(role, alone, length, time, latency, ordered, failed, empty)
 
@@ -131,10 +131,10 @@ def measure_groups(facts: RowMeasures, places: Ints | None, keys: Ints, size: in
     ranks = nearest_ranks(mine, latency, size, tuple(PERCENTILES.values())).tolist()
     whole = sums(mine, latency, size)
     found = zip(zip(*columns, strict=True), failed, wrong, empty, ranks, whole, strict=True)
-    return [_figures(*each, span=span) for each in found]
+    return [_make_metrics(*each, span=span) for each in found]
 
 
-def _figures(
+def _make_metrics(
     counts: Sequence[int],
     errors: int | None,
     wrong: int | None,
@@ -150,7 +150,7 @@ def _figures(
     share = wrong / answers if wrong is not None and answers else None
     least, *percentiles, most = ranks[1:] if timed else (None,) * (len(ranks) - 1)
     values: dict[str, Any] = {
-        **dict(zip(FIGURES, counts, strict=False)),
+        **dict(zip(METRIC_NAMES, counts, strict=False)),
         "rate": rate,
         "errors": errors,
         "empty": empty,

@@ -84,7 +84,7 @@ def _find_kept(session: Analysis, rows: Ints) -> Bools:
     for number in np.unique(protocols).tolist():
         dissector = session.engine.dissector(number)
         if dissector is not None:
-            found |= (protocols == number) & np.isin(codes, list(dissector.held))
+            found |= (protocols == number) & np.isin(codes, list(dissector.long_polls))
     return found
 
 

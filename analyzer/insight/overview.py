@@ -197,17 +197,17 @@ def _operations(study: Study) -> Iterator[OperationMetrics]:
     over_time, latencies = study.over_time(grouped).tolist(), study.latencies(grouped).tolist()
     version = study.reader.take_cells("version", study.rows)
     (numbers, versions), _ = make_group_keys([grouped.keys, version]) if len(version) else ([version, version], version)
-    spoken: dict[int, list[int]] = {}
+    versions_used: dict[int, list[int]] = {}
     for number, spoke in zip(numbers.tolist(), versions.tolist(), strict=True):
         if spoke != NULL:
-            spoken.setdefault(number, []).append(spoke)
+            versions_used.setdefault(number, []).append(spoke)
     for number in sorted(
         range(len(figures)), key=lambda each: (-figures[each].messages, *map(str, grouped.labels[each]))
     ):
         if not figures[number].messages:
             continue
         protocol, operation = grouped.labels[number]
-        parts = (spoken.get(number, []), figures[number], over_time[number], latencies[number])
+        parts = (versions_used.get(number, []), figures[number], over_time[number], latencies[number])
         yield OperationMetrics(protocol, operation, *parts)
 
 
@@ -275,8 +275,8 @@ def _failures(study: Study, reported: ErrorColumn) -> Iterator[Failure]:
     reader, places = study.reader, reported.places
     if study.facts.failed is None or not len(places):
         return
-    kept = study.facts.failed[places]
-    rows, numbers = study.rows[places[kept]], reported.numbers[kept]
+    is_shown = study.facts.failed[places]
+    rows, numbers = study.rows[places[is_shown]], reported.numbers[is_shown]
     names = (reader.read_column(key, rows).values() for key in ("protocol", "operation"))
     counted = Counter(zip(*names, numbers.tolist(), strict=True))
     for (protocol, operation, number), count in counted.most_common():

@@ -102,8 +102,8 @@ def _packets(session: Session) -> dict[str, int]:
 
 def _protocols(session: Session, rows: int) -> list[Properties]:
     """Messages, bytes and streams of each protocol, most messages first."""
-    kept = slice(session.rows.first, rows)
-    numbers, lengths, streams = (session.rows.column(name)[kept] for name in ("protocol", "length", "stream"))
+    in_memory = slice(session.rows.first, rows)
+    numbers, lengths, streams = (session.rows.column(name)[in_memory] for name in ("protocol", "length", "stream"))
     found = []
     for number in np.unique(numbers).tolist():
         mine = numbers == number

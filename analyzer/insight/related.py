@@ -29,37 +29,37 @@ MOST = 20_000
 
 
 class RelatedValues(NamedTuple):
-    """`named` is of ids in the message and in its session, `standing` what that session holds.
+    """`named` is of ids in the message and in its session, `contents` what that session holds.
 
     parts: what it does in stories, where these were asked for.
     """
 
     named: tuple[NameAnnotation, ...] = ()
-    standing: SessionContents | None = None
+    session_contents: SessionContents | None = None
     parts: tuple[ReportPart, ...] = ()
 
 
 def relate_row(session: Analysis, row: int, tree: Tree) -> RelatedValues:
     """All that is known of a row; says names beside the ids in its tree."""
-    standing = standing_of(session, row)
-    kinds = list_kinds(session, row, tree) | ({TOPIC} if standing is not None else set())
-    lore = NameResolver(session, kinds)
+    contents = read_session_contents(session, row)
+    kinds = list_kinds(session, row, tree) | ({TOPIC} if contents is not None else set())
+    resolver = NameResolver(session, kinds)
     if kinds:
-        lore.learn(len(session.rows))
-    return relate_by_names(lore, row, tree, standing)._replace(parts=tuple(parts_of(session, row)))
+        resolver.learn(len(session.rows))
+    return relate_by_names(resolver, row, tree, contents)._replace(parts=tuple(parts_of(session, row)))
 
 
-def relate_by_names(lore: NameResolver, row: int, tree: Tree, standing: SessionContents | None) -> RelatedValues:
+def relate_by_names(resolver: NameResolver, row: int, tree: Tree, contents: SessionContents | None) -> RelatedValues:
     """The same by what has been learned so far."""
-    named = {each[:2]: each for each in annotate(lore, row, tree)}
-    for topic in dict.fromkeys(held.topic for held in standing.held) if standing is not None else ():
-        told = lore.find(TOPIC, topic, row)
-        if told is not None:
-            named.setdefault((TOPIC, topic), make_annotation(TOPIC, topic, told))
-    return RelatedValues(tuple(named.values()), standing)
+    named = {each[:2]: each for each in annotate(resolver, row, tree)}
+    for topic in dict.fromkeys(each.topic for each in contents.partitions) if contents is not None else ():
+        resolved = resolver.find(TOPIC, topic, row)
+        if resolved is not None:
+            named.setdefault((TOPIC, topic), make_annotation(TOPIC, topic, resolved))
+    return RelatedValues(tuple(named.values()), contents)
 
 
-def standing_of(session: Analysis, row: int) -> SessionContents | None:
+def read_session_contents(session: Analysis, row: int) -> SessionContents | None:
     """What the session of a request holds, or of the request that a response answers."""
     dissector = find_dissector(session, row)
     role = session.rows.cell("role", row)

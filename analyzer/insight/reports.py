@@ -38,7 +38,7 @@ MOST = 1_000_000
 AROUND = 20_000
 """Rows on each side of one that are read to know its part in a report."""
 
-_HELD: Mapping[Kind, type] = {
+_VALUE_TYPES: Mapping[Kind, type] = {
     "text": str, "texts": list, "sentence": str, "number": int, "time": int, "duration": int, "message": int,
 }  # fmt: skip
 
@@ -67,8 +67,10 @@ def full_names(known: Mapping[str, ReportType]) -> dict[str, str]:
 def list_reports(session: Analysis) -> tuple[dict[str, ReportType], dict[str, ReportType]]:
     """All reports of a session's protocols by name: those that its messages may fill, and the others."""
     known = reports_by_name(session.engine.known.dissectors)
-    spoken = _list_spoken(session, range(session.rows.first, len(session.rows)))
-    filled = {name: report for name, report in known.items() if report.needs in spoken or (spoken and not report.needs)}
+    protocols = _list_protocols(session, range(session.rows.first, len(session.rows)))
+    filled = {
+        name: report for name, report in known.items() if report.needs in protocols or (protocols and not report.needs)
+    }
     return filled, {name: report for name, report in known.items() if name not in filled}
 
 
@@ -79,11 +81,11 @@ def choose_report(session: Analysis, name: str) -> str:
     return alike[0] if len(alike) == 1 else name
 
 
-def _list_spoken(session: Analysis, rows: range) -> set[str]:
+def _list_protocols(session: Analysis, rows: range) -> set[str]:
     """The protocols of rows."""
     numbers = np.unique(session.rows.column("protocol")[rows.start : rows.stop]).tolist()
-    spoken = map(session.engine.dissector, numbers)
-    return {dissector.name for dissector in spoken if dissector is not None}
+    protocols = map(session.engine.dissector, numbers)
+    return {dissector.name for dissector in protocols if dissector is not None}
 
 
 class ReportTable:
@@ -97,7 +99,7 @@ class ReportTable:
     def add(self, entry: ReportRow) -> None:
         """Takes one, in any order. Raises TypeError, or ValueError, for one that is not of the report's columns."""
         for column, value in zip(self.report.columns, entry.values, strict=True):
-            if value is not None and not isinstance(value, _HELD[column.kind]):
+            if value is not None and not isinstance(value, _VALUE_TYPES[column.kind]):
                 raise TypeError(column.name)
         if len(self.entries) < MOST:
             self.entries.append(entry)
@@ -126,12 +128,12 @@ class ReportReading:
         self._dispatch = Dispatch[Report[Any]](list(self._begin()), self._fail)
 
     def _begin(self) -> Iterator[Report[Any]]:
-        spoken = _list_spoken(self._session, self._rows)
+        protocols = _list_protocols(self._session, self._rows)
         for table in self.tables:
             if table.report is DelayReport:
                 for entry in list_delays(self._session, self._rows):
                     table.add(entry)
-            elif table.report.needs in spoken:
+            elif table.report.needs in protocols:
                 try:
                     yield table.report(self._events.ends, table.add)
                 except Exception as error:  # a dissector's defect must not cost the other reports
@@ -143,13 +145,13 @@ class ReportReading:
         ends = iter(endings(self._session, self._rows) if dispatch.correlators else ())
         end = next(ends, None)
         for first in range(self._rows.start, self._rows.stop, FRAGMENT) if dispatch.correlators else ():
-            portion = np.arange(first, min(first + FRAGMENT, self._rows.stop))
-            for plan, event in self._select_rows(portion):
+            part = np.arange(first, min(first + FRAGMENT, self._rows.stop))
+            for plan, event in self._select_rows(part):
                 while end is not None and end.at <= event.row:
                     self._end(end)
                     end = next(ends, None)
                 dispatch.receive(plan.wanting, event)
-            looked(int(portion[-1]) + 1)
+            looked(int(part[-1]) + 1)
         while end is not None:
             self._end(end)
             end = next(ends, None)
@@ -168,14 +170,14 @@ class ReportReading:
         self.problems.append(defects.make_defect_finding(dissector, error))
         return True
 
-    def _select_rows(self, portion: Ints) -> Iterator[tuple[_Plan, MessageEvent]]:
+    def _select_rows(self, part: Ints) -> Iterator[tuple[_Plan, MessageEvent]]:
         """The rows that are wanted, with who wants them."""
         table, session, event = self._session.rows, self._session, self._events.event
-        tables, keys = make_group_keys([table.column(name)[portion] for name in _KIND])
+        tables, keys = make_group_keys([table.column(name)[part] for name in _KIND])
         plans = [self._plan(kind) for kind in zip(*(each.tolist() for each in tables), strict=True)]
         wanted = np.array([plan is not None for plan in plans], bool)
-        for rows in split_rows(session, portion[wanted[keys]], FRAGMENT, TOGETHER_BYTES):
-            mine = [plans[key] for key in keys[rows - portion[0]].tolist()]
+        for rows in split_rows(session, part[wanted[keys]], FRAGMENT, TOGETHER_BYTES):
+            mine = [plans[key] for key in keys[rows - part[0]].tolist()]
             read = np.array([plan is not None and plan.reads for plan in mine], bool)
             messages = iter(read_messages(session, rows[read]))
             for row, plan, place in zip(rows.tolist(), mine, self._events.places(rows), strict=True):
@@ -217,7 +219,7 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[ReportPa
     known = reports_by_name(session.engine.known.dissectors)
     wanting = {name: report for name, report in known.items() if report in own and what in report.on}
     if wanting:
-        asked = (
+        arguments = (
             session.engine.names.text(session.rows.cell("operation", row)),
             context.role,
             decode_body(session, row).values,
@@ -225,7 +227,7 @@ def parts_of(session: Analysis, row: int, around: int = AROUND) -> list[ReportPa
         wanting = {
             name: report
             for name, report in wanting.items()
-            if defects.call_or_default(partial(report.concerns, *asked), False)
+            if defects.call_or_default(partial(report.concerns, *arguments), False)
         }
     rows = range(max(row - around, session.rows.first), min(row + around + 1, len(session.rows)))
     tables = ReportReading(session, list(wanting.values()), rows).run() if wanting else []

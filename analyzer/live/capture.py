@@ -74,7 +74,7 @@ class LiveCapture(SelfClosing):
         self.interfaces, self.notes = ready.interfaces, (*self._process.notes, *ready.notes)
         self.problem: str | None = None
         self._lock = threading.Lock()
-        self._heard = threading.Condition(self._lock)
+        self._changed = threading.Condition(self._lock)
         self._run: RunMonitor | None = None
         self._running = self._over = self._closed = False
         self._listener = threading.Thread(target=self._listen, name="capture", daemon=True)
@@ -128,7 +128,7 @@ class LiveCapture(SelfClosing):
     def _await_file(self, run: RunMonitor) -> None:
         """Waits for the first file of a run. Raises CaptureError."""
         with self._lock:
-            self._heard.wait_for(lambda: run.health.files or self.stopped, PATIENCE)
+            self._changed.wait_for(lambda: run.health.files or self.stopped, PATIENCE)
         if not run.health.files:
             self.stop()
             raise CaptureError(self.problem or "The capturing process does not answer. Start the capture again.")
@@ -205,7 +205,7 @@ class LiveCapture(SelfClosing):
             if isinstance(line, RunEndMessage | FailureMessage):
                 self._finish(run, line.problem if isinstance(line, RunEndMessage) else line.text)
             with self._lock:
-                self._heard.notify_all()
+                self._changed.notify_all()
         how = (
             None
             if self._closed
@@ -219,7 +219,7 @@ class LiveCapture(SelfClosing):
         elif how is not None:
             self.problem = self.problem or how
         with self._lock:
-            self._heard.notify_all()
+            self._changed.notify_all()
 
     def _count(self, run: RunMonitor, line: ChannelMessage) -> None:
         if isinstance(line, CountMessage | RunEndMessage):
@@ -227,7 +227,7 @@ class LiveCapture(SelfClosing):
         elif isinstance(line, FileBegunMessage):
             run.count_file(line.path)
         elif isinstance(line, FileRemovedMessage):
-            run.gone += 1
+            run.deleted += 1
 
     def _finish(self, run: RunMonitor, problem: str | None) -> None:
         """Ends a run. The succession is finished first, so whoever sees `stopped` finds all of it."""

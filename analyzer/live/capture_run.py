@@ -50,8 +50,8 @@ class CaptureRun:
         self._lost: list[str] = []
         self._merging = BatchMerger(len(taps)) if len(taps) > 1 else None
         self._dropped = 0
-        self._told = 0.0
-        self._last_told = (0, 0)
+        self._last_report_time = 0.0
+        self._last_counts = (0, 0)
         ring = request.ring if spool is None else CaptureBounds(size=SPOOL_FILE)
         try:
             for tap in taps:  # before the file begins, because a sender may wait for that
@@ -80,8 +80,8 @@ class CaptureRun:
     def deadline(self) -> float | None:
         """Time (time.monotonic()) when tick() must be called even without a packet, or None."""
         found = [self._end, self._files.deadline]
-        if self._last_told != (self._files.packets, self._dropped):
-            found.append(self._told + OFTEN)
+        if self._last_counts != (self._files.packets, self._dropped):
+            found.append(self._last_report_time + OFTEN)
         if self._merging:
             found.append(time.monotonic() + AGAIN)
         return min((each for each in found if each is not None), default=None)
@@ -108,7 +108,7 @@ class CaptureRun:
             self._write(self._merging.take_due(time.time_ns()))
         if not self._files.over:
             self._files.tick(now)
-        if self._last_told[0] != self._files.packets and now >= self._told + OFTEN:
+        if self._last_counts[0] != self._files.packets and now >= self._last_report_time + OFTEN:
             self._count()
 
     def halt(self) -> None:
@@ -142,8 +142,8 @@ class CaptureRun:
 
     def _count(self) -> None:
         self._counters()
-        self._told = time.monotonic()
-        self._last_told = (self._files.packets, self._dropped)
+        self._last_report_time = time.monotonic()
+        self._last_counts = (self._files.packets, self._dropped)
         self._tell(CountMessage(self._files.packets, self._dropped, self._files.size))
 
     def _counters(self) -> list[tuple[int, int]]:
@@ -166,16 +166,16 @@ class BatchMerger:
 
     def __init__(self, taps: int) -> None:
         self._latest = [0] * taps
-        self._kept: list[PacketBatch] = []
+        self._waiting: list[PacketBatch] = []
 
     def __bool__(self) -> bool:
         """Whether any packets are kept back."""
-        return bool(self._kept)
+        return bool(self._waiting)
 
     def add(self, tap: int, taken: PacketBatch) -> None:
         """Keeps a copy of a batch, because the memory belongs to the tap."""
         self._latest[tap] = max(self._latest[tap], taken.last)
-        self._kept.append(_copy(taken))
+        self._waiting.append(_copy(taken))
 
     def take_due(self, now: int) -> PacketBatch | None:
         """Removes and returns the packets before which no tap can give one any more; now: ns since 1970."""
@@ -186,17 +186,17 @@ class BatchMerger:
         return self._up_to(np.iinfo(np.int64).max)
 
     def _up_to(self, horizon: int) -> PacketBatch | None:
-        gone: list[PacketBatch] = []
-        kept: list[PacketBatch] = []
-        for each in self._kept:
+        due_batches: list[PacketBatch] = []
+        waiting: list[PacketBatch] = []
+        for each in self._waiting:
             assert each.times is not None
             due = int(np.searchsorted(each.times, horizon, side="right"))
             if due:
-                gone.append(each.slice(0, due))
+                due_batches.append(each.slice(0, due))
             if due < each.packets:
-                kept.append(each.slice(due, each.packets))
-        self._kept = kept
-        return _merge_batches(gone) if gone else None
+                waiting.append(each.slice(due, each.packets))
+        self._waiting = waiting
+        return _merge_batches(due_batches) if due_batches else None
 
 
 def _copy(taken: PacketBatch) -> PacketBatch:

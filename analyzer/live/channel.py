@@ -112,9 +112,9 @@ _KINDS: dict[str, type[ChannelMessage]] = {
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
-def encode_message(said: ChannelMessage) -> str:
+def encode_message(message: ChannelMessage) -> str:
     """Returns a message as one line with its end."""
-    return json.dumps({"say": _NAMES[type(said)], **asdict(said)}) + "\n"
+    return json.dumps({"say": _NAMES[type(message)], **asdict(message)}) + "\n"
 
 
 def decode_message(line: str) -> ChannelMessage | None:
@@ -122,10 +122,10 @@ def decode_message(line: str) -> ChannelMessage | None:
     try:
         found = json.loads(line)
         kind = _KINDS[found.pop("say")]
-        told: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in found.items()
         }
-        return kind(**told)
+        return kind(**arguments)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -201,5 +201,5 @@ class ChannelReader:
         self.ended = not found
         *whole, rest = (self._begun + found).split(b"\n")
         self._begun = rest if len(rest) < MOST else b""
-        said = (decode_message(line.decode(errors="replace")) for line in whole)
-        return [line for line in said if line is not None]
+        message = (decode_message(line.decode(errors="replace")) for line in whole)
+        return [line for line in message if line is not None]

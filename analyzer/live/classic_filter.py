@@ -109,10 +109,10 @@ def compile_for_interface(expression: str, interface: str) -> Program:
     from scapy.libs import winpcapy
     from scapy.libs.structures import bpf_program
 
-    made, said = bpf_program(), ctypes.create_string_buffer(winpcapy.PCAP_ERRBUF_SIZE)
-    opened = winpcapy.pcap_open_live(ctypes.create_string_buffer(interface.encode()), LONGEST, 0, 0, said)
+    made, error_text = bpf_program(), ctypes.create_string_buffer(winpcapy.PCAP_ERRBUF_SIZE)
+    opened = winpcapy.pcap_open_live(ctypes.create_string_buffer(interface.encode()), LONGEST, 0, 0, error_text)
     if not opened:
-        raise CaptureError(f"Cannot capture on {interface}: {said.value.decode(errors='replace')}.")
+        raise CaptureError(f"Cannot capture on {interface}: {error_text.value.decode(errors='replace')}.")
     try:
         if winpcapy.pcap_compile(opened, ctypes.byref(made), ctypes.create_string_buffer(expression.encode()), 1, -1):
             why = ctypes.string_at(winpcapy.pcap_geterr(opened)).decode(errors="replace")
@@ -148,9 +148,9 @@ def _without_header(each: Instruction, expression: str) -> Instruction:
     )
 
 
-def extract_reason(said: str) -> str:
+def extract_reason(error_text: str) -> str:
     """Returns what libpcap says about a filter; scapy puts libpcap's own words in parentheses."""
-    if "libpcap is not" in said:
+    if "libpcap is not" in error_text:
         return "Capture filters need libpcap. Install it (Debian, Ubuntu: apt install libpcap0.8), or leave out -f"
-    _, found, reason = said.rpartition(" (")
-    return reason.removesuffix(")") if found else said
+    _, found, reason = error_text.rpartition(" (")
+    return reason.removesuffix(")") if found else error_text

@@ -106,9 +106,9 @@ class DumpcapTap:
         self._rest = bytearray()
         self._link = 0
         self._passing = BlockRelay(number, 1)
-        self._running = self._asked_to_end = False
+        self._running = self._is_ending = False
         self._problem: str | None = None
-        self._said = 0
+        self._error_offset = 0
         try:
             self.begin()
             self.halt()
@@ -156,8 +156,8 @@ class DumpcapTap:
     def begin(self) -> None:
         """Starts dumpcap, and waits until it captures. Raises CaptureError."""
         self._drain()
-        self._problem, self._running, self._asked_to_end = None, True, False
-        self._said = os.fstat(self._errors.fileno()).st_size
+        self._problem, self._running, self._is_ending = None, True, False
+        self._error_offset = os.fstat(self._errors.fileno()).st_size
         self._tell()
         until = time.monotonic() + PATIENCE
         found, rest = read_header(lambda size: self._exactly(size, until))
@@ -171,8 +171,8 @@ class DumpcapTap:
 
     def halt(self) -> None:
         """Asks dumpcap to stop capturing and to end; does nothing if that was asked before."""
-        if self._running and not self._asked_to_end:
-            self._asked_to_end = True
+        if self._running and not self._is_ending:
+            self._is_ending = True
             self._tell()
 
     def close(self) -> None:
@@ -214,8 +214,8 @@ class DumpcapTap:
         self._running = False
         if self._rest.endswith(self._mark):
             del self._rest[-len(self._mark) :]
-        if not self._asked_to_end:
-            self._asked_to_end = True
+        if not self._is_ending:
+            self._is_ending = True
             self._problem = self._reason()
             with suppress(OSError):  # the starter needs this line before it can begin again
                 self._stdin.write(b"\n")
@@ -242,13 +242,13 @@ class DumpcapTap:
 
     def _reason(self) -> str:
         """Returns why dumpcap has ended, by its words on standard error."""
-        self._errors.seek(self._said)
+        self._errors.seek(self._error_offset)
         return explain_failure(self._errors.read().decode(errors="replace"), self._name, self._expression)
 
 
-def explain_failure(said: str, interface: str, expression: str) -> str:
+def explain_failure(output: str, interface: str, expression: str) -> str:
     """Returns dumpcap's error message as one sentence, without what the user knows already."""
-    _, found, text = said.rpartition("dumpcap: ")
+    _, found, text = output.rpartition("dumpcap: ")
     line = text.partition("\n")[0].strip().rstrip(".") if found else ""
     if line.startswith("Invalid capture filter"):
         reason = REASON.search(text)

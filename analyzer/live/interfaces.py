@@ -190,8 +190,8 @@ def _mtu(name: str) -> int | None:
         return None
     request = struct.pack("16s16x", name.encode())
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-            found: int = struct.unpack_from("i", fcntl.ioctl(asked, GET_MTU, request), 16)[0]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+            found: int = struct.unpack_from("i", fcntl.ioctl(control, GET_MTU, request), 16)[0]
     except OSError:
         return None
     return found

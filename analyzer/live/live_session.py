@@ -48,7 +48,7 @@ class LiveSession(SelfClosing):
         self.write, self.memory = write, memory
         self.title = f"live: {', '.join(capture.interfaces)}"
         self._capture, self._decode_as, self._names, self._secrets = capture, decode_as, names, secrets
-        self._run, self._asked_to_stop = 0, False
+        self._run, self._is_stopping = 0, False
         self.session = self._begin_run()
 
     def _begin_run(self) -> Session:
@@ -59,7 +59,7 @@ class LiveSession(SelfClosing):
         except BaseException:
             session.close()
             raise
-        self._succession, self._asked_to_stop = succession, False
+        self._succession, self._is_stopping = succession, False
         self._run += 1
         return session
 
@@ -69,7 +69,7 @@ class LiveSession(SelfClosing):
         return self.session.packets.counts.packets
 
     @property
-    def kept(self) -> bool:
+    def is_saved(self) -> bool:
         """Whether the packets stay in a file that the user named."""
         return self.write is not None
 
@@ -78,7 +78,7 @@ class LiveSession(SelfClosing):
         """State of the capture; rows may still come after it has stopped, until the session has `ended`."""
         if self._capture.stopped:
             return "stopped"
-        return "stopping" if self._asked_to_stop else "capturing"
+        return "stopping" if self._is_stopping else "capturing"
 
     @property
     def problem(self) -> str | None:
@@ -98,7 +98,7 @@ class LiveSession(SelfClosing):
 
     def stop(self) -> None:
         """Asks the capture to stop, and returns at once. What was captured is still read."""
-        self._asked_to_stop = True
+        self._is_stopping = True
         self._capture.stop()
 
     def restart(self) -> Session:

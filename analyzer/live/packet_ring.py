@@ -75,7 +75,7 @@ class PacketRing:
         self._layout = RingLayout(number, link, snaplen)
         self._error: str | None = None
         self._turn = self._taken = self._received = self._dropped = 0
-        self._held = False
+        self._holds_block = False
         try:
             # A socket of all interfaces cannot be bound, so it receives from the start. The kernel drops what came
             # before when the ring is made, and the ring keeps nothing at first.
@@ -135,13 +135,13 @@ class PacketRing:
 
     def take(self) -> PacketBatch | None:
         """Returns the packets of the next block, or None; never waits."""
-        if self._held:
+        if self._holds_block:
             self._give_back()
         base = self._turn * (BLOCK >> 2)
         if not self._words[base + STATUS] & OURS:
             self._check_error()
             return None
-        self._held = True
+        self._holds_block = True
         count = self._words[base + COUNT]
         if not count:
             return None
@@ -163,7 +163,7 @@ class PacketRing:
     def _give_back(self) -> None:
         self._words[self._turn * (BLOCK >> 2) + STATUS] = 0
         self._turn = (self._turn + 1) % self._blocks
-        self._held = False
+        self._holds_block = False
 
     def counters(self) -> tuple[int, int]:
         """Returns packets received and dropped since begin(); reading the kernel's counters resets them."""

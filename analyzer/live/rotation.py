@@ -141,7 +141,7 @@ class FileRotation:
         try:
             self._out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise CaptureError(f"Cannot write {path}: {error.strerror}.{self._describe_kept()}") from None
+            raise CaptureError(f"Cannot write {path}: {error.strerror}.{self._describe_remaining()}") from None
         self._files.append(path)
         self._size = self._packets = self._latest = 0
         self._count_again = time.monotonic() + STATISTICS
@@ -206,9 +206,9 @@ class FileRotation:
             self._count(whole, int(ends[whole - 1]) if whole else 0)
             os.ftruncate(self._out, self._size)
         self._close()
-        raise CaptureError(f"Cannot write {self._files[-1]}: {error.strerror}.{self._describe_kept()}") from None
+        raise CaptureError(f"Cannot write {self._files[-1]}: {error.strerror}.{self._describe_remaining()}") from None
 
-    def _describe_kept(self) -> str:
+    def _describe_remaining(self) -> str:
         return f" The {self.packets:,} packets before are kept." if self.packets else ""
 
     def _close(self) -> None:
@@ -223,6 +223,6 @@ def make_ring_name(path: str, number: int, moment: float) -> str:
     return str(name.with_name(f"{name.stem}_{number:05}_{begun}{name.suffix}"))
 
 
-def _fitting(ends: NDArray[np.int64], begin: int, room: int) -> int:
-    """Returns how many packets from `begin` on end within `room` bytes."""
-    return int(np.searchsorted(ends[begin:], room, side="right"))
+def _fitting(ends: NDArray[np.int64], begin: int, limit: int) -> int:
+    """Returns how many packets from `begin` on end within `limit` bytes."""
+    return int(np.searchsorted(ends[begin:], limit, side="right"))

@@ -16,7 +16,7 @@ from analyzer.live.channel import CountMessage, FileBegunMessage, FileRemovedMes
 
 PREFIX = "wireanalyze-"
 SPOOL = "spool.pcapng"
-MOST_TOLD = 4096
+MOST_SAMPLES = 4096
 """Counts that are remembered to compute the lag; of more every second one is dropped."""
 
 
@@ -56,8 +56,8 @@ class RunMonitor:
         self.spool = _folder() if path is None else None
         self.path = path if path is not None else os.path.join(self.spool or "", SPOOL)
         self.succession = succession
-        self.health, self.gone, self._last = RunHealth(), 0, ""
-        self._told: deque[tuple[int, float]] = deque()
+        self.health, self.deleted, self._last = RunHealth(), 0, ""
+        self._samples: deque[tuple[int, float]] = deque()
 
     def announce_file(self, line: FileBegunMessage | FileRemovedMessage) -> None:
         """Tells the follower about a file; the name of a temporary file is removed once it is open."""
@@ -73,22 +73,22 @@ class RunMonitor:
         self._last = path
         self.health = replace(self.health, files=self.health.files + 1)
 
-    def count(self, said: CountMessage | RunEndMessage, now: float) -> None:
+    def count(self, message: CountMessage | RunEndMessage, now: float) -> None:
         """Notes the counts, and when they were first heard of."""
-        if said.packets > self.health.captured:
-            self._told.append((said.packets, now))
-            if len(self._told) > MOST_TOLD:
-                self._told = deque(list(self._told)[1::2])
-        self.health = replace(self.health, captured=said.packets, dropped=said.dropped, size=said.size)
+        if message.packets > self.health.captured:
+            self._samples.append((message.packets, now))
+            if len(self._samples) > MOST_SAMPLES:
+                self._samples = deque(list(self._samples)[1::2])
+        self.health = replace(self.health, captured=message.packets, dropped=message.dropped, size=message.size)
 
     def health_at(self, read: int) -> RunHealth:
         """Returns the health when `read` packets have been read.
 
         The lag counts from the moment when the first unread packet was announced.
         """
-        while self._told and self._told[0][0] <= read:
-            self._told.popleft()
-        lag = time.monotonic() - self._told[0][1] if self._told else 0.0
+        while self._samples and self._samples[0][0] <= read:
+            self._samples.popleft()
+        lag = time.monotonic() - self._samples[0][1] if self._samples else 0.0
         return replace(self.health, backlog=max(self.health.captured - read, 0), lag=lag)
 
     def summary(self, read: int) -> str:
@@ -102,10 +102,14 @@ class RunMonitor:
     def _describe_files(self) -> str:
         if self.spool is not None or not self.health.files:
             return ""
-        kept = self.health.files - self.gone
+        remaining = self.health.files - self.deleted
         if self.health.files == 1:
             return f" to {self._last}"
-        of = f" {kept:,} files" if kept == self.health.files else f" {self.health.files:,} files, {kept:,} of them kept"
+        of = (
+            f" {remaining:,} files"
+            if remaining == self.health.files
+            else f" {self.health.files:,} files, {remaining:,} of them kept"
+        )
         return f" to{of}, the last of them {self._last}"
 
     def explain_problem(self, problem: str | None) -> str | None:

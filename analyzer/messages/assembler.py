@@ -125,13 +125,13 @@ class MessageAssembler:
             rows = self._begin_tls(connection, closed)
             if rows is not None:
                 return rows
-        held = connection.undecided
-        first, second = ([piece for at, piece in held if at == side] for side in (0, 1))
+        early_pieces = connection.undecided
+        first, second = ([piece for at, piece in early_pieces if at == side] for side in (0, 1))
         prefixes = (self._beginning(first), self._beginning(second))
         late = connection.tls is None and not any(half.by_syn for half in connection.halves)
         seen = ConnectionEvidence(
             prefixes,
-            len(held),
+            len(early_pieces),
             connection.ports,
             connection.client,
             final,
@@ -150,7 +150,7 @@ class MessageAssembler:
         opened = self._is_at_start(connection, prefixes[decision.client])
         connection.framers = (self._framer(connection, 0, opened), self._framer(connection, 1, opened))
         connection.undecided = []
-        return [row for side, piece in held for row in self._frame(connection, side, piece, closed)]
+        return [row for side, piece in early_pieces for row in self._frame(connection, side, piece, closed)]
 
     def _beginning(self, pieces: list[Piece]) -> bytes:
         """Returns the first bytes of a side; if they are lost, those of a later segment that begins with a message."""

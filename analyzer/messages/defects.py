@@ -129,7 +129,7 @@ def collect_findings(dissector: Dissector, ask: Callable[[], Iterable[Finding]])
 def find_session_state(dissector: Dissector, context: Context, exchanges: Iterable[Exchange]) -> SessionContents | None:
     """Returns the session state of an exchange, or None if the dissector fails."""
     return call_or_default(
-        lambda: dissector.sessions.standing(context, exchanges) if dissector.sessions else None, None
+        lambda: dissector.sessions.read_contents(context, exchanges) if dissector.sessions else None, None
     )
 
 
@@ -158,9 +158,9 @@ def list_binding_sources(dissector: Dissector) -> tuple[BindingSource, ...]:
     return collect_or_nothing(lambda: dissector.names.binding_sources() if dissector.names else ())
 
 
-def list_name_bindings(dissector: Dissector, taught: BoundName) -> tuple[NameBinding, ...]:
+def list_name_bindings(dissector: Dissector, bound: BoundName) -> tuple[NameBinding, ...]:
     """Returns Names.name_bindings, or none if it fails."""
-    return collect_or_nothing(lambda: dissector.names.name_bindings(taught) if dissector.names else ())
+    return collect_or_nothing(lambda: dissector.names.name_bindings(bound) if dissector.names else ())
 
 
 def list_constants(dissector: Dissector) -> tuple[NameBinding, ...]:

@@ -213,11 +213,12 @@ class Engine:
         del self._connections[stream]
 
     def restore_rows(
-        self, rows: Mapping[str, Array], pieces: Mapping[str, Array], asked: Ints
+        self, rows: Mapping[str, Array], pieces: Mapping[str, Array], answered_requests: Ints
     ) -> tuple[int, list[int]]:
         """Adds rows that another engine made, with their pieces; returns the first one's number, and serials.
 
-        In `rows`, `partner` (NULL for none) and `pieces` count from 0. asked: rows that get a serial, rising.
+        In `rows`, `partner` (NULL for none) and `pieces` count from 0. answered_requests: the rows that get a serial,
+        in ascending order.
         """
         partner = rows["partner"]
         shifted = {
@@ -226,9 +227,9 @@ class Engine:
         }
         self.pieces.append(len(pieces["at"]), pieces)
         first = self.rows.append(len(partner), {**rows, **shifted})
-        serials = self.reserve_serials(len(asked))
-        if len(asked):
-            self._learn(serials, asked + first)
+        serials = self.reserve_serials(len(answered_requests))
+        if len(answered_requests):
+            self._learn(serials, answered_requests + first)
         return first, serials.tolist()
 
     def dissector(self, protocol: int) -> Dissector | None:
@@ -389,14 +390,14 @@ class Engine:
                 self.stream_findings.collect(work.connection, [])
 
     def _append(self, chunk: RowBatch) -> range:
-        asked, rows = chunk.append_to(self.rows, self.pieces, self._learn)
+        answered_requests, rows = chunk.append_to(self.rows, self.pieces, self._learn)
         if len(self.rows) > MOST_ROWS:
             raise UserError(
                 f"There are more than {MOST_ROWS:,} messages, the most that a session can number. Open fewer files at a"
                 " time; start a live capture again."
             )
-        pairs = np.flatnonzero(asked >= 0)
-        request = self.serial_rows.column("row")[asked[pairs]] - 1
+        pairs = np.flatnonzero(answered_requests >= 0)
+        request = self.serial_rows.column("row")[answered_requests[pairs]] - 1
         here = request >= self.rows.first
         if not here.all():
             self.rows.column("marks")[pairs[~here] + rows.start] |= np.uint8(RowMark.PARTNER_LEFT)

@@ -106,10 +106,10 @@ class Eviction:
         if self._source.removed_before > self._removed_before:
             here = rows.column("last")[first:] >= self._source.removed_before
             before += int(here.argmax()) if here.any() else len(here)
-        held = 0 if limit is None else self.memory_bytes
-        if limit is not None and held > limit:
+        used_bytes = 0 if limit is None else self.memory_bytes
+        if limit is not None and used_bytes > limit:
             each = max(self._row_bytes() // max(len(rows) - first, 1), 1)
-            some = max(-((limit * 7 // 8 - held) // each), LEAST)
+            some = max(-((limit * 7 // 8 - used_bytes) // each), LEAST)
             before = max(before, min(first + some, len(rows) - LEAST))
         return max(before, first)
 
@@ -153,8 +153,8 @@ class Eviction:
         if engine.packet - self._unread_looked >= LOOK_PACKETS:
             self._unread_looked = engine.packet
             self._shorten()
-        gone = self._source.removed_before
-        if gone > self._removed_before and not (engine.rows.column("last")[engine.rows.first :] < gone).any():
+        removed = self._source.removed_before
+        if removed > self._removed_before and not (engine.rows.column("last")[engine.rows.first :] < removed).any():
             self._leave(engine.rows.first)  # no row of the removed files is left, so listeners are not told
 
     def findings(self) -> list[Finding]:
@@ -217,10 +217,10 @@ class Eviction:
         if len(engine.streams) < self._streams + LEAST:
             return
         self._streams = len(engine.streams)
-        kept = np.flatnonzero(self._find_staying(before))
-        engine.streams.keep_only(kept)
-        engine.finished.keep_only(kept)
-        engine.network.keep_only(kept)
+        staying = np.flatnonzero(self._find_staying(before))
+        engine.streams.keep_only(staying)
+        engine.finished.keep_only(staying)
+        engine.network.keep_only(staying)
 
     def _find_staying(self, before: int) -> Bools:
         """Returns which streams have rows from one on, or may get packets."""

@@ -283,14 +283,14 @@ def _pair_by_rank(table: _Table, rules: Rules) -> _Pairs:
     begin = np.concatenate((np.zeros(min(len(asks), 1), np.int64), np.flatnonzero(change) + 1))
     size = np.diff(begin, append=len(asks))
     request, answer = np.flatnonzero(asks), np.flatnonzero(~asks)
-    asked: Ints = np.cumsum(asks) - asks
-    first: Ints = asked[begin]
+    requests_before: Ints = np.cumsum(asks) - asks
+    first: Ints = requests_before[begin]
     last = np.append(first[1:], len(request))[: len(first)]
-    rank = answer - asked[answer] + np.repeat(2 * first - begin, size)[answer]
+    rank = answer - requests_before[answer] + np.repeat(2 * first - begin, size)[answer]
     paired = rank < np.repeat(last, size)[answer]
     waits = np.ones(len(request), bool)
     waits[rank[paired]] = False
-    contested = asked[answer[paired]] - rank[paired] > 1
+    contested = requests_before[answer[paired]] - rank[paired] > 1
     return _Pairs(answer[paired], request[rank[paired]], answer[~paired], request[waits], contested)
 
 
@@ -315,9 +315,9 @@ def _find_odd(
 def _find_overtaken(request: Ints, answer: Ints) -> Bools:
     """Returns which requests are answered behind the answer to a later one of their owner."""
     order = np.argsort(answer)
-    asked = request[order]
+    requests_before = request[order]
     found = np.empty(len(order), bool)
-    found[order] = asked < np.maximum.accumulate(asked)
+    found[order] = requests_before < np.maximum.accumulate(requests_before)
     return found
 
 

@@ -187,7 +187,7 @@ def collect_segments(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, i
     if repeats := [work.repeats for work, _ in taken if work.repeats is not None]:
         filled &= ~np.isin(packets, np.concatenate(repeats))
     packets, owner = packets[filled], owner[filled]
-    held = [
+    early_pieces = [
         (2 * index + side, *piece)
         for index, (work, _) in enumerate(taken)
         for side in (0, 1)
@@ -195,18 +195,18 @@ def collect_segments(block: PacketBlock, taken: Sequence[tuple[ConnectionWork, i
     ]
     half = owner * 2 + block.direction[packets]
     columns: list[Array] = [block.at, block.length, block.number, block.time]
-    if held:
-        old = np.array(held, np.int64).T
+    if early_pieces:
+        old = np.array(early_pieces, np.int64).T
         half = np.concatenate((old[0], half))
-        packets = np.concatenate((np.arange(len(held)), packets + len(held)))
+        packets = np.concatenate((np.arange(len(early_pieces)), packets + len(early_pieces)))
         columns = [np.concatenate((before, column)) for before, column in zip(old[2:], columns, strict=True)]
     by_half = argsort_stable(half)
     half, chosen = half[by_half], packets[by_half]
     at, length, packet, time = (column[chosen] for column in columns)
     length = length.astype(np.int64)
     captured = length.copy()
-    came = chosen >= len(held)
-    captured[came] = block.captured[chosen[came] - len(held)]
+    came = chosen >= len(early_pieces)
+    captured[came] = block.captured[chosen[came] - len(early_pieces)]
     if (captured < length).any():
         at, length, half, packet, time = _split_snapped(captured, at, length, half, packet, time)
     line = np.cumsum(length) - length
@@ -222,10 +222,10 @@ def _split_snapped(captured: Ints, at: Ints, length: Ints, *others: Ints) -> Ite
     index = np.repeat(np.arange(len(at)), parts)
     rest = rank_in_runs(parts) > 0
     sizes = np.where(rest, (length - captured)[index], captured[index])
-    kept = sizes > 0
-    yield np.where(rest, SNAPPED, at[index])[kept]
-    yield sizes[kept]
-    yield from (column[index[kept]] for column in others)
+    is_nonempty = sizes > 0
+    yield np.where(rest, SNAPPED, at[index])[is_nonempty]
+    yield sizes[is_nonempty]
+    yield from (column[index[is_nonempty]] for column in others)
 
 
 def _framer(connection: Connection, side: int) -> StreamFramer:

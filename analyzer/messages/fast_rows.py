@@ -37,14 +37,14 @@ class FastRowBuilder:
 
     def __init__(
         self,
-        desk: RowServices,
+        services: RowServices,
         dissector: Dissector,
         fast_path: FastPath,
         taken: Sequence[tuple[ConnectionWork, int]],
         parts: Segments,
         cutting: MessageSpans,
     ) -> None:
-        self._desk, self._dissector, self._fast_path = desk, dissector, fast_path
+        self._services, self._dissector, self._fast_path = services, dissector, fast_path
         self._connections = [work.connection for work, _ in taken]
         half = parts.half[cutting.first]
         packet = parts.packet[cutting.last]
@@ -62,21 +62,21 @@ class FastRowBuilder:
         """Adds the rows to the batch, and leaves each conversation with its unanswered requests."""
         if not len(self._owner):
             return
-        desk, parts, cutting = self._desk, self._parts, self._cutting
+        services, parts, cutting = self._services, self._parts, self._cutting
         headers, stepped = self._headers()
-        odd = pair_messages(headers, self._connections, self._fast_path, desk.number_name, desk.text, stepped)
+        odd = pair_messages(headers, self._connections, self._fast_path, services.number_name, services.text, stepped)
         for owner in odd.tolist():
             self._step(headers, owner)
         self._note(headers, odd)
         extra = np.full(len(self._owner), NULL, np.int32)
         if headers.extras:
-            extra[list(headers.extras)] = [desk.number_extra(found) for found in headers.extras.values()]
+            extra[list(headers.extras)] = [services.number_extra(found) for found in headers.extras.values()]
         marks = np.zeros(len(self._owner), np.uint8)
         marks[headers.unowed] = RowMark.NOTHING_OWED
         self._mark_partial(headers, marks)
         raw = (headers.role == Role.RAW) & (headers.state != State.COMPLETE)
         numbers = np.array([connection.number for connection in self._connections], np.int64)
-        protocol = desk.number_protocol(self._dissector)
+        protocol = services.number_protocol(self._dissector)
         last = parts.packet[cutting.last]
         count, *pieces = list_pieces(parts, cutting)
         rows = {
@@ -105,13 +105,13 @@ class FastRowBuilder:
         chunk.add(rows, count, *pieces)
 
     def _headers(self) -> tuple[PairingHeaders, Array]:
-        parts, cutting, desk = self._parts, self._cutting, self._desk
+        parts, cutting, services = self._parts, self._cutting, self._services
         at = parts.at[cutting.first] + self._inside
         available = np.minimum(parts.length[cutting.first] - self._inside, cutting.length)
-        view = desk.store.gather(at, self._fast_path.WIDTH)
+        view = services.store.gather(at, self._fast_path.WIDTH)
 
         def gather(rows: Array, offset: Array, width: int) -> Array:
-            return desk.store.gather(at[rows] + offset, width)
+            return services.store.gather(at[rows] + offset, width)
 
         found = self._fast_path.headers(Wire(view, available, self._from_client, gather))
         none = np.full(len(at), NULL, np.int32)
@@ -119,7 +119,7 @@ class FastRowBuilder:
         headers = PairingHeaders(
             owner=self._owner,
             from_client=self._from_client,
-            serial=int(desk.reserve_serials(len(at))[0]),
+            serial=int(services.reserve_serials(len(at))[0]),
             role=found.role,
             state=found.state,
             operation=self._numbers(found.operation),
@@ -136,21 +136,21 @@ class FastRowBuilder:
         )
         for row in np.flatnonzero(found.unsure).tolist():
             look = self._fast_path.look(self._prefix(row), bool(self._from_client[row]))
-            headers.set_look(row, look, desk.number_name)
+            headers.set_look(row, look, services.number_name)
             found.stepped[row] = look.stepped
         self._name_clients(headers)
         return headers, found.stepped
 
     def _numbers(self, column: NameColumn) -> Array:
         """Returns the engine's numbers of a column of names."""
-        numbers = np.array([*map(self._desk.number_name, column.names), NULL], np.int32)
+        numbers = np.array([*map(self._services.number_name, column.names), NULL], np.int32)
         return numbers[np.where(column.number == NULL, -1, column.number)]
 
     def _name_clients(self, headers: PairingHeaders) -> None:
         """Fills in the clients that conversations know."""
         known = [None if each.conversation is None else each.conversation.client for each in self._connections]
         if any(name is not None for name in known):
-            numbers = np.array([self._desk.number_name(name) for name in known], np.int32)
+            numbers = np.array([self._services.number_name(name) for name in known], np.int32)
             unnamed = headers.client == NULL
             headers.client[unnamed] = numbers[headers.owner[unnamed]]
 
@@ -164,7 +164,7 @@ class FastRowBuilder:
                 break
             inside = max(begin - int(parts.line[segment]), 0)
             part = min(int(parts.length[segment]) - inside, left - len(found))
-            found += self._desk.store.read_bytes(int(parts.at[segment]) + inside, part)
+            found += self._services.store.read_bytes(int(parts.at[segment]) + inside, part)
             if len(found) == left:
                 break
         return found
@@ -187,7 +187,7 @@ class FastRowBuilder:
         first, last = np.searchsorted(headers.owner, [owner, owner + 1]).tolist()
         for row in range(first, last):
             outcome = conversation.step(headers.serial + row, self._prefix(row), bool(self._from_client[row]))
-            headers.set_outcome(row, fill_in_client(outcome, conversation.client), self._desk.number_name)
+            headers.set_outcome(row, fill_in_client(outcome, conversation.client), self._services.number_name)
 
     def _note(self, headers: PairingHeaders, stepped: Ints) -> None:
         """Lets the conversations that were paired here see what decoding will need of their messages."""

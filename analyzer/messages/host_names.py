@@ -37,7 +37,7 @@ class HostNames:
     @property
     def edition(self) -> int:
         """Number of names read so far; results from a lower edition may be stale."""
-        return sum(info.told for info in self._files)
+        return sum(info.name_count for info in self._files)
 
     def find_name(self, address: str) -> str | None:
         """Returns the name of an address (`10.0.0.1`, `fd00::1`), or None."""

@@ -89,8 +89,8 @@ class MessageComments:
             place, piece = np.repeat(np.arange(len(rows)), count), np.repeat(first, count) + rank_in_runs(count)
         packet = self._pieces.column("packet")[piece].astype(np.int64)
         least = int(packet.min())
-        kept = self._flags(least, int(packet.max()))[packet - least] & (self._pieces.column("at")[piece] >= 0)
-        return place[kept], packet[kept]
+        is_known = self._flags(least, int(packet.max()))[packet - least] & (self._pieces.column("at")[piece] >= 0)
+        return place[is_known], packet[is_known]
 
     def _flags(self, first: int, last: int) -> Bools:
         """Returns whether packets from `first` to `last` have comments; this is ten times as fast as a search."""

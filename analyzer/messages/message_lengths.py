@@ -31,10 +31,10 @@ class LengthReader(ABC):
     width: int
 
     @abstractmethod
-    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
-        """Returns the lengths of n messages at locations, of which the first `room` bytes are there without a gap.
+    def read_many(self, at: Ints, available: Ints, from_client: Bools) -> Ints:
+        """Returns the lengths of n messages at locations, of which the first `available` bytes are there without a gap.
 
-        `room` is at least `width`. 0: no message, or one that only the slow path knows. Negative: more bytes are
+        `available` is at least `width`. 0: no message, or one that only the slow path knows. Negative: more bytes are
         needed.
         """
 
@@ -61,7 +61,7 @@ class PrefixLengths(LengthReader):
         self._framing, self._store = framing, store
         self.width = framing.width
 
-    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, available: Ints, from_client: Bools) -> Ints:
         """Returns the lengths of n messages from their prefixes."""
         size = np.zeros(len(at), np.int64)
         for column in self._store.gather(at, self.width).T:
@@ -88,17 +88,17 @@ class VarintLengths(LengthReader):
         self._framing, self._store = framing, store
         self.width = framing.offset + 1
 
-    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, available: Ints, from_client: Bools) -> Ints:
         """Returns the lengths of n messages from their varints."""
         offset, width = self._framing.offset, self._framing.width
         there = self._store.gather(at + offset, width).astype(np.int64)
-        there[np.arange(width) >= (room - offset)[:, None]] = 0x80
+        there[np.arange(width) >= (available - offset)[:, None]] = 0x80
         ended = there < 0x80
         taken = ended.argmax(axis=1) + 1
         mine = np.arange(width) < taken[:, None]
         whole = ((there & 0x7F) * mine << 7 * np.arange(width)).sum(axis=1) + offset + taken
         found = np.where(whole <= self._framing.maximum, whole, 0)
-        return np.where(ended.any(axis=1), found, np.where(room < offset + width, -1, 0))
+        return np.where(ended.any(axis=1), found, np.where(available < offset + width, -1, 0))
 
     def read_one(self, message: Window, from_client: bool) -> int:
         """Returns the length of one message from its varint."""
@@ -113,13 +113,13 @@ class FramerLengths(LengthReader):
         self._dissector, self._fast_path, self._store = dissector, fast_path, store
         self.width = fast_path.WIDTH
 
-    def read_many(self, at: Ints, room: Ints, from_client: Bools) -> Ints:
+    def read_many(self, at: Ints, available: Ints, from_client: Bools) -> Ints:
         """Returns the lengths of n messages by FastPath.lengths."""
 
         def gather(rows: Array, offset: Array, width: int) -> Array:
             return self._store.gather(at[rows] + offset, width)
 
-        return self._fast_path.lengths(Wire(self._store.gather(at, self.width), room, from_client, gather))
+        return self._fast_path.lengths(Wire(self._store.gather(at, self.width), available, from_client, gather))
 
     def read_one(self, message: Window, from_client: bool) -> int:
         """Returns the length of one message by a new Framer; 0 if the message leaves something to be remembered."""

@@ -94,8 +94,8 @@ def _decide(seen: ConnectionEvidence, known: Ports) -> ProtocolDecision | None:
         return _apply_rule(order, seen, orientations, known)
     for each in orientations:
         if known.is_told(ports[1 - each]):
-            given = known.find_by_port(ports[1 - each])
-            return ProtocolDecision(given, each, against=_find_contradiction(given, prefixes, each, known))
+            decided = known.find_by_port(ports[1 - each])
+            return ProtocolDecision(decided, each, against=_find_contradiction(decided, prefixes, each, known))
     own = known.by_port(ports[1 - likely])
     best, score, side = _best(prefixes, orientations, _prefer(own, known.dissectors))
     sure = score >= SURE and (side == likely or all(prefixes))
@@ -174,8 +174,8 @@ def _apply_rule(
     if order.dissector is None:
         return ProtocolDecision(None, orientations[0])
     _, score, side = _best(seen.prefixes, orientations, (order.dissector,))
-    given = len(orientations) == 1 and max(map(len, seen.prefixes)) >= TELLING_BYTES
-    if score < SURE and not given and not _has_enough(seen):
+    decided = len(orientations) == 1 and max(map(len, seen.prefixes)) >= TELLING_BYTES
+    if score < SURE and not decided and not _has_enough(seen):
         return None
     return ProtocolDecision(
         order.dissector, side, against=_find_contradiction(order.dissector, seen.prefixes, side, known)
@@ -183,19 +183,19 @@ def _apply_rule(
 
 
 def _find_contradiction(
-    given: Dissector | None, prefixes: tuple[bytes, bytes], client: int, known: Ports
+    decided: Dissector | None, prefixes: tuple[bytes, bytes], client: int, known: Ports
 ) -> str | None:
     """Returns what the first bytes surely are, if that contradicts the rule."""
-    if given is None:
+    if decided is None:
         return None
     other = next((found for prefix in prefixes if (found := foreign(prefix)) is not None), None)
     if other is not None:
         return other.text
     best, score, _ = _best(prefixes, (client,), known.dissectors)
-    if best is not None and best is not given and score >= SURE:
+    if best is not None and best is not decided and score >= SURE:
         return f"those of {best.name}"
-    silent = len(prefixes[client]) < TELLING_BYTES or _score(given, prefixes, client) > 0
-    return None if silent else f"none of {given.name}"
+    silent = len(prefixes[client]) < TELLING_BYTES or _score(decided, prefixes, client) > 0
+    return None if silent else f"none of {decided.name}"
 
 
 def _best(

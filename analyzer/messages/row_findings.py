@@ -45,9 +45,9 @@ class RowFacts(NamedTuple):
         there = take["partner"] != NULL
         paired = ~find_unpaired(take["partner"], take["marks"])
         answers = there & (take["role"] == Role.RESPONSE)
-        asked = index.column("time")[take["partner"][answers]]
+        request_time = index.column("time")[take["partner"][answers]]
         latency = np.zeros(len(rows), np.int64)
-        latency[answers] = take["time"][answers] - asked
+        latency[answers] = take["time"][answers] - request_time
         client, closer = (streams.column(name)[take["stream"]] for name in ("client", "closer"))
         sender = np.where(take["side"] == FROM_CLIENT, client, 1 - client)
         closed = closer != UNKNOWN_SIDE
@@ -128,20 +128,20 @@ def flag_findings(index: MessageTable, streams: StreamTable, rows: Ints, *, late
     """
     facts = RowFacts.from_rows(index, streams, rows)
     found = np.zeros(len(rows), np.int64)
-    for bit, remark in enumerate(ROW_FINDINGS):
-        if late or not remark.late:
-            found |= remark.condition(facts).astype(np.int64) << bit
+    for bit, row_finding in enumerate(ROW_FINDINGS):
+        if late or not row_finding.late:
+            found |= row_finding.condition(facts).astype(np.int64) << bit
     return found
 
 
-LEFT = sum(1 << bit for bit, remark in enumerate(ROW_FINDINGS) if remark.finding.text == _LEFT)
-"""Bit of requests whose sender did not wait for the answer, which may be usual; see Dissector.held."""
+LEFT = sum(1 << bit for bit, row_finding in enumerate(ROW_FINDINGS) if row_finding.finding.text == _LEFT)
+"""Bit of requests whose sender did not wait for the answer, which may be usual; see Dissector.long_polls."""
 
-ALONE = sum(1 << bit for bit, remark in enumerate(ROW_FINDINGS) if remark.alone)
+ALONE = sum(1 << bit for bit, row_finding in enumerate(ROW_FINDINGS) if row_finding.alone)
 """Bits of findings that keep a row from being written together with others."""
 
 
 @lru_cache(maxsize=256)
 def decode_findings(bits: int) -> tuple[Finding, ...]:
     """Returns the findings of bits from flag_findings()."""
-    return tuple(remark.finding for bit, remark in enumerate(ROW_FINDINGS) if bits >> bit & 1)
+    return tuple(row_finding.finding for bit, row_finding in enumerate(ROW_FINDINGS) if bits >> bit & 1)

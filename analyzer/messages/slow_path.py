@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from analyzer.messages.assembler import MessageAssembler
 from analyzer.messages.connection import AT_END, NO_FIN, Connection, ConnectionPacket, EarlyPiece, PendingRow
-from analyzer.tcp.reassembly import GAP, HALF, HOLE_AGE_NS, HOLE_AGE_PACKETS, WINDOW, Piece
+from analyzer.tcp.reassembly import GAP, GAP_AGE_NS, GAP_AGE_PACKETS, HALF, WINDOW, Piece
 from analyzer.tcp.streams import ACK, FIN, RST, SYN
 from dissectors.registry import Ports
 
@@ -95,8 +95,8 @@ class SlowPath:
         if packet.flags & ACK and other.base is not None and not connection.alone:
             ahead = (packet.ack - other.base - other.next + HALF & 0xFFFFFFFF) - HALF
             needed = other.next + ahead
-            held = connection.early[1 - packet.side] or connection.is_hunting_before(1 - packet.side, needed)
-            if 0 < ahead <= WINDOW or held:
+            is_unconfirmed = connection.early[1 - packet.side] or connection.is_hunting_before(1 - packet.side, needed)
+            if 0 < ahead <= WINDOW or is_unconfirmed:
                 connection.needs[packet.number] = needed
 
     def _open_by_ack(self, connection: Connection, packet: ConnectionPacket) -> None:
@@ -152,7 +152,7 @@ class SlowPath:
             needed, _, time, tick = early[0]
             if connection.alone or connection.has_reached(1 - side, needed):
                 return side
-            if packet.time - time > HOLE_AGE_NS or connection.ticks - tick > HOLE_AGE_PACKETS:
+            if packet.time - time > GAP_AGE_NS or connection.ticks - tick > GAP_AGE_PACKETS:
                 impatient = side if impatient is None else impatient
                 connection.alone = not connection.heard[1 - side]
         if impatient is None and self._is_deadlocked(connection):

@@ -40,12 +40,12 @@ LocatedFinding = tuple[Finding, int | None]
 
 
 class _Kind(NamedTuple):
-    """Holds sentences with placeholders: `told` for people, `said` for programs, without the number of a packet."""
+    """Holds sentences with placeholders; the one for programs has no number of a packet."""
 
     code: str
     severity: Severity
-    told: str
-    said: str
+    text_for_people: str
+    text_for_programs: str
 
 
 GAP = _Kind(
@@ -86,7 +86,7 @@ def _make_foreign_kind(connection: Connection, other: Foreign, expected: str) ->
     return _make_kind("wrong-protocol", Severity.NOTE, text)
 
 
-class _Remarks(ColumnTable):
+class _FindingTable(ColumnTable):
     """Holds the findings. `kind` numbers the kinds so far; `sender` is 0 for the client; `other` another packet."""
 
     TYPES: ClassVar[Mapping[str, type[np.generic]]] = {
@@ -107,32 +107,32 @@ class StreamFindings:
 
     def __init__(self, reader: ByteReader, repeats: RetransmissionTable) -> None:
         self._reader, self._repeats = reader, repeats
-        self._kept = _Remarks()
+        self._table = _FindingTable()
         self._kinds: dict[_Kind, int] = {}
         self._left: Counter[str] = Counter()
         self.stream_counts: Counter[tuple[str, int]] = Counter()
         """Number of findings of each code in each stream, of those that are not evicted."""
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._table)
 
     @property
     def memory_bytes(self) -> int:
         """Bytes of memory that the findings take."""
-        return self._kept.memory_bytes + len(self.stream_counts) * _OF_STREAM
+        return self._table.memory_bytes + len(self.stream_counts) * _OF_STREAM
 
     def evict(self, packet: int) -> None:
         """Evicts findings about packets before one; their number is still reported."""
-        here = self._kept.column("packet")[self._kept.first :] >= packet
-        before = self._kept.first + (int(here.argmax()) if here.any() else len(here))
+        here = self._table.column("packet")[self._table.first :] >= packet
+        before = self._table.first + (int(here.argmax()) if here.any() else len(here))
         kinds = [kind.code for kind in self._kinds]
-        leaving = {name: self._kept.column(name)[self._kept.first : before].tolist() for name in ("kind", "stream")}
-        for kind, stream in zip(leaving["kind"], leaving["stream"], strict=True):
+        evicted = {name: self._table.column(name)[self._table.first : before].tolist() for name in ("kind", "stream")}
+        for kind, stream in zip(evicted["kind"], evicted["stream"], strict=True):
             self._left[kinds[kind]] += 1
             self.stream_counts[kinds[kind], stream] -= 1
             if not self.stream_counts[kinds[kind], stream]:
                 del self.stream_counts[kinds[kind], stream]
-        self._kept.forget(before)
+        self._table.forget(before)
 
     @property
     def findings(self) -> list[Finding]:
@@ -144,7 +144,9 @@ class StreamFindings:
         """The findings with their streams."""
         kinds = list(self._kinds)
         names = [kind.code for kind in kinds]
-        codes = np.array([names.index(name) for name in names], np.int64)[self._kept.column("kind")[self._kept.first :]]
+        codes = np.array([names.index(name) for name in names], np.int64)[
+            self._table.column("kind")[self._table.first :]
+        ]
         order = self._in_order(kinds)
         listed, more = [], list[LocatedFinding]()
         numbers = [names.index(code) for code in dict.fromkeys(names) if self._left[code]]
@@ -155,8 +157,8 @@ class StreamFindings:
             if unlisted:
                 text = f"{unlisted} more of this kind are not listed"
                 more.append((Finding(Severity.NOTE, names[code], text), None))
-        rows = order[np.sort(np.concatenate(listed))] + self._kept.first if listed else np.zeros(0, np.int64)
-        streams = self._kept.column("stream")[rows].tolist()
+        rows = order[np.sort(np.concatenate(listed))] + self._table.first if listed else np.zeros(0, np.int64)
+        streams = self._table.column("stream")[rows].tolist()
         every = zip(rows.tolist(), streams, strict=True)
         return [*((self._finding(kinds, row, people=True), stream) for row, stream in every), *more]
 
@@ -164,20 +166,20 @@ class StreamFindings:
         """Returns the order in which findings are listed; 0 is the first that is not evicted."""
         rank = np.empty(len(kinds), np.int64)
         rank[sorted(range(len(kinds)), key=kinds.__getitem__)] = np.arange(len(kinds))
-        first = self._kept.first
-        keys = [self._kept.column(name)[first:] for name in ("offset", "side", "stream", "packet")]
-        return np.lexsort([rank[self._kept.column("kind")[first:]], *keys])
+        first = self._table.first
+        keys = [self._table.column(name)[first:] for name in ("offset", "side", "stream", "packet")]
+        return np.lexsort([rank[self._table.column("kind")[first:]], *keys])
 
     def describe(self, places: Ints) -> tuple[Ints, list[Finding]]:
         """Returns streams and findings at places from 0 to len(self), in the order of their coming, for programs."""
         kinds = list(self._kinds)
-        stream = self._kept.column("stream")[places].astype(np.int64)
+        stream = self._table.column("stream")[places].astype(np.int64)
         return stream, [self._finding(kinds, row, people=False) for row in places.tolist()]
 
     def _finding(self, kinds: list[_Kind], row: int, *, people: bool) -> Finding:
-        cell = {name: self._kept.cell(name, row) for name in _Remarks.TYPES}
+        cell = {name: self._table.cell(name, row) for name in _FindingTable.TYPES}
         kind = kinds[cell["kind"]]
-        sender, text = ("client", "server")[cell["sender"]], kind.told if people else kind.said
+        sender, text = ("client", "server")[cell["sender"]], kind.text_for_people if people else kind.text_for_programs
         whose = f"stream {cell['stream']}, from the {sender}" if people else f"from the {sender}"
         return Finding(kind.severity, kind.code, f"{whose}: {text.format_map(cell)}")
 
@@ -273,7 +275,7 @@ class StreamFindings:
 
     def _add(self, kind: _Kind, connection: Connection, side: int, place: Piece | _Place, other: int = 0) -> None:
         self.stream_counts[kind.code, connection.number] += 1
-        self._kept.append(
+        self._table.append(
             1,
             {
                 "packet": place.packet,

@@ -103,7 +103,7 @@ class DecoderMemory:
 
     def __init__(self, slots: tuple[str, ...], limits: Limits) -> None:
         self.slots = tuple(slot for slot in BODY_KEYS_IN_ORDER if slot in slots)
-        self.marking, self.json, self.shapes = MarkingWriter(limits), JsonWriter(limits), TemplateCache()
+        self.marking, self.json, self.templates = MarkingWriter(limits), JsonWriter(limits), TemplateCache()
         self.grows: dict[tuple[int, ...], float] = {}
 
 
@@ -113,7 +113,7 @@ class BodyReader:
     def __init__(self, reader: RowReader, learned: DecoderMemory) -> None:
         self._reader, self._slots = reader, learned.slots
         self._marking, self._json = learned.marking, learned.json
-        self._decoder = TemplateDecoder(reader, self._format_body, learned.shapes, asks="info" in self._slots)
+        self._decoder = TemplateDecoder(reader, self._format_body, learned.templates, asks="info" in self._slots)
 
     def read_bodies(self, rows: Ints) -> BodyColumns:
         """What the bodies of `rows` say, in whatever order."""
@@ -132,14 +132,18 @@ class BodyReader:
 
     def _format_body(self, body: Body, dissector: Dissector, context: Context) -> BodyTexts:
         found: dict[str, Any] = {"error": make_error(body), "findings": make_findings(body), "fields": body.values}
-        said = {slot: self._marking.dumps(found[slot]).decode() for slot in self._slots if slot in found}
-        return {**said, "info": escape_line_breaks(dissector.info(body, context))} if "info" in self._slots else said
+        slot_texts = {slot: self._marking.dumps(found[slot]).decode() for slot in self._slots if slot in found}
+        return (
+            {**slot_texts, "info": escape_line_breaks(dissector.info(body, context))}
+            if "info" in self._slots
+            else slot_texts
+        )
 
     def _add_group(self, draft: _Draft, group: TemplateGroup, errors: Errors, findings: Findings) -> None:
         places = group.places
         draft.order.append(places)
         for slot in self._slots:
-            parts = group.laid.template.texts[slot]
+            parts = group.match.template.texts[slot]
             if slot in TEXTS:
                 draft.texts.setdefault(slot, []).append(_build_group_texts(group, slot))
                 continue
@@ -192,10 +196,10 @@ def _build_findings_key(findings: Sequence[dict[str, str]]) -> tuple[tuple[str, 
 
 def _build_group_texts(group: TemplateGroup, slot: str) -> _TextPieces:
     """A slot of each row of a group; what is too long for cells is put between them."""
-    laid, count = group.laid, len(group.laid.rows)
-    known = len(laid.splices)
+    match, count = group.match, len(group.match.rows)
+    known = len(match.splices)
     runs: list[list[bytes | Cells]] = [[]]
-    for mark, part in zip(laid.template.texts[slot], laid.make_parts(slot), strict=True):
+    for mark, part in zip(match.template.texts[slot], match.make_parts(slot), strict=True):
         if type(mark) is WrittenValue:
             runs.append([])
         else:
@@ -204,7 +208,7 @@ def _build_group_texts(group: TemplateGroup, slot: str) -> _TextPieces:
         written = cells.join_cells(runs[0], count)
         return _TextPieces([cells.flatten_cells(written)], cells.count_cell_bytes(written))
     columns, sizes = [], np.zeros(count, np.int64)
-    longer = [_TextPieces.from_texts(mark.write(values)) for mark, values in laid.splices[known:]]
+    longer = [_TextPieces.from_texts(mark.write(values)) for mark, values in match.splices[known:]]
     for run, nested in zip(runs, [*longer, None], strict=True):
         texts, size = _split_run(run, count)
         columns.append(texts)

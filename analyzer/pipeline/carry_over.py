@@ -74,22 +74,22 @@ def open_task_states(carry: BatchContext | None, known: Iterable[Dissector]) -> 
     """That of a task. carry: None where there is one batch alone."""
     with tempfile.TemporaryDirectory(prefix="wireanalyze-") as folder:
         mine = BatchContext(folder, 0, close=True) if carry is None else carry
-        desk = TaskStates(
+        task_states = TaskStates(
             mine, StateReader(known), StateWriter(mine.folder, mine.number), StateWriter(folder, mine.number)
         )
         try:
-            yield desk
-            desk.writer.close()
+            yield task_states
+            task_states.writer.close()
         finally:
-            desk.scratch.abandon()
-            desk.reader.close()
+            task_states.scratch.abandon()
+            task_states.reader.close()
 
 
 @dataclass(slots=True)
 class ConnectionCarrier:
     """Of one Analysis. `names`: the connection of each flow; `cut`: that which goes on in the next part."""
 
-    desk: TaskStates
+    task_states: TaskStates
     session: Analysis
     part: PacketRegistry
     origins: StoredOrigins
@@ -102,7 +102,7 @@ class ConnectionCarrier:
 
     def handle_idle(self, connection: bytes, left: ConnectionState) -> None:
         """A connection of which nothing has come."""
-        passed = self.desk.copy_idle(connection, left)
+        passed = self.task_states.copy_idle(connection, left)
         if passed is None:
             self.resume(connection, left)
         else:
@@ -110,8 +110,8 @@ class ConnectionCarrier:
 
     def resume(self, connection: bytes, left: ConnectionState) -> None:
         """Goes on with a connection before its first packet here."""
-        state = None if left.place is None else self.desk.reader.read_state(left.place)
-        today = left.path == self.desk.scratch.path
+        state = None if left.place is None else self.task_states.reader.read_state(left.place)
+        today = left.path == self.task_states.scratch.path
         back = restore_flow(self.session.engine, self.part, connection, left, state, today=today)
         self.names[back.flow] = connection
         self._written += back.written
@@ -134,8 +134,8 @@ class ConnectionCarrier:
             current = self.session.engine.current(flow)[0]
             if current >= 0 and name == self.cut:
                 ended[current] = False
-            elif current >= 0 and not self.desk.carry.close:
-                ended[current] = self.desk.is_silent(self._capture, streams.cell("end", current))
+            elif current >= 0 and not self.task_states.carry.close:
+                ended[current] = self.task_states.is_silent(self._capture, streams.cell("end", current))
         found: list[int] = np.flatnonzero(ended).tolist()
         return found
 
@@ -149,14 +149,14 @@ class ConnectionCarrier:
         new[self._written] = False
         going_on = np.array([self.session.engine.connection(each) is not None for each in range(len(streams))], bool)
         waits = facts.asking & ~facts.paired & new & (live & going_on)[index.column("stream")]
-        given_up = self._find_excess(waits)
-        waits &= ~given_up
+        abandoned = self._find_excess(waits)
+        waits &= ~abandoned
         final = np.flatnonzero(new & ~waits)
         requests = final[index.column("role")[final] == Role.REQUEST]
         before = np.zeros((len(COUNT_COLUMNS), len(streams)), np.int64)
         for stream, counts in self._counts.items():
             before[:, stream] = counts
-        self._final = _FinalRows(live, RowFate(waits, given_up), final, before)
+        self._final = _FinalRows(live, RowFate(waits, abandoned), final, before)
         return RowSelection(final, requests, np.flatnonzero(~live), True, dict(zip(COUNT_COLUMNS, before, strict=True)))
 
     def _find_excess(self, waits: Bools) -> Bools:
@@ -179,16 +179,16 @@ class ConnectionCarrier:
         """
         assert self._final is not None
         counts = self._count_written(self._final)
-        kept = self._select_carried_rows(self._final)
+        carried_rows = self._select_carried_rows(self._final)
         left = []
         for flow, name in self.names.items():
             if name == self.cut:
-                found = self._save_flow(flow, self._final, kept, counts, self.desk.scratch)
-                self.desk.scratch.flush()
-                put_back(name, found._replace(path=self.desk.scratch.path))
-            elif not self.desk.carry.close:
-                left.append((name, self._save_flow(flow, self._final, kept, counts, self.desk.writer)))
-        return build_state_rows(() if self.desk.carry.close else chain(self._passed, left))
+                found = self._save_flow(flow, self._final, carried_rows, counts, self.task_states.scratch)
+                self.task_states.scratch.flush()
+                put_back(name, found._replace(path=self.task_states.scratch.path))
+            elif not self.task_states.carry.close:
+                left.append((name, self._save_flow(flow, self._final, carried_rows, counts, self.task_states.writer)))
+        return build_state_rows(() if self.task_states.carry.close else chain(self._passed, left))
 
     @property
     def _capture(self) -> str:
@@ -196,16 +196,16 @@ class ConnectionCarrier:
         return capture
 
     def _save_flow(
-        self, flow: int, final: _FinalRows, kept: Mapping[int, Ints], counts: Ints, writer: StateWriter
+        self, flow: int, final: _FinalRows, carried_rows: Mapping[int, Ints], counts: Ints, writer: StateWriter
     ) -> ConnectionState:
         engine, streams = self.session.engine, self.session.engine.streams
         stream, memory = engine.current(flow)
         lower = self.part.is_lower(flow)
         if stream < 0 or not final.live[stream]:
             return ConnectionState(self._capture, None, None, None, None, None, memory.uses, lower, None, None, None)
-        rows = kept.get(stream, np.empty(0, np.int64))
-        told = tuple(counts[:, stream].tolist())
-        state = save_flow(self.session, self.origins, flow, lower, rows, final.fate, told)
+        rows = carried_rows.get(stream, np.empty(0, np.int64))
+        packed_counts = tuple(counts[:, stream].tolist())
+        state = save_flow(self.session, self.origins, flow, lower, rows, final.fate, packed_counts)
         begin, end, packets = (streams.cell(name, stream) for name in ("begin", "end", "packets"))
         waiting = int(final.fate.waits[rows].sum())
         name = name_stream(self.session, stream)
@@ -227,8 +227,8 @@ class ConnectionCarrier:
         """By live stream the rows that go along, but for those that only its conversation knows."""
         index = self.session.rows
         rows = np.flatnonzero(final.fate.waits)
-        taught = self._select_binding_rows(final.live)
-        rows = np.union1d(rows, taught)
+        binding_rows = self._select_binding_rows(final.live)
+        rows = np.union1d(rows, binding_rows)
         stream = index.column("stream")[rows]
         order = np.argsort(stream, kind="stable")
         rows, stream = rows[order], stream[order]
@@ -239,9 +239,9 @@ class ConnectionCarrier:
         index, found = self.session.rows, [np.empty(0, np.int64)]
         protocol, code, role = (index.column(name) for name in ("protocol", "code", "role"))
         for number, dissector in enumerate(self.session.engine.known.dissectors):
-            asked = {(each.code, each.role) for each in defects.list_binding_sources(dissector) if each.scoped}
-            for teaching, part in asked:
-                mine = (protocol == number) & (code == teaching) & (role == part)
+            scoped_sources = {(each.code, each.role) for each in defects.list_binding_sources(dissector) if each.scoped}
+            for source_code, part in scoped_sources:
+                mine = (protocol == number) & (code == source_code) & (role == part)
                 mine &= live[index.column("stream")] & (index.column("state") == State.COMPLETE)
                 found.append(np.flatnonzero(mine))
         rows = np.sort(np.concatenate(found))

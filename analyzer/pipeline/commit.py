@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from analyzer.capture.output import make_write_error
 from analyzer.errors import UserError
 
-STAGING, READY, BATCH, GONE, LOCK = "_staging-", "_ready", "_batch-", "_gone-", "_lock"
+STAGING, READY, BATCH, REMOVED, LOCK = "_staging-", "_ready", "_batch-", "_gone-", "_lock"
 """What is in a folder of tables besides them."""
 
 
@@ -96,29 +96,29 @@ def recover_folder(folder: str, batches: int) -> None:
                 _add_batch(folder, path)
             else:
                 _discard(folder, path)
-        elif name.startswith((STAGING, GONE)):
+        elif name.startswith((STAGING, REMOVED)):
             _discard(folder, path)
 
 
 def _discard(folder: str, path: str) -> None:
     """Takes away what nobody needs; tasks of a run that was killed may be writing there for a moment."""
-    gone = os.path.join(folder, f"{GONE}{uuid.uuid4().hex}")
-    os.rename(path, gone)
-    shutil.rmtree(gone, ignore_errors=True)
+    removed_path = os.path.join(folder, f"{REMOVED}{uuid.uuid4().hex}")
+    os.rename(path, removed_path)
+    shutil.rmtree(removed_path, ignore_errors=True)
 
 
 def _publish_tables(folder: str, ready: str) -> None:
     for table in sorted(os.listdir(ready)):
         new, old = os.path.join(ready, table), os.path.join(folder, table)
         if os.path.lexists(old):
-            os.rename(old, os.path.join(folder, f"{GONE}{uuid.uuid4().hex}"))
+            os.rename(old, os.path.join(folder, f"{REMOVED}{uuid.uuid4().hex}"))
         if os.listdir(new):
             os.rename(new, old)
         else:
             os.rmdir(new)
     os.rmdir(ready)
     for name in os.listdir(folder):
-        if name.startswith(GONE):
+        if name.startswith(REMOVED):
             _discard(folder, os.path.join(folder, name))
 
 

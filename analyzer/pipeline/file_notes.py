@@ -48,26 +48,26 @@ class FileNote:
     end: Sequence[Any] | None = None
 
     @classmethod
-    def from_splits(cls, file: CaptureFile, said: Mapping[str, Any]) -> Self:
+    def from_splits(cls, file: CaptureFile, note_values: Mapping[str, Any]) -> Self:
         """From what tasks have said of a file (notes.merged)."""
-        early = "its packets end before it does" if said["early"] else None
-        worst = next((each["text"] for each in said["findings"] if each["severity"] == "error"), None)
-        reason = said["passed_over"] or said["error"] or worst or early
-        state = READ if reason is None else DAMAGED if said["packets"] else QUARANTINED
+        early = "its packets end before it does" if note_values["early"] else None
+        worst = next((each["text"] for each in note_values["findings"] if each["severity"] == "error"), None)
+        reason = note_values["passed_over"] or note_values["error"] or worst or early
+        state = READ if reason is None else DAMAGED if note_values["packets"] else QUARANTINED
         return cls(
             file.path,
             file.capture_name,
             file.name,
-            PASSED_OVER if said["passed_over"] else state,
+            PASSED_OVER if note_values["passed_over"] else state,
             reason,
-            said["bytes"],
-            said["format"],
-            said["compression"],
-            said["packets"],
-            said["first"],
-            said["last"],
-            said["findings"],
-            said["end"],
+            note_values["bytes"],
+            note_values["format"],
+            note_values["compression"],
+            note_values["packets"],
+            note_values["first"],
+            note_values["last"],
+            note_values["findings"],
+            note_values["end"],
         )
 
     @classmethod
@@ -86,12 +86,16 @@ def build_file_tables(notes: Iterable[FileNote], options: Options) -> Iterator[T
     every = sorted(notes, key=lambda note: note.path)
     if every:
         yield TableBatch("files", build_batch("files", _build_file_columns(every), options))
-    told = [(note, finding) for note in every for finding in note.findings]
-    if told:
+    note_findings = [(note, finding) for note in every for finding in note.findings]
+    if note_findings:
         alike = dict.fromkeys(("number", "id", "stream_id", "operation", "time_ns"))
-        said = {name: [finding[name] for _, finding in told] for name in ("severity", "code", "text")}
-        about = {"capture": [note.capture for note, _ in told], "protocol": "unknown", "date": _list_days(told)}
-        yield TableBatch("findings", build_batch("findings", {**alike, **said, **about}, options))
+        note_values = {name: [finding[name] for _, finding in note_findings] for name in ("severity", "code", "text")}
+        about = {
+            "capture": [note.capture for note, _ in note_findings],
+            "protocol": "unknown",
+            "date": _list_days(note_findings),
+        }
+        yield TableBatch("findings", build_batch("findings", {**alike, **note_values, **about}, options))
 
 
 def _build_file_columns(notes: Sequence[FileNote]) -> ColumnValues:
@@ -102,8 +106,8 @@ def _build_file_columns(notes: Sequence[FileNote]) -> ColumnValues:
     return columns | {"date": np.array([note.day for note in notes], np.int32)}
 
 
-def _list_days(told: Sequence[tuple[FileNote, Any]]) -> Any:
-    return np.array([note.day for note, _ in told], np.int32)
+def _list_days(note_findings: Sequence[tuple[FileNote, Any]]) -> Any:
+    return np.array([note.day for note, _ in note_findings], np.int32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,20 +42,20 @@ def finish_tables(rows: Iterable[TableBatch], wanted: Collection[str]) -> Iterat
 
     wanted: tables; nothing is given of those that are needed() for others alone.
     """
-    told: list[pa.RecordBatch] = []
+    name_batches: list[pa.RecordBatch] = []
     parts: list[pa.RecordBatch] = []
     names: TopicNames = {}
     for found in rows:
         if found.table == NAMES:
-            told.append(found.batch)
-            names = index_names(told)
+            name_batches.append(found.batch)
+            names = index_names(name_batches)
         elif found.table == PARTS:
             parts.append(found.batch)
         elif found.table in wanted:
             yield TableBatch(found.table, replace_ids(found.table, found.batch, names))
     yield from (TableBatch(SUMMARIES, batch) for batch in merge_summaries(parts, names))
     if NAMES in wanted:
-        yield from (TableBatch(NAMES, batch) for batch in select_first_names(told))
+        yield from (TableBatch(NAMES, batch) for batch in select_first_names(name_batches))
 
 
 def add_required_tables(tables: Collection[str]) -> Collection[str]:
@@ -85,13 +85,13 @@ def replace_ids(table: str, batch: pa.RecordBatch, names: TopicNames) -> pa.Reco
     different: dict[str, int] = {}
     renamed = [[different.setdefault(mine.get(word, word), len(different)) for word in words] for mine in known]
     numbers = np.array(renamed)[places]
-    said = pa.array(list(different), pa.string())
+    distinct = pa.array(list(different), pa.string())
     if is_list:
         rows, numbers = _drop_duplicates(rows, numbers, len(different))
         offsets = np.searchsorted(rows, np.arange(len(batch) + 1)).astype(np.int32)
-        new = pa.ListArray.from_arrays(pa.array(offsets), said.take(pa.array(numbers)), type=values.type)
+        new = pa.ListArray.from_arrays(pa.array(offsets), distinct.take(pa.array(numbers)), type=values.type)
     else:
-        new = said.take(pa.array(numbers, mask=~there))
+        new = distinct.take(pa.array(numbers, mask=~there))
     return batch.set_column(place, batch.schema.field(place), new)
 
 
@@ -155,13 +155,13 @@ def finish_run(
     by_table: dict[str, list[WrittenFile]] = {}
     for each in written:
         by_table.setdefault(each.table, []).append(each)
-    told, parts = by_table.pop(NAMES, []), by_table.pop(PARTS, [])
-    new = list(select_first_names(_read_batches(place, told, build_schema(NAMES)), known))
+    name_batches, parts = by_table.pop(NAMES, []), by_table.pop(PARTS, [])
+    new = list(select_first_names(_read_batches(place, name_batches, build_schema(NAMES)), known))
     names = merge_names(known, index_names(new))
     files = [each for table in by_table.values() for each in table]
     if names:
         _rewrite_files(spark, place, [each for each in files if each.table in TOPIC_COLUMNS], names)
-    files += _rewrite_table(place, NAMES, told, new)
+    files += _rewrite_table(place, NAMES, name_batches, new)
     if parts:
         files += _merge_summaries(spark, place, parts, names)
     return files, names

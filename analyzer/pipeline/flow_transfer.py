@@ -68,7 +68,7 @@ class RowFate(NamedTuple):
     """By row: whether it is still to be written; whether it was given up, so that nobody needs its bytes any more."""
 
     waits: Bools
-    given_up: Bools
+    abandoned: Bools
 
 
 # ---- from an engine
@@ -82,9 +82,9 @@ def save_flow(
     stream, memory = engine.current(flow)
     connection = engine.connection(stream)
     handles = _list_handles(connection)
-    asked = engine.find_rows(handles)
+    open_requests = engine.find_rows(handles)
     opened = follow_sessions(session).list_openings(stream)
-    answered = np.concatenate((asked, np.array(opened, np.int64)))
+    answered = np.concatenate((open_requests, np.array(opened, np.int64)))
     partners = engine.rows.column("partner")[answered].astype(np.int64)
     rows = np.unique(np.concatenate((rows, answered, partners[partners != NULL])))
     columns = {name: engine.rows.column(name)[rows] for name in CARRIED_COLUMNS}
@@ -93,20 +93,20 @@ def save_flow(
     pieces: dict[str, Array] = {name: engine.pieces.column(name)[places] for name in PieceColumns.TYPES}
     columns["pieces"] = np.cumsum(count) - count
     columns["partner"] = _renumber_partners(rows, columns["partner"])
-    pieces["at"][np.repeat(fate.given_up[rows], count)] = GAP
-    held = _ConnectionReferences.from_connection(connection)
-    at = np.concatenate((pieces["at"], [piece.at for piece in held.pieces])).astype(np.int64)
-    length = np.concatenate((pieces["length"], [piece.length for piece in held.pieces])).astype(np.int64)
-    luggage = CarriedBytes(at, length)
-    data = luggage.read_data(session.source.store)
-    moved = luggage.relocate(at)
+    pieces["at"][np.repeat(fate.abandoned[rows], count)] = GAP
+    references = _ConnectionReferences.from_connection(connection)
+    at = np.concatenate((pieces["at"], [piece.at for piece in references.pieces])).astype(np.int64)
+    length = np.concatenate((pieces["length"], [piece.length for piece in references.pieces])).astype(np.int64)
+    carried = CarriedBytes(at, length)
+    data = carried.read_data(session.source.store)
+    moved = carried.relocate(at)
     pieces["at"] = moved[: len(places)]
     if connection is not None:
         where = dict(zip(at.tolist(), moved.tolist(), strict=True))
         replace_pieces(connection, lambda piece: piece._replace(at=where[piece.at]), int)
-    numbers = [*held.packets, *(piece.packet for piece in held.pieces)]
+    numbers = [*references.packets, *(piece.packet for piece in references.pieces)]
     of_rows = [columns[name].astype(np.int64) for name in ("first", "last")]
-    told = np.unique(np.concatenate((np.array(numbers, np.int64), *of_rows, pieces["packet"])))
+    numbers_used = np.unique(np.concatenate((np.array(numbers, np.int64), *of_rows, pieces["packet"])))
     protocol = engine.dissector(engine.streams.cell("protocol", stream))
     return FlowCheckpoint(
         lower,
@@ -115,8 +115,8 @@ def save_flow(
         None if protocol is None else protocol.name,
         counts,
         connection,
-        _pack_rows(engine, columns, pieces, ~fate.waits[rows], handles, np.searchsorted(rows, asked)),
-        _pack_packets(origins, told[told > 0]),
+        _pack_rows(engine, columns, pieces, ~fate.waits[rows], handles, np.searchsorted(rows, open_requests)),
+        _pack_packets(origins, numbers_used[numbers_used > 0]),
         data,
         follow_sessions(session).suspend(stream, rows),
     )
@@ -172,7 +172,7 @@ def _pack_rows(
     pieces: Mapping[str, Array],
     written: Bools,
     handles: list[int],
-    asked: Ints,
+    open_requests: Ints,
 ) -> CarriedRows:
     names: dict[str, int] = {}
     for name in NAME_COLUMNS:
@@ -192,7 +192,7 @@ def _pack_rows(
         protocols,
         pack_column(written, np.bool_),
         tuple(handles),
-        tuple(asked.tolist()),
+        tuple(open_requests.tolist()),
     )
 
 

@@ -147,7 +147,7 @@ class PointerMerger:
         return every.select(0, count) if count else None
 
 
-PORTION_BYTES = 8 << 20
+PART_BYTES = 8 << 20
 """Bytes of rows that are unpacked at a time, unless one row has more."""
 
 PACKET_BYTES = 128
@@ -220,9 +220,9 @@ class PointerQueue:
         self._settle(set() if found is None else set(found.names), batch.column(0)[-1].as_py())
         return self._merger.add(found, last)
 
-    def _settle(self, met: set[bytes], last: bytes) -> None:
-        """Of the states without packets so far: which are `met` now, which are idle; of `last` nobody knows."""
-        unmet = [name for name in self._unmet if name not in met]
+    def _settle(self, found_names: set[bytes], last: bytes) -> None:
+        """Of the states without packets so far: which are `found_names` now, which are idle; of `last` nobody knows."""
+        unmet = [name for name in self._unmet if name not in found_names]
         self._unmet = [name for name in unmet if name == last]
         self.idle += [(name, self._left.pop(name)) for name in unmet if name != last]
 
@@ -234,6 +234,6 @@ def _split_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         before = np.concatenate(([0], np.cumsum(weight)))
         first = 0
         while first < len(batch):
-            last = max(int(np.searchsorted(before, before[first] + PORTION_BYTES, "right")) - 1, first + 1)
+            last = max(int(np.searchsorted(before, before[first] + PART_BYTES, "right")) - 1, first + 1)
             yield batch.slice(first, last - first)
             first = last

@@ -51,7 +51,7 @@ class Gateway:
 
         home: a folder of ours, for its files; its output goes to its LOG. Raises SparkFailed if it ends before.
         """
-        told, properties = home / "gateway", home / "spark.properties"
+        connection_file, properties = home / "gateway", home / "spark.properties"
         properties.touch(0o600)
         properties.write_text(
             "".join(f"{_escape_property(key)}={_escape_property(value)}\n" for key, value in settings.items())
@@ -62,14 +62,14 @@ class Gateway:
         with log_path.open("ab") as log:
             self._process = subprocess.Popen(
                 command,
-                env={**os.environ, **environment, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)},
+                env={**os.environ, **environment, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection_file)},
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 process_group=0,  # Ctrl-C is for us: what it ends, we end
             )
         try:
-            while not told.exists():
+            while not connection_file.exists():
                 if self._process.poll() is not None:
                     raise SparkError(
                         f"Java could not start Spark: {_read_last_line(log_path)}. {log_path} has the whole output."
@@ -78,7 +78,7 @@ class Gateway:
         except BaseException:
             self.close()
             raise
-        answer = told.read_bytes()
+        answer = connection_file.read_bytes()
         self.port, length = struct.unpack_from(">ii", answer)
         self.secret = answer[8 : 8 + length].decode()
 
@@ -162,9 +162,9 @@ def _escape_property(text: str) -> str:
 def _read_last_line(log: Path) -> str:
     """What Java said when it ended: of an exception what it is, else the last line."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
-    told = [line for line in lines if line and not line.startswith(("at ", "..."))]
-    first = next((line for line in told if re.match(r"Error:|Exception in thread|org\.|java\.", line)), "")
-    return first or (told or ["it said nothing"])[-1]
+    connection_file = [line for line in lines if line and not line.startswith(("at ", "..."))]
+    first = next((line for line in connection_file if re.match(r"Error:|Exception in thread|org\.|java\.", line)), "")
+    return first or (connection_file or ["it said nothing"])[-1]
 
 
 VERSIONS = (17, 21)

@@ -107,9 +107,9 @@ def fill_folder(
     for _ in range(ATTEMPTS):
         tried = _Attempt(batch.files, folder)
         tried.take(_run_tasks(spark, batch, folder, options))
-        if not tried.gone:
+        if not tried.missing:
             break
-        lost |= {path: FileNote.from_missing(tried.files[path], reason) for path, reason in tried.gone.items()}
+        lost |= {path: FileNote.from_missing(tried.files[path], reason) for path, reason in tried.missing.items()}
         batch = replace(batch, files=[file for file in batch.files if file.path not in lost])
         _clear_folder(folder)
     else:
@@ -147,12 +147,12 @@ def _run_tasks(spark: SparkSession, batch: BatchPlan, folder: str, options: Opti
         yield from done.collect()
         return
     # Files come back one partition after the other; all of them have been made by then, many at a time.
-    kept: DataFrame = done.persist()
+    persisted: DataFrame = done.persist()
     try:
-        kept.count()
-        yield from kept.toLocalIterator()
+        persisted.count()
+        yield from persisted.toLocalIterator()
     finally:
-        kept.unpersist()
+        persisted.unpersist()
 
 
 class _Attempt:
@@ -160,9 +160,9 @@ class _Attempt:
 
     def __init__(self, files: Sequence[CaptureFile], folder: str) -> None:
         self.files, self._folder = {file.path: file for file in files}, folder
-        self._said: list[Mapping[str, Any]] = []
+        self._notes: list[Mapping[str, Any]] = []
         self.written: list[WrittenFile] = []
-        self.gone: dict[str, str] = {}
+        self.missing: dict[str, str] = {}
 
     def take(self, rows: Iterator[Row]) -> None:
         """Raises UserError for what has nothing to do with a file."""
@@ -174,17 +174,17 @@ class _Attempt:
             else:
                 _write_piece(os.path.join(self._folder, row.path), row.position, bytes(row.data))
 
-    def _note(self, said: Mapping[str, Any]) -> None:
-        if "file" in said:
-            self._said.append(said)
-        elif said.get("gone") in self.files:
-            self.gone[said["gone"]] = said["error"]
+    def _note(self, note: Mapping[str, Any]) -> None:
+        if "file" in note:
+            self._notes.append(note)
+        elif note.get("gone") in self.files:
+            self.missing[note["gone"]] = note["error"]
         else:
-            raise UserError(said["error"])
+            raise UserError(note["error"])
 
     def notes(self) -> list[FileNote]:
         """Of each file that was read."""
-        return [FileNote.from_splits(self.files[said["file"]], said) for said in merge_notes(self._said)]
+        return [FileNote.from_splits(self.files[note["file"]], note) for note in merge_notes(self._notes)]
 
     def tidy(self, state: str | None) -> None:
         """Takes away what was written by tasks that failed and were tried again."""

@@ -87,14 +87,14 @@ class Ledger:
         path = os.path.join(state, LEDGER_NAME)
         try:
             with open(path, "rb") as file:
-                told = json.load(file)
-            if (version := told.pop("version")) != VERSION:
+                values = json.load(file)
+            if (version := values.pop("version")) != VERSION:
                 raise UserError(
                     f"{path} has version {version}, but this program writes {VERSION}. Use the program that wrote it."
                 )
-            found = cls(**told)
-            found.read = {path: FileMark(**mark) for path, mark in told["read"].items()}
-            found.quarantined = {path: _load_trouble(**trouble) for path, trouble in told["quarantined"].items()}
+            found = cls(**values)
+            found.read = {path: FileMark(**mark) for path, mark in values["read"].items()}
+            found.quarantined = {path: _load_trouble(**trouble) for path, trouble in values["quarantined"].items()}
         except FileNotFoundError:
             return cls(folder, settings)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -146,10 +146,10 @@ def plan_files(ledger: Ledger, captures: Mapping[str, str], *, settle: float, cl
     grown: dict[str, Sequence[Any]] = {}
     waiting: list[str] = []
     away = [path for path in ledger.waiting if path not in captures and not _is_known(ledger, path)]
-    gone = find_missing(away)
+    missing = find_missing(away)
     # Of other sources than those that were given now, or of a file system that is not mounted.
-    waiting += (path for path in away if path not in gone)
-    lost = dict.fromkeys(gone, "it vanished before it was read")
+    waiting += (path for path in away if path not in missing)
+    lost = dict.fromkeys(missing, "it vanished before it was read")
     newest = _find_newest(captures)
     for path, capture in captures.items():
         try:
@@ -248,11 +248,11 @@ def record_batch(
         ledger.quarantined[path] = FileTrouble(reason, batch, mark)
         if mark is not None and path in ledger.read:
             ledger.read[path] = mark
-    gone = find_missing([*ledger.read, *ledger.quarantined])
+    missing = find_missing([*ledger.read, *ledger.quarantined])
     ledger.quarantined = {
-        path: trouble for path, trouble in ledger.quarantined.items() if trouble.batch == batch or path not in gone
+        path: trouble for path, trouble in ledger.quarantined.items() if trouble.batch == batch or path not in missing
     }
-    ledger.read = {path: mark for path, mark in ledger.read.items() if path not in gone}
+    ledger.read = {path: mark for path, mark in ledger.read.items() if path not in missing}
     ledger.ends = {path: end for path, end in ledger.ends.items() if path in ledger.read}
     ledger.batches = batch
 

@@ -24,9 +24,9 @@ MESSAGE_COLUMNS = (
 """Keys of a row that are columns as they are."""
 
 
-def build_message_columns(reader: RowReader, told: BodyColumns, origins: PacketOrigins) -> ColumnValues:
+def build_message_columns(reader: RowReader, body_columns: BodyColumns, origins: PacketOrigins) -> ColumnValues:
     """Of messages, with what their bodies say."""
-    rows = told.rows
+    rows = body_columns.rows
     found: ColumnValues = {key: build_array(reader.read_column(key, rows)) for key in MESSAGE_COLUMNS}
     time = reader.take_cells("time", rows)
     file, record = origins.locate(reader.take_cells("last", rows))
@@ -35,12 +35,13 @@ def build_message_columns(reader: RowReader, told: BodyColumns, origins: PacketO
     names = convert_sequence([origins.files[each] for each in used.tolist()], pa.string())
     found |= {"capture": origins.capture, "file": names.take(pa.array(places)), "last_record": record}
     found["first_record"] = pa.array(begin, mask=begin_file != file)
-    found |= {"time_ns": time, "date": count_days(time), **told.texts}
-    found["error"] = convert_errors(told.errors.values).take(pa.array(told.numbers["error"]))
+    found |= {"time_ns": time, "date": count_days(time), **body_columns.texts}
+    found["error"] = convert_errors(body_columns.errors.values).take(pa.array(body_columns.numbers["error"]))
     kinds = [
-        [dict(zip(("severity", "code", "text"), each, strict=True)) for each in kind] for kind in told.findings.values
+        [dict(zip(("severity", "code", "text"), each, strict=True)) for each in kind]
+        for kind in body_columns.findings.values
     ]
-    found["findings"] = pa.array(kinds, pa.list_(FINDING)).take(pa.array(told.numbers["findings"]))
+    found["findings"] = pa.array(kinds, pa.list_(FINDING)).take(pa.array(body_columns.numbers["findings"]))
     return found
 
 
@@ -61,9 +62,9 @@ class ErrorColumn:
         self._numbers: list[Ints] = [np.zeros(0, np.int64)]
         self._kinds: dict[tuple[int, str] | None, int] = {None: 0}
 
-    def add_bodies(self, told: BodyColumns) -> None:
+    def add_bodies(self, body_columns: BodyColumns) -> None:
         """Fills in the columns that come from decoded bodies."""
-        self._add(told.rows, told.numbers["error"], told.errors.values)
+        self._add(body_columns.rows, body_columns.numbers["error"], body_columns.errors.values)
 
     def read_rows(self, session: Analysis, rows: Ints) -> None:
         """Reads the rows itself, those alone that may report one."""
@@ -99,16 +100,16 @@ def build_exchange_columns(reader: RowReader, requests: Ints, error: Callable[[I
     partner = reader.take_cells("partner", requests).astype(np.int64)
     missing = partner == NULL
     answers = np.where(missing, 0, partner)
-    asked, answered = reader.take_cells("time", requests), reader.take_cells("time", answers)
+    request_time, answered = reader.take_cells("time", requests), reader.take_cells("time", answers)
     found["request_id"] = build_array(reader.read_column("id", requests))
     found["response_id"] = build_array(reader.read_column("partner_id", requests))
     found["answered"] = ~missing
-    found["request_time_ns"], found["response_time_ns"] = asked, pa.array(answered, mask=missing)
-    found["latency_ns"] = pa.array(answered - asked, mask=missing)
+    found["request_time_ns"], found["response_time_ns"] = request_time, pa.array(answered, mask=missing)
+    found["latency_ns"] = pa.array(answered - request_time, mask=missing)
     found["error"] = error(np.where(missing, -1, partner))
     found["request_length"] = reader.take_cells("length", requests)
     found["response_length"] = pa.array(reader.take_cells("length", answers), mask=missing)
     found["request_state"] = build_array(reader.read_column("state", requests))
     found["response_state"] = mask_values(build_array(reader.read_column("state", answers)), missing)
-    found["date"] = count_days(asked)
+    found["date"] = count_days(request_time)
     return found

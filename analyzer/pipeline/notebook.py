@@ -115,9 +115,9 @@ class Tables:
         """What is damaged or was passed over: `file`, `text`."""
         from analyzer.pipeline.arrow_columns import escape_surrogates
 
-        told = self.files.where("reason IS NOT NULL").selectExpr("path AS file", "reason AS text")
+        problems = self.files.where("reason IS NOT NULL").selectExpr("path AS file", "reason AS text")
         texts = [("", escape_surrogates(text)) for text in self._sources.passed_over]
-        return self._spark.createDataFrame(texts, told.schema).unionAll(told) if texts else told
+        return self._spark.createDataFrame(texts, problems.schema).unionAll(problems) if texts else problems
 
     @property
     def _few(self) -> int:

@@ -128,8 +128,8 @@ def build_rows(
     queue = PointerQueue(batches)
     known, _ = make_rules(merge_rules(options.decode_as))
     try:
-        with open_task_states(carry, known.dissectors) as desk:
-            for found in _split_partition(queue, files, options, desk, named):
+        with open_task_states(carry, known.dissectors) as task_states:
+            for found in _split_partition(queue, files, options, task_states, named):
                 if found.table != STATE or carry is not None:
                     yield found
     except MissingFileError as error:
@@ -141,7 +141,7 @@ def build_rows(
 
 
 def _split_partition(
-    queue: PointerQueue, files: Sequence[CaptureFile], options: Options, desk: TaskStates, named: Collection[str]
+    queue: PointerQueue, files: Sequence[CaptureFile], options: Options, task_states: TaskStates, named: Collection[str]
 ) -> Iterator[TableBatch]:
     """Part by part."""
     known, orders = make_rules(merge_rules(options.decode_as))
@@ -152,7 +152,7 @@ def _split_partition(
         part = CarriedPart(queue, capture, files, origins)
         secrets = find_secrets(options, [file.path for file in files if file.capture == capture])
         with Analysis(part, known, orders=orders, secrets=secrets) as session:
-            part.carrier = carrier = ConnectionCarrier(desk, session, part, origins)
+            part.carrier = carrier = ConnectionCarrier(task_states, session, part, origins)
             session.load(carrier.list_ended_streams)
             yield from build_tables(session, origins, options, carrier.select_final_rows(), named, _share_memory)
             yield TableBatch(STATE, carrier.save_states(queue.restore_state))

@@ -191,8 +191,8 @@ def _update_bar(tasks: TaskMonitor, counted: CountReader, over: threading.Event)
         while not over.wait(PERIOD):
             with suppress(Exception):  # Spark may be ending; whoever runs the job will say why
                 done, sums = tasks.count_tasks(), counted.read_counts()
-                said = format_progress(sums, speed.update(sums.bytes, time.monotonic()))
-                shown.update(task, completed=done.done, total=done.total or None, description=said)
+                progress_text = format_progress(sums, speed.update(sums.bytes, time.monotonic()))
+                shown.update(task, completed=done.done, total=done.total or None, description=progress_text)
     with suppress(Exception):
         tasks.close()
 
@@ -216,7 +216,7 @@ def format_progress(sums: ProgressCounts, speed: float) -> str:
     """The text of the progress bar."""
     if not sums.packets:
         return "starting"
-    said = f"{sums.packets:,} packets"
+    progress_text = f"{sums.packets:,} packets"
     if sums.messages:
-        said += f", {sums.messages:,} messages"
-    return f"{said}, {speed / 1e6:,.0f} MB/s" if speed >= 1e6 else said
+        progress_text += f", {sums.messages:,} messages"
+    return f"{progress_text}, {speed / 1e6:,.0f} MB/s" if speed >= 1e6 else progress_text

@@ -152,16 +152,16 @@ def _resolve_fields(
     """
     left = [_find_invalid_texts(source, *eye.list_fields(leaf, good)) for leaf in eye.texts]
     message, at, size = eye.list_fields(logs.records, good)
-    held = size > 0
-    message, at, size = message[held], at[held], size[held]
+    is_nonempty = size > 0
+    message, at, size = message[is_nonempty], at[is_nonempty], size[is_nonempty]
     _, topic_at, topic_size = eye.list_fields(logs.topic, good)
     _, partition_at, _ = eye.list_fields(logs.partition, good)
     used, which = np.unique(np.searchsorted(topic_at, at) - 1, return_inverse=True)
     length = topic_size[used]
     there = source.read_many(topic_at[used], np.maximum(length, 0))
-    said = [None if size < 0 else each for size, each in zip(length.tolist(), there, strict=True)]
-    numbers = {each: _number_topic(each, logs, topics, named) for each in set(said)}
-    topic = np.array([numbers[each] for each in said], np.int64)[which]
+    topic_names = [None if size < 0 else each for size, each in zip(length.tolist(), there, strict=True)]
+    numbers = {each: _number_topic(each, logs, topics, named) for each in set(topic_names)}
+    topic = np.array([numbers[each] for each in topic_names], np.int64)[which]
     left.append(message[topic < 0])
     assert isinstance(logs.partition.primitive, FixedWidth)
     numbered = source.gather(partition_at[np.searchsorted(partition_at, at) - 1], logs.partition.primitive.size)

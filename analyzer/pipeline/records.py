@@ -77,10 +77,10 @@ def build_records(
 
 def _select_carriers(session: Analysis, dissector: Dissector, fast_path: FastPath | None, rows: Ints) -> Ints:
     """Those of these rows that may carry records: by operation and role, and by what their fast_path sees."""
-    told = defects.find_carriers(dissector)
-    if told is not None:
+    carriers = defects.find_carriers(dissector)
+    if carriers is not None:
         code, role = (session.rows.column(name)[rows].astype(np.int64) for name in ("code", "role"))
-        wanted = [(NULL if number is None else number) * len(Role) + kind for number, kind in told]
+        wanted = [(NULL if number is None else number) * len(Role) + kind for number, kind in carriers]
         rows = rows[np.isin(code * len(Role) + role, wanted)]
     if fast_path is None or not len(rows):
         return rows
@@ -153,8 +153,8 @@ class _RecordTableBuilder:
         for part in split_rows(self._session, left):
             places = np.searchsorted(rows, part)
             end = int(np.searchsorted(read.message, places[-1], "right"))
-            told = _RecordColumns.from_rows(tuple(decode_records(self._session, self._naming, part)), places)
-            yield from self._split_batches(rows, read.slice(begin, end).merge(told))
+            carriers = _RecordColumns.from_rows(tuple(decode_records(self._session, self._naming, part)), places)
+            yield from self._split_batches(rows, read.slice(begin, end).merge(carriers))
             begin = end
         yield from self._split_batches(rows, read.slice(begin, len(read.message)))
 
@@ -168,13 +168,13 @@ class _RecordTableBuilder:
             own = {**part.columns, "topic": self._fill_topics(part.columns["topic"], mine, which)}
             yield {**about, **own, "time_ns": time[which], "date": count_days(time)[which]}
 
-    def _fill_topics(self, said: pa.Array, rows: Ints, which: Ints) -> pa.Array:
+    def _fill_topics(self, record_topics: pa.Array, rows: Ints, which: Ints) -> pa.Array:
         """Topics of records, each of the message `rows[which]`, as they say it themselves, or else the message."""
-        if not said.null_count or self._topics is None:
-            return said
+        if not record_topics.null_count or self._topics is None:
+            return record_topics
         about = self._topics(rows).to_pylist()
-        told = pa.array([each[0] if len(each) == 1 else None for each in about], pa.string())
-        return pc.coalesce(said, told.take(pa.array(which)))
+        carriers = pa.array([each[0] if len(each) == 1 else None for each in about], pa.string())
+        return pc.coalesce(record_topics, carriers.take(pa.array(which)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +185,12 @@ class _RecordColumns:
     columns: dict[str, pa.Array]
 
     @classmethod
-    def from_rows(cls, told: Sequence[RecordRow], places: Ints | None = None) -> Self:
+    def from_rows(cls, carriers: Sequence[RecordRow], places: Ints | None = None) -> Self:
         """Those that were read one by one; places: of the rows that they are in."""
         columns = {
-            name: convert_sequence([getattr(each, name) for each in told], kind) for name, kind in _TYPES.items()
+            name: convert_sequence([getattr(each, name) for each in carriers], kind) for name, kind in _TYPES.items()
         }
-        numbers = np.array([each.place for each in told], np.int64)
+        numbers = np.array([each.place for each in carriers], np.int64)
         return cls(numbers if places is None else places[numbers], columns)
 
     def slice(self, first: int, stop: int) -> _RecordColumns:
@@ -234,8 +234,8 @@ def decode_records(session: Analysis, naming: TopicNamer, rows: Ints) -> Iterato
                 continue
             body = defects.decode_values(dissector, message, context)
             for _, parts in groupby(read_payloads(session, naming, row, dissector, body, context), _get_record_path):
-                if (told := _build_record_row(place, list(parts))) is not None:
-                    yield told
+                if (carriers := _build_record_row(place, list(parts))) is not None:
+                    yield carriers
         first += len(part)
 
 

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analyzer.errors import UserError
-from analyzer.pipeline import commit, job, ledger
+from analyzer.pipeline import commit, job
+from analyzer.pipeline import ledger as ledgers
 from analyzer.pipeline.arrow_columns import escape_surrogates
 from analyzer.pipeline.file_notes import DAMAGED, PASSED_OVER, QUARANTINED, FileNote
 from analyzer.pipeline.ledger import OPEN_PREFIX, SETTLE_SECONDS, FileMark, FilePlan, Ledger
@@ -59,31 +60,31 @@ def run(
     if os.path.realpath(folder) == os.path.realpath(state):
         raise UserError(f"{state} cannot hold both the tables and the state. Give another folder with --state.")
     with commit.lock_folder(state), commit.lock_folder(folder):
-        told = Ledger.load(state, folder, _describe_settings(options, sources))
-        if not told.batches:  # before anything is taken away: a batch that waits there may be another state's
+        ledger = Ledger.load(state, folder, _describe_settings(options, sources))
+        if not ledger.batches:  # before anything is taken away: a batch that waits there may be another state's
             job.check_folder(folder, overwrite=False)
-        commit.recover_folder(folder, told.batches)
-        _remove_old_states(state, told)
+        commit.recover_folder(folder, ledger.batches)
+        _remove_old_states(state, ledger)
         captures = {file.path: file.capture_name for file in sources.files}
-        todo = ledger.plan_files(told, captures, settle=ring.settle, close=ring.close)
-        if told.closed and todo.new:
+        todo = ledgers.plan_files(ledger, captures, settle=ring.settle, close=ring.close)
+        if ledger.closed and todo.new:
             raise UserError(
                 f"{state} was closed before {min(todo.new)} was written. Give another --state and another folder."
             )
-        return _Run(spark, folder, state, options, ring, told).do(todo, sources.files)
+        return _Run(spark, folder, state, options, ring, ledger).do(todo, sources.files)
 
 
 def _describe_settings(options: Options, sources: CaptureSources) -> str:
     """What rows depend on."""
-    told = [f"{where}={protocol}" for where, protocol in options.decode_as]
-    about = {"fields": options.fields, "window": options.window, "capture": sources.pattern, "decode_as": told}
+    rules = [f"{where}={protocol}" for where, protocol in options.decode_as]
+    about = {"fields": options.fields, "window": options.window, "capture": sources.pattern, "decode_as": rules}
     return json.dumps({**about, **options.limits._asdict()}, sort_keys=True)
 
 
-def _remove_old_states(state: str, told: Ledger) -> None:
+def _remove_old_states(state: str, ledger: Ledger) -> None:
     """Takes away what killed runs and batches of before have left."""
     for name in os.listdir(state):
-        if name.startswith(OPEN_PREFIX) and name.removeprefix(OPEN_PREFIX).isdigit() and name != told.opened:
+        if name.startswith(OPEN_PREFIX) and name.removeprefix(OPEN_PREFIX).isdigit() and name != ledger.opened:
             shutil.rmtree(os.path.join(state, name))
 
 
@@ -96,17 +97,17 @@ class _Run:
     state: str
     options: Options
     ring: RingCapture
-    told: Ledger
+    ledger: Ledger
 
     def do(self, todo: FilePlan, found: Sequence[CaptureFile]) -> job.RunReport:
         """The batch, or what is to be said where there is nothing to read."""
         by_path = {file.path: file for file in found}
         lost = [FileNote.from_missing(_build_file(path, by_path), reason) for path, reason in todo.lost.items()]
         new = [self._as_planned(by_path[path], mark) for path, mark in todo.new.items()]
-        if not new and not lost and (self.told.closed or not (self.ring.close and self.told.opened)):
-            ledger.record_batch(self.told, {}, {}, {}, {}, self.told.batches)
-            self.told.waiting = list(todo.waiting)
-            self.told.save(self.state)
+        if not new and not lost and (self.ledger.closed or not (self.ring.close and self.ledger.opened)):
+            ledgers.record_batch(self.ledger, {}, {}, {}, {}, self.ledger.batches)
+            self.ledger.waiting = list(todo.waiting)
+            self.ledger.save(self.state)
             return job.RunReport(waiting=todo.waiting)
         report = self._batch(new, lost, todo)
         report.waiting = todo.waiting
@@ -114,16 +115,18 @@ class _Run:
 
     def _as_planned(self, file: CaptureFile, mark: FileMark) -> CaptureFile:
         """A file as it was when it was found to be finished; Spark has started since its folder was looked through."""
-        return replace(file, capture=self.told.number_capture(file.capture_name), size=mark.size, changed=mark.changed)
+        return replace(
+            file, capture=self.ledger.number_capture(file.capture_name), size=mark.size, changed=mark.changed
+        )
 
     def _batch(self, new: list[CaptureFile], lost: list[FileNote], todo: FilePlan) -> job.RunReport:
-        number = self.told.batches + 1
+        number = self.ledger.batches + 1
         opened = f"{OPEN_PREFIX}{number}"
         place = os.path.join(self.state, opened)
         os.mkdir(place)
         written = commit.create_staging_folder(self.folder)
         try:
-            carry = BatchContext(place, number, self.ring.close, self.told.latest)
+            carry = BatchContext(place, number, self.ring.close, self.ledger.latest)
             part = f"{job.PART}-{number:06}"
             batch = job.BatchPlan(new, part, carry, self._find_open(new), self._names(), todo.grown)
             report = job.fill_folder(self.spark, batch, written, self.options, lost)
@@ -135,24 +138,24 @@ class _Run:
             shutil.rmtree(place, ignore_errors=True)
             raise
         self._note(report, todo, number)
-        self.told.opened = opened
-        self.told.save(self.state)
+        self.ledger.opened = opened
+        self.ledger.save(self.state)
         commit.recover_folder(self.folder, number)
-        _remove_old_states(self.state, self.told)
+        _remove_old_states(self.state, self.ledger)
         return report
 
     def _find_open(self, new: Sequence[CaptureFile]) -> pa.RecordBatch | None:
         """The connections that the batch before has left open."""
-        place = os.path.join(self.state, self.told.opened)
+        place = os.path.join(self.state, self.ledger.opened)
         rows = os.path.join(place, STATE_ROWS_FOLDER)
-        if not self.told.opened or not os.path.isdir(rows):
+        if not self.ledger.opened or not os.path.isdir(rows):
             return None
         return build_pointer_rows(pq.read_table(rows), place, new)
 
     def _names(self) -> TopicNames:
-        if not self.told.opened:
+        if not self.ledger.opened:
             return NO_NAMES
-        with open(os.path.join(self.state, self.told.opened, NAMES_FOLDER), "rb") as file:
+        with open(os.path.join(self.state, self.ledger.opened, NAMES_FOLDER), "rb") as file:
             names: TopicNames = json.load(file)
         return names
 
@@ -162,13 +165,13 @@ class _Run:
         read = {note.path: todo.new[note.path] for note in report.files if note.state not in outside}
         troubles = {note.path: note.reason or "" for note in report.files if note.state in (DAMAGED, *outside)}
         ends = {note.path: note.end for note in report.files if note.path in read and note.end is not None}
-        ledger.record_batch(self.told, todo.new, read, ends, troubles, number)
-        self.told.waiting = list(todo.waiting)
-        self.told.closed |= self.ring.close
+        ledgers.record_batch(self.ledger, todo.new, read, ends, troubles, number)
+        self.ledger.waiting = list(todo.waiting)
+        self.ledger.closed |= self.ring.close
         for note in report.files:
             if note.last is not None:
                 capture = escape_surrogates(note.capture)  # as states have it
-                self.told.latest[capture] = max(note.last, self.told.latest.get(capture, note.last))
+                self.ledger.latest[capture] = max(note.last, self.ledger.latest.get(capture, note.last))
 
 
 def _build_file(path: str, found: Mapping[str, CaptureFile]) -> CaptureFile:

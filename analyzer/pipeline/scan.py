@@ -77,7 +77,7 @@ def scan_contents(
 def _scan_file(
     number: int, file: CaptureFile, opened: Callable[[], RangeReader], *, shuffled: bool
 ) -> Iterator[pa.RecordBatch]:
-    said = SplitNote(file.path, bytes=file.size)
+    note = SplitNote(file.path, bytes=file.size)
     try:
         _check_unchanged(file)
         with opened() as packets:
@@ -86,18 +86,18 @@ def _scan_file(
                 for place, block in packets.blocks():
                     yield from pack_block(block, place, number, connections, packets.store, shuffled=shuffled)
             finally:
-                said = said.complete(packets)
+                note = note.complete(packets)
         _check_unchanged(file)
     except ChangedFileError as error:
-        said = replace(said, error=str(error))
+        note = replace(note, error=str(error))
     except CaptureError as error:
         if file.found and not isinstance(error.__cause__, OSError) and not file.too_large:
-            said = replace(said, passed_over=str(error))
+            note = replace(note, passed_over=str(error))
         else:
-            said = replace(said, error=str(error))
+            note = replace(note, error=str(error))
     except OSError as error:
-        said = replace(said, error=f"Cannot read the rest of {file.path}: {error.strerror or error}.")
-    yield build_note(number, said.as_json())
+        note = replace(note, error=f"Cannot read the rest of {file.path}: {error.strerror or error}.")
+    yield build_note(number, note.as_json())
 
 
 class ChangedFileError(CaptureError):
@@ -166,8 +166,8 @@ def _decode_range(listed: Sequence[object]) -> CaptureRange:
     begin, end = listed
     if not isinstance(begin, list):
         return CaptureRange(None, end)  # type: ignore[arg-type]
-    position, records, place, told = begin
-    return CaptureRange(ScanState(position, records, place, tuple(told)), end)  # type: ignore[arg-type]
+    position, records, place, learned = begin
+    return CaptureRange(ScanState(position, records, place, tuple(learned)), end)  # type: ignore[arg-type]
 
 
 def find_huge_files(files: Sequence[CaptureFile], split: int) -> list[int]:
@@ -184,12 +184,12 @@ def find_cuts(file: CaptureFile, split: int) -> list[ScanState]:
             while True:
                 for _ in hopper.blocks_for(split):
                     pass
-                standing = hopper.save_state()
-                if hopper.is_damaged or standing.position + split // 2 > file.size:
+                state = hopper.save_state()
+                if hopper.is_damaged or state.position + split // 2 > file.size:
                     break
-                if found and standing.position == found[-1].position:
+                if found and state.position == found[-1].position:
                     break
-                found.append(standing)
+                found.append(state)
     except (CaptureError, OSError):
         return []
     return found

@@ -115,10 +115,10 @@ def translate_full_disk() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        told = {errno.ENOSPC: DISK_FULL, errno.EDQUOT: DISK_FULL, errno.EFBIG: TOO_LARGE}.get(error.errno or 0)
-        if told is None:
+        message = {errno.ENOSPC: DISK_FULL, errno.EDQUOT: DISK_FULL, errno.EFBIG: TOO_LARGE}.get(error.errno or 0)
+        if message is None:
             raise
-        raise UserError(told) from error
+        raise UserError(message) from error
 
 
 def extract_reason(text: str) -> str:
@@ -131,5 +131,7 @@ def extract_reason(text: str) -> str:
         if found is not None:
             return cause.sentence.format(*found.groups())
     lines = [line.strip(" :") for line in text.splitlines()]
-    told = [line for line in lines if ": " in line and not line.startswith(("File ", "at ", "Traceback", "SQLSTATE"))]
-    return (told or [*filter(None, lines)] or [""])[-1][:LONGEST_REASON]
+    message = [
+        line for line in lines if ": " in line and not line.startswith(("File ", "at ", "Traceback", "SQLSTATE"))
+    ]
+    return (message or [*filter(None, lines)] or [""])[-1][:LONGEST_REASON]

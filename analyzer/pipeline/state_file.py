@@ -195,12 +195,12 @@ class _Unpickler(pickle.Unpickler):
 def _check_head(path: str, head: bytes) -> None:
     if head.startswith(_HEAD):
         return
-    said = head.partition(b"\n")[0].split()
-    if b" ".join(said[:-1]).decode(errors="replace") != _NAME or not said[-1].isdigit():
+    words = head.partition(b"\n")[0].split()
+    if b" ".join(words[:-1]).decode(errors="replace") != _NAME or not words[-1].isdigit():
         raise _make_damage_error(path)
     raise UserError(
-        f"The state {path} has version {int(said[-1])}, but this program reads version {STATE_VERSION}. Use the program"
-        " that wrote it, or begin again with another --state."
+        f"The state {path} has version {int(words[-1])}, but this program reads version {STATE_VERSION}."
+        " Use the program that wrote it, or begin again with another --state."
     )
 
 

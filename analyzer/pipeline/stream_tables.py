@@ -91,12 +91,12 @@ _NAMES = ("severity", "code", "text")
 _OF_ROW = ("id", "stream_id", "operation", "protocol")
 
 
-def build_row_findings(reader: RowReader, told: BodyColumns) -> ColumnValues | None:
+def build_row_findings(reader: RowReader, body_columns: BodyColumns) -> ColumnValues | None:
     """The findings of rows, whose bodies have told theirs and those of the index at sight; None if there are none."""
-    session, rows = reader.session, told.rows
+    session, rows = reader.session, body_columns.rows
     early, late = (flag_row_findings(session, rows, late=hindsight) for hindsight in (False, True))
-    (body, before, after), keys = make_group_keys([told.numbers["findings"], early, late])
-    kinds = told.findings.values
+    (body, before, after), keys = make_group_keys([body_columns.numbers["findings"], early, late])
+    kinds = body_columns.findings.values
     lists = [
         _add_late_findings(kinds[kind], *bits)
         for kind, *bits in zip(body.tolist(), before.tolist(), after.tolist(), strict=True)
@@ -120,10 +120,10 @@ def _number_rows(session: Analysis, rows: Ints) -> pa.Array | None:
     return pa.array(rows + 1) if isinstance(session, Session) else None
 
 
-def _add_late_findings(said: Sequence[FindingTexts], early: int, late: int) -> list[FindingTexts]:
-    """What `early` stands for is the beginning of `said`."""
+def _add_late_findings(texts: Sequence[FindingTexts], early: int, late: int) -> list[FindingTexts]:
+    """What `early` stands for is the beginning of `texts`."""
     known = len(decode_findings(early))
-    return [*map(_convert_finding, decode_findings(late)), *said[known:]]
+    return [*map(_convert_finding, decode_findings(late)), *texts[known:]]
 
 
 def _convert_finding(finding: Finding) -> FindingTexts:
@@ -134,9 +134,9 @@ def build_stream_findings(session: Analysis) -> Iterator[ColumnValues]:
     """The rows of findings that belong to connections."""
     remarks, streams = session.engine.stream_findings, session.engine.streams
     for first in range(0, len(remarks), BATCH_ROWS):
-        stream, said = remarks.describe(np.arange(first, min(first + BATCH_ROWS, len(remarks))))
+        stream, texts = remarks.describe(np.arange(first, min(first + BATCH_ROWS, len(remarks))))
         found: ColumnValues = dict.fromkeys(("number", "id", "operation", "time_ns"))
-        found |= _build_finding_columns(list(map(_convert_finding, said)))
+        found |= _build_finding_columns(list(map(_convert_finding, texts)))
         found |= {"stream_id": name_streams(session, stream), "protocol": name_protocols(session, stream)}
         yield {**found, "date": count_days(streams.column("begin")[stream])}
 
@@ -154,6 +154,6 @@ def build_file_findings(session: Analysis) -> Iterator[ColumnValues]:
     yield {**empty, **_build_finding_columns(list(map(_convert_finding, found))), "protocol": "unknown", "date": date}
 
 
-def _build_finding_columns(said: Sequence[FindingTexts]) -> ColumnValues:
-    columns = zip(*said, strict=True)
+def _build_finding_columns(texts: Sequence[FindingTexts]) -> ColumnValues:
+    columns = zip(*texts, strict=True)
     return {name: convert_sequence(list(column), pa.string()) for name, column in zip(_NAMES, columns, strict=True)}

@@ -148,9 +148,9 @@ def _find_errors(batch: pa.RecordBatch) -> pa.Array:
     error = batch.column("error")
     ordinary = pa.repeat(pa.scalar(False), len(batch))
     for (protocol, operation), codes in load_nothing_new().items():
-        asked = pc.equal(batch.column("protocol"), protocol)
-        if pc.any(asked).as_py():
-            these = pc.and_(asked, pc.fill_null(pc.equal(batch.column("operation"), operation), False))
+        is_protocol = pc.equal(batch.column("protocol"), protocol)
+        if pc.any(is_protocol).as_py():
+            these = pc.and_(is_protocol, pc.fill_null(pc.equal(batch.column("operation"), operation), False))
             empty = pc.is_in(pc.struct_field(error, "code"), pa.array(codes, pa.int64()))
             ordinary = pc.or_(ordinary, pc.and_(these, empty))
     return pc.and_not(error.is_valid(), ordinary)

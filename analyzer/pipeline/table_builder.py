@@ -46,10 +46,10 @@ from dissectors.wire.fast_path import NULL
 WINDOW, WINDOW_BYTES = 1 << 18, 128 << 20
 """Rows among which alike ones are brought together, and bytes of their messages: what stays in the page cache."""
 
-PORTION_ROWS, OUTPUT_BYTES = 1 << 16, 12 << 20
+PART_ROWS, OUTPUT_BYTES = 1 << 16, 12 << 20
 """Rows of a portion at most, and bytes that are to be made of it."""
 
-PORTION_BYTES = 16 << 20
+PART_BYTES = 16 << 20
 """Bytes of a portion's messages at most, but of one that has more."""
 
 ROW_BYTES = 400
@@ -81,11 +81,11 @@ class RowPortions:
     def _split_window(self, rows: Ints) -> Iterator[Ints]:
         length = self._session.rows.column("length")
         while len(rows):
-            some = rows[:PORTION_ROWS]
+            some = rows[:PART_ROWS]
             kinds, keys = self._number_kinds(some)
             grows = np.array([self._grows.get(kind, UNKNOWN_GROWTH) for kind in kinds])[keys]
             full = np.cumsum(length[some] * grows + ROW_BYTES) > OUTPUT_BYTES
-            full |= np.cumsum(length[some], dtype=np.int64) > PORTION_BYTES
+            full |= np.cumsum(length[some], dtype=np.int64) > PART_BYTES
             some = some[: max(int(np.argmax(full)), 1)] if full.any() else some
             yield some
             rows = rows[len(some) :]
@@ -125,8 +125,8 @@ def build_tables(
     maker = _TableBuilder(
         session, origins, options, RowSelection.select_all(session) if chosen is None else chosen, named, learn
     )
-    if "names" in named and (told := topic_names.build_name_columns(session)) is not None:
-        yield from maker.build_batches("names", iter([told]))
+    if "names" in named and (body_columns := topic_names.build_name_columns(session)) is not None:
+        yield from maker.build_batches("names", iter([body_columns]))
     yield from maker.build_messages()
     if "findings" in named and maker.chosen.whole:
         yield from maker.build_batches("findings", stream_tables.build_file_findings(session))
@@ -176,18 +176,18 @@ class _TableBuilder:
             return
         learned = self._learn(self._select_slots(), self._options.limits)
         bodies = BodyReader(self._reader, learned)
-        portions = RowPortions(self.session, self.chosen.messages, learned.grows)
-        for rows in portions:
-            told = bodies.read_bodies(rows)
-            portions.record_sizes(
-                told.rows, sum(map(measure_texts, told.texts.values()), np.zeros(len(rows), np.int64))
+        parts = RowPortions(self.session, self.chosen.messages, learned.grows)
+        for rows in parts:
+            body_columns = bodies.read_bodies(rows)
+            parts.record_sizes(
+                body_columns.rows, sum(map(measure_texts, body_columns.texts.values()), np.zeros(len(rows), np.int64))
             )
             if "messages" in self._named:
-                self._reported.add_bodies(told)
-                made = message_tables.build_message_columns(self._reader, told, self._origins)
-                yield self._build_batch("messages", {**made, **self._subjects.columns(told.rows)})
-            if "findings" in self._named and (said := stream_tables.build_row_findings(self._reader, told)):
-                yield self._build_batch("findings", said)
+                self._reported.add_bodies(body_columns)
+                made = message_tables.build_message_columns(self._reader, body_columns, self._origins)
+                yield self._build_batch("messages", {**made, **self._subjects.columns(body_columns.rows)})
+            if "findings" in self._named and (findings := stream_tables.build_row_findings(self._reader, body_columns)):
+                yield self._build_batch("findings", findings)
 
     def _select_slots(self) -> tuple[str, ...]:
         if "messages" in self._named:

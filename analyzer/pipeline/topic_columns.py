@@ -44,7 +44,7 @@ MOST_NAMES = 1000
 WINDOW = 1 << 16
 """Rows that are read together."""
 
-MOST_KEPT = 32 << 20
+MOST_CACHED = 32 << 20
 """Bytes of what is kept, beyond which it is read anew when it is asked for again."""
 
 EACH = 256
@@ -60,14 +60,14 @@ NamedLists = dict[str, pa.Array]
 class TopicColumns:
     """Reads what rows of an analysis are about, which was read to its end.
 
-    asked: rows that will be asked for, rising; of these as many are read ahead as make a window.
+    requests: rows that will be asked for, rising; of these as many are read ahead as make a window.
     """
 
-    def __init__(self, session: Analysis, asked: Ints) -> None:
-        self._session, self._asked, self._reader = session, asked, RowReader(session)
+    def __init__(self, session: Analysis, requests: Ints) -> None:
+        self._session, self._requests, self._reader = session, requests, RowReader(session)
         self._fields = {column: list(_list_alias_fields(session, names)) for column, names in ALIASES.items()}
         self._bodies = BodyFieldReader(self._reader, [field for fields in self._fields.values() for field in fields])
-        self._lore: NameResolver | None = None
+        self._resolver: NameResolver | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -88,7 +88,7 @@ class TopicColumns:
         own, others = kinds[self._of_row[rows]], kinds[self._of_row[partner]]
         found = np.where(own == 0, others, own)
         lists = {column: self._pools[column].build_lists(found[:, place]) for place, column in enumerate(ALIASES)}
-        if sum(pool.size for pool in self._pools.values()) > MOST_KEPT:
+        if sum(pool.size for pool in self._pools.values()) > MOST_CACHED:
             self._clear()
         return lists
 
@@ -96,8 +96,8 @@ class TopicColumns:
         missing = rows[self._of_row[rows] == _UNREAD]
         if not len(missing):
             return
-        place = int(np.searchsorted(self._asked, missing.min()))
-        ahead = self._asked[place : place + WINDOW]
+        place = int(np.searchsorted(self._requests, missing.min()))
+        ahead = self._requests[place : place + WINDOW]
         missing = np.unique(np.concatenate((missing, ahead[self._of_row[ahead] == _UNREAD])))
         numbers = np.zeros((len(ALIASES), len(missing)), np.int64)
         for place, column in enumerate(ALIASES):
@@ -123,8 +123,8 @@ class TopicColumns:
         session = self._session
         reach = follow_sessions(session).find_reach(part, find_own_request_rows(session, rows), len(session.rows))
         lists = [tuple(islice(each, MOST_NAMES)) for each in reach.lists]
-        (own, held), keys = make_group_keys([numbers, reach.numbers])
-        both = zip(own.tolist(), held.tolist(), strict=True)
+        (own, in_session), keys = make_group_keys([numbers, reach.numbers])
+        both = zip(own.tolist(), in_session.tolist(), strict=True)
         joined: Ints = np.array([pool.with_more(mine, lists[more]) for mine, more in both], np.int64)[keys]
         return joined
 
@@ -157,20 +157,20 @@ class TopicColumns:
         good = [type(value) is str and value != "" and value not in short.nothing for value in values]
         if all(good):
             return FieldValues(found.rows, values)
-        kept = np.flatnonzero(good)
-        return FieldValues(found.rows[kept], [values[place] for place in kept.tolist()])
+        good_places = np.flatnonzero(good)
+        return FieldValues(found.rows[good_places], [values[place] for place in good_places.tolist()])
 
     def _resolve_number(self, kind: str, value: Any, row: int) -> Any:
         """The name of what a connection has numbered, None where it was not told."""
         if type(value) is not ScopedNumber:
             return value
-        if self._lore is None:
+        if self._resolver is None:
             # Who made what a connection numbers says it of its topic, and of its subscription.
-            self._lore = NameResolver(
+            self._resolver = NameResolver(
                 self._session, {short.kind for short in self._list_numbered_aliases() if short.kind is not None}
             )
-            self._lore.learn(len(self._session.rows))
-        known = self._lore.find(kind, str(value.number), row, value.scope)
+            self._resolver.learn(len(self._session.rows))
+        known = self._resolver.find(kind, str(value.number), row, value.scope)
         return None if known is None else known.name
 
     def _list_numbered_aliases(self) -> list[Any]:

@@ -34,11 +34,11 @@ def build_name_columns(session: Analysis) -> ColumnValues | None:
 
     None where nothing was told. Of an analysis that was read to its end.
     """
-    teaching = BindingSourceFinder(session, (TOPIC,)).find_rows(0, len(session.rows))
+    source_rows = BindingSourceFinder(session, (TOPIC,)).find_rows(0, len(session.rows))
     time = session.rows.column("time")
-    teaching = teaching[np.argsort(time[teaching], kind="stable")]
+    source_rows = source_rows[np.argsort(time[source_rows], kind="stable")]
     first: dict[str, tuple[int, str, int]] = {}
-    for row, binding in NameResolver(session, (TOPIC,)).name_bindings(teaching):
+    for row, binding in NameResolver(session, (TOPIC,)).name_bindings(source_rows):
         if binding.kind != TOPIC or binding.scope is not None or max(len(binding.key), len(binding.value)) > LONGEST:
             continue
         found, known = (int(time[row]), binding.value, row), first.get(binding.key)
@@ -49,8 +49,8 @@ def build_name_columns(session: Analysis) -> ColumnValues | None:
     times, names, rows = zip(*first.values(), strict=True)
     when = np.array(times, np.int64)
     (protocol,) = RowReader(session).read_columns(["protocol"], np.array(rows, np.int64))
-    told = {"kind": TOPIC, "id": list(first), "name": list(names), "protocol": protocol}
-    return {**told, "time_ns": when, "date": count_days(when)}
+    name_columns = {"kind": TOPIC, "id": list(first), "name": list(names), "protocol": protocol}
+    return {**name_columns, "time_ns": when, "date": count_days(when)}
 
 
 def select_first_names(batches: Iterable[pa.RecordBatch], known: TopicNames = NO_NAMES) -> Iterator[pa.RecordBatch]:

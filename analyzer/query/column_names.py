@@ -45,16 +45,16 @@ def find_number_keys(keys: ColumnKeys) -> frozenset[str]:
 
 def resolve_keys(titles: Iterable[str], option: str) -> ColumnKeys:
     """What names mean, each of which is an option's. Raises UserError for one that means nothing."""
-    asked, names = list(titles), list[str]()
+    wanted, names = list(titles), list[str]()
     paths: dict[str, FieldPath] = {}
-    for title in asked:
+    for title in wanted:
         key = resolve_key(title, option)
         if isinstance(key, str):
             names.append(key)
         else:
             names.append(title)
             paths[title] = key
-    return ColumnKeys(asked, names, paths)
+    return ColumnKeys(wanted, names, paths)
 
 
 def resolve_key(name: str, option: str) -> str | FieldPath:

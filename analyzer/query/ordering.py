@@ -89,12 +89,12 @@ def _read_first_values(reader: RowReader, rows: Ints, path: FieldPath) -> list[A
 
 
 def _read_body_values(reader: RowReader, rows: Ints, key: str) -> list[Any]:
-    said = (each[key] for part in split_rows(reader.session, rows) for each in reader.read_objects([key], part))
+    row_values = (each[key] for part in split_rows(reader.session, rows) for each in reader.read_objects([key], part))
     if key == "error":
-        return [None if value is None else value["name"] or value["code"] for value in said]
+        return [None if value is None else value["name"] or value["code"] for value in row_values]
     if key == "findings":
-        return [",".join(each["code"] for each in value) or None for value in said]
-    return list(said)
+        return [",".join(each["code"] for each in value) or None for value in row_values]
+    return list(row_values)
 
 
 def _rank_values(values: Sequence[Any]) -> _Rank:

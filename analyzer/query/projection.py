@@ -112,12 +112,12 @@ class _Walk:
     def follow(self, steps: Sequence[Step], rows: Ints) -> Ints:
         """Passes the members of a struct."""
         run = _Run()
-        asked = {step.member for step in steps if isinstance(step, When)}
-        told: dict[str, Ints] = {}
+        needed = {step.member for step in steps if isinstance(step, When)}
+        numbers: dict[str, Ints] = {}
         for step in steps:
             if isinstance(step, Leaf) and isinstance(step.primitive, FixedWidth):
-                if asked:
-                    self._keep_numbers(step, asked, told, self.at[rows] + run.width, rows)
+                if needed:
+                    self._keep_numbers(step, needed, numbers, self.at[rows] + run.width, rows)
                 run.add(step, self._eye)
             elif isinstance(step, Struct) and step.presence is None and step.length is None:
                 rows = self.follow(step.steps, self._pass_run(run, rows))
@@ -128,7 +128,7 @@ class _Walk:
                 if step.asks_for_more:
                     there = self.at[rows] < self.end[rows]
                 else:
-                    there = np.array([step.holds(value) for value in told[step.member][rows].tolist()], bool)
+                    there = np.array([step.holds(value) for value in numbers[step.member][rows].tolist()], bool)
                 self.follow((step.step,), rows[there])
                 rows = self.keep_rows(rows)
             elif len(rows):
@@ -136,13 +136,13 @@ class _Walk:
                 run = _Run()
         return self._pass_run(run, rows)
 
-    def _keep_numbers(self, leaf: Leaf, asked: set[str], told: dict[str, Ints], at: Ints, rows: Ints) -> None:
+    def _keep_numbers(self, leaf: Leaf, needed: set[str], numbers: dict[str, Ints], at: Ints, rows: Ints) -> None:
         """Keeps the numbers, by row, that say of other members whether they are there."""
         for name, bits in ((leaf.spec.name, None), *((each.spec.name, each) for each in leaf.bits)):
-            if name in asked and isinstance(leaf.primitive, FixedWidth):
+            if name in needed and isinstance(leaf.primitive, FixedWidth):
                 there = decode_number(self._source.gather(at, leaf.primitive.size), leaf.primitive.code)
-                told[name] = np.zeros(len(self.at), np.int64)
-                told[name][rows] = there if bits is None else (there & bits.mask) >> bits.shift
+                numbers[name] = np.zeros(len(self.at), np.int64)
+                numbers[name][rows] = there if bits is None else (there & bits.mask) >> bits.shift
 
     def _pass_variable(self, step: Step, run: _Run, rows: Ints) -> Ints:
         """Passes what is not of the same width in all messages, and the run before it."""
@@ -295,8 +295,8 @@ class _Walk:
         """Passes a tagged section, by the sizes in it; one that may hold a wanted field must be empty."""
         rows = self._pass_run(run, rows)
         rows, count = self._read_varint(self._source.gather(self.at[rows], 1)[:, 0], rows)
-        asked = any(map(self._eye.is_wanted, leaves_of(tuple(tags.steps.values()))))
-        most = 0 if asked else MOST_TAGS
+        needed = any(map(self._eye.is_wanted, leaves_of(tuple(tags.steps.values()))))
+        most = 0 if needed else MOST_TAGS
         self.good[rows[count > most]] = False
         for index in range(min(int(count.max(initial=0)), most)):
             those = self.keep_rows(rows[(count > index) & (count <= most)])

@@ -89,9 +89,9 @@ def find_row(
     for some in _iterate_turns(rows, start, forward):
         if stop():
             return None
-        kept = sought.filter.select_rows(reader, np.sort(some))
-        if len(kept):
-            return int(kept[0] if forward else kept[-1])
+        matching = sought.filter.select_rows(reader, np.sort(some))
+        if len(matching):
+            return int(matching[0] if forward else matching[-1])
     return None
 
 
@@ -123,7 +123,7 @@ def _find_in_bytes(wanted: bytes, data: bytes, source: int) -> Iterator[TreePlac
 def _find_in_fields(wanted: str, fields: list[Field], around: tuple[int, ...]) -> Iterator[TreePlace]:
     for index, node in enumerate(fields):
         path = (*around, index)
-        said = [node.text or "", *(list_texts(node.value) if not node.children else ())]
-        if any(wanted in each.lower() for each in said):
+        texts = [node.text or "", *(list_texts(node.value) if not node.children else ())]
+        if any(wanted in each.lower() for each in texts):
             yield TreePlace(path, node.source, node.offset, node.length)
         yield from _find_in_fields(wanted, node.children, path)

@@ -40,8 +40,8 @@ def format_columns(
     from analyzer.render.fitting import align_cells, fit_columns  # pipes do without
 
     safe = [[safe_text(cell) for cell in row] for row in rows]
-    cells, kept = fit_columns(safe, width, least, dropped, lists)
-    beginning = frozenset(place for place, column in enumerate(kept) if column in left)
+    cells, shown = fit_columns(safe, width, least, dropped, lists)
+    beginning = frozenset(place for place, column in enumerate(shown) if column in left)
     yield from align_cells(cells, beginning)
-    if len(kept) < len(rows[0]):
-        yield f"{format_counted(len(rows[0]) - len(kept), 'more column')}: -w shows all columns"
+    if len(shown) < len(rows[0]):
+        yield f"{format_counted(len(rows[0]) - len(shown), 'more column')}: -w shows all columns"

@@ -118,8 +118,8 @@ def _format_cell(value: Any, delimiter: str, json: JsonWriter) -> str:
 def _escape(text: str, delimiter: str) -> str:
     """One line, whatever the text."""
     if not (text.isascii() and text.isprintable()) or "\\" in text:
-        kept = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
-        text = "\\".join(safe_text(part) for part in kept.split("\\"))
+        escaped = text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+        text = "\\".join(safe_text(part) for part in escaped.split("\\"))
     if delimiter == "," and not _QUOTED.isdisjoint(text):
         return '"' + text.replace('"', '""') + '"'
     return text

@@ -106,11 +106,11 @@ class RowWriter:
             parts: list[bytes | Cells] = []
             for part in frame:
                 if isinstance(part, BodySlot):
-                    parts += group.laid.make_parts(part.name)
+                    parts += group.match.make_parts(part.name)
                 else:
                     parts.append(part[places])
             text = cells.flatten_cells(cells.join_cells(parts, len(places)))
-            lines[places] = _splice_lines(text.splitlines(keepends=True), group.laid.splices)
+            lines[places] = _splice_lines(text.splitlines(keepends=True), group.match.splices)
             left[places] = False
         found: list[bytes | None] = lines.tolist()
         del lines

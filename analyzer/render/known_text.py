@@ -13,7 +13,7 @@ from analyzer.render.reports_text import make_entry_object
 
 if TYPE_CHECKING:
     from analyzer.insight.related import RelatedValues
-    from dissectors.name_binding import HeldPartition, SessionContents
+    from dissectors.name_binding import SessionContents, SessionPartition
 
 MOST, MOST_PARTITIONS = 24, 16
 """Names and topics that are shown, and partitions of a topic."""
@@ -24,16 +24,16 @@ _LONGEST = 400
 def format_known(known: RelatedValues) -> Iterator[Line]:
     """A line for each name and for each topic of the session, as far as there is room."""
     for each in known.named[:MOST]:
-        what, said = (safe_text(text, _LONGEST) for text in (f"{each.kind} {each.id}", each.phrase))
-        told = "" if each.row is None else f" (message {each.row + 1})"
-        yield (("name", what), ("", " is "), ("text", said), ("place", told))
+        what, phrase_text = (safe_text(text, _LONGEST) for text in (f"{each.kind} {each.id}", each.phrase))
+        suffix = "" if each.row is None else f" (message {each.row + 1})"
+        yield (("name", what), ("", " is "), ("text", phrase_text), ("place", suffix))
     yield from _format_more(len(known.named) - MOST, "names")
     for part in known.parts[:MOST]:
         yield (("name", f"{part.name}: "), ("text", safe_text(part.text, _LONGEST)))
     yield from _format_more(len(known.parts) - MOST, "lines of stories")
-    if known.standing is not None:
+    if known.session_contents is not None:
         names = {each.id: each.name for each in known.named if each.kind == "topic"}
-        yield from _format_session(known.standing, names)
+        yield from _format_session(known.session_contents, names)
 
 
 def make_known_objects(known: RelatedValues) -> dict[str, Any]:
@@ -51,38 +51,39 @@ def make_known_objects(known: RelatedValues) -> dict[str, Any]:
             for part in known.parts
         ],
     }
-    standing = known.standing
-    if standing is not None:
+    contents = known.session_contents
+    if contents is not None:
         found["session"] = {
-            "id": standing.id,
-            "epoch": standing.epoch,
+            "id": contents.id,
+            "epoch": contents.epoch,
             "partitions": [
-                {"topic": held.topic, "partition": held.partition, "fetchOffset": held.offset} for held in standing.held
+                {"topic": each.topic, "partition": each.partition, "fetchOffset": each.offset}
+                for each in contents.partitions
             ],
-            "complete": standing.since is not None,
+            "complete": contents.since is not None,
         }
     return found
 
 
-def _format_session(standing: SessionContents, names: Mapping[str, str]) -> Iterator[Line]:
-    yield (("name", f"session {standing.id}"), *_format_fetch_size(standing))
-    topics: dict[str, list[HeldPartition]] = {}
-    for held in standing.held:
-        topics.setdefault(held.topic, []).append(held)
-    for topic, held_of_it in list(topics.items())[:MOST]:
-        parts = [f"{held.partition}{_format_offset(held.offset)}" for held in held_of_it[:MOST_PARTITIONS]]
-        if len(held_of_it) > MOST_PARTITIONS:
-            parts.append(f"{len(held_of_it) - MOST_PARTITIONS:,} more")
+def _format_session(contents: SessionContents, names: Mapping[str, str]) -> Iterator[Line]:
+    yield (("name", f"session {contents.id}"), *_format_fetch_size(contents))
+    topics: dict[str, list[SessionPartition]] = {}
+    for each in contents.partitions:
+        topics.setdefault(each.topic, []).append(each)
+    for topic, of_topic in list(topics.items())[:MOST]:
+        parts = [f"{each.partition}{_format_offset(each.offset)}" for each in of_topic[:MOST_PARTITIONS]]
+        if len(of_topic) > MOST_PARTITIONS:
+            parts.append(f"{len(of_topic) - MOST_PARTITIONS:,} more")
         yield (("", "  "), ("text", safe_text(names.get(topic, topic), _LONGEST)), ("", f"[{', '.join(parts)}]"))
     yield from _format_more(len(topics) - MOST, "topics")
 
 
-def _format_fetch_size(standing: SessionContents) -> Line:
-    count = len(standing.held)
-    if standing.since is not None:
-        since = f" (since message {standing.since})"
-        return (("", f" holds {_format_partitions(count)} in epoch {standing.epoch}"), ("place", since))
-    began = f" began before the capture, in epoch {standing.epoch} it holds "
+def _format_fetch_size(contents: SessionContents) -> Line:
+    count = len(contents.partitions)
+    if contents.since is not None:
+        since = f" (since message {contents.since})"
+        return (("", f" holds {_format_partitions(count)} in epoch {contents.epoch}"), ("place", since))
+    began = f" began before the capture, in epoch {contents.epoch} it holds "
     return (("", f"{began}{f'at least {_format_partitions(count)}' if count else 'what was asked for then'}"),)
 
 

@@ -38,11 +38,11 @@ DISTRIBUTION = 12
 EMPTY = '""'
 """What an empty name looks like."""
 
-NAME, VERSIONS, SHAPE = "", "versions", "latencies"
-HEAD = (NAME, VERSIONS, "messages", "bytes", "msg/s", "unansw.", "errors", "p50", "p99", "max", SHAPE)
-DISPENSABLE = (SHAPE, VERSIONS, "bytes", "msg/s", "p50", "p99")
+NAME, VERSIONS, HISTOGRAM = "", "versions", "latencies"
+HEAD = (NAME, VERSIONS, "messages", "bytes", "msg/s", "unansw.", "errors", "p50", "p99", "max", HISTOGRAM)
+DISPENSABLE = (HISTOGRAM, VERSIONS, "bytes", "msg/s", "p50", "p99")
 
-_LEFT = frozenset({NAME, VERSIONS, SHAPE})
+_LEFT = frozenset({NAME, VERSIONS, HISTOGRAM})
 
 
 def format_overview_table(found: Overview, width: int, bars: str = BLOCKS) -> Iterator[str]:
@@ -51,11 +51,11 @@ def format_overview_table(found: Overview, width: int, bars: str = BLOCKS) -> It
     rows = [*_list_operations(found, low, high, bars), *_list_clients(found)]
     titles = dict(zip(HEAD, HEAD, strict=True))
     if high:
-        titles[SHAPE] = f"{format_duration(int(EDGES[low]))} to {format_duration(int(EDGES[high]))}"
-    kept = [title for place, title in enumerate(HEAD) if not place or any(row[place] for row in rows)]
+        titles[HISTOGRAM] = f"{format_duration(int(EDGES[low]))} to {format_duration(int(EDGES[high]))}"
+    shown_titles = [title for place, title in enumerate(HEAD) if not place or any(row[place] for row in rows)]
     tried: Sequence[str] = ()
     for longest, left_out in _iterate_layouts():
-        tried = _draw_table(titles, rows, [title for title in kept if title not in left_out], longest)
+        tried = _draw_table(titles, rows, [title for title in shown_titles if title not in left_out], longest)
         if max(map(len, tried)) <= width:
             break
     yield from tried
@@ -70,14 +70,16 @@ def _iterate_layouts() -> Iterator[tuple[int, Sequence[str]]]:
     yield short, DISPENSABLE
 
 
-def _draw_table(titles: dict[str, str], rows: Sequence[Sequence[str]], kept: Sequence[str], longest: int) -> list[str]:
+def _draw_table(
+    titles: dict[str, str], rows: Sequence[Sequence[str]], shown_titles: Sequence[str], longest: int
+) -> list[str]:
     """The kept columns, with names of at most so many characters."""
-    places = [HEAD.index(title) for title in kept]
+    places = [HEAD.index(title) for title in shown_titles]
     cells = [[row[place] for place in places] for row in rows]
     for row in cells:
         row[0] = cut_end(safe_text(row[0]), longest)
-    left = frozenset(place for place, title in enumerate(kept) if title in _LEFT)
-    return list(align_rows([[titles[title] for title in kept], *cells], left))
+    left = frozenset(place for place, title in enumerate(shown_titles) if title in _LEFT)
+    return list(align_rows([[titles[title] for title in shown_titles], *cells], left))
 
 
 def _list_operations(found: Overview, low: int, high: int, bars: str) -> Iterator[Sequence[str]]:
@@ -151,7 +153,7 @@ WIDTH, NARROWEST = 120, 40
 CONNECTIONS, SUBJECTS, KINDS = 4, 8, 20
 """How many of each are named at most."""
 
-BESIDE = 46
+LABEL_WIDTH = 46
 """Characters of a line beside what is drawn over time."""
 
 LONGEST, LEAST, BEHIND, ERROR_LINES = 50, 10, 14, 2
@@ -203,9 +205,9 @@ def _format_streams(found: Overview) -> str:
 
 
 def _format_over_time(title: str, counts: Sequence[int], interval: int, bars: str, width: int) -> str:
-    drawn = narrow_counts(counts, width - BESIDE) if width - BESIDE > 0 else counts
-    each = interval * -(-len(counts) // len(drawn))
-    return f"{title} |{draw_sparkline(drawn, bars)}| each {format_duration(each)}, {max(drawn):,} at most"
+    shown_counts = narrow_counts(counts, width - LABEL_WIDTH) if width - LABEL_WIDTH > 0 else counts
+    each = interval * -(-len(counts) // len(shown_counts))
+    return f"{title} |{draw_sparkline(shown_counts, bars)}| each {format_duration(each)}, {max(shown_counts):,} at most"
 
 
 def _explain_nothing(found: Overview) -> str:
@@ -258,8 +260,8 @@ def _format_network(found: Overview, width: int) -> Iterator[str]:
 
 def _format_findings(found: Overview, width: int) -> Iterator[str]:
     if found.findings:
-        said = [f"{code} {many:,} ({severity})" for severity, code, many in found.findings]
-        yield from _wrap_parts("findings (doctor tells all):", said, width, 1, len(found.findings))
+        phrases = [f"{code} {many:,} ({severity})" for severity, code, many in found.findings]
+        yield from _wrap_parts("findings (doctor tells all):", phrases, width, 1, len(found.findings))
 
 
 def _format_topics(found: Overview, width: int) -> Iterator[str]:
@@ -278,11 +280,11 @@ def _wrap_parts(title: str, parts: Sequence[str], width: int, lines: int = 2, th
     """A title and parts with commas between, in at most so many lines; then how many more than these `there` are."""
     line, shown = title, 0
     for part in parts:
-        room = width - len(_format_left_out(there - shown - 1)) - (shown + 1 < len(parts))
-        most = min(max(width // 2, LONGEST), width - BEHIND) if shown else max(room - len(line) - 1, LEAST)
+        available = width - len(_format_left_out(there - shown - 1)) - (shown + 1 < len(parts))
+        most = min(max(width // 2, LONGEST), width - BEHIND) if shown else max(available - len(line) - 1, LEAST)
         text = cut_end(safe_text(part), most)
         more = f"{',' if shown else ''}{' ' if line else ''}{text}"
-        if shown and len(line) + len(more) > room:
+        if shown and len(line) + len(more) > available:
             if lines == 1:
                 break
             yield line + ","

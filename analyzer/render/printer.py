@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TOGETHER = 12_288
 """Rows of which the text is made at one time: enough to be alike, few enough for some tens of megabytes of text."""
 
-KEPT = 1 << 30
+RETAINED_BYTES = 1 << 30
 """More than what the texts of one round of rows take."""
 
 
@@ -67,7 +67,7 @@ class RowPrinter:
         self.out: Out = self._wrap_out(sys.stdout.buffer if out is None else out)
         is_json = form in ("ndjson", "json")
         self.limits, self._paths = limits, keys.paths
-        self._shape: CellFormat = ListedCell() if is_json else JoinedCell(limits, labels=self.for_people)
+        self._cell_format: CellFormat = ListedCell() if is_json else JoinedCell(limits, labels=self.for_people)
         self._clock = None if time in (None, "iso") else TimeClock(time)
         self._form: RowForm
         self._unfit: AlignedForm | None = None
@@ -85,7 +85,7 @@ class RowPrinter:
             )
         self._lines: RowWriter | None = None
         self._base: RowReader | None = None
-        self._asked: RowReader | None = None
+        self._extended_reader: RowReader | None = None
 
     def _wrap_out(self, out: Out) -> Out:
         if self._is_array:
@@ -124,7 +124,7 @@ class RowPrinter:
             return
         asking = self._extend_reader(reader)
         if len(rows) > 1:
-            libc.keep_free(KEPT)
+            libc.keep_free(RETAINED_BYTES)
         for part in split_rows(reader.session, rows, TOGETHER, TOGETHER_BYTES):
             if self._clock is not None:
                 self._clock.set_next_rows(asking, part)
@@ -150,12 +150,14 @@ class RowPrinter:
         """One that also reads what is asked beyond the keys of rows."""
         if not (self._paths or self._clock or self.for_people):
             return reader
-        if self._asked is None or self._base is not reader:
+        if self._extended_reader is None or self._base is not reader:
             from analyzer.render.extended_rows import ExtendedRowReader  # rows as they are do without fields
 
             self._base = reader
-            self._asked = ExtendedRowReader(reader, self._paths, self._shape, self._clock, with_names=self.for_people)
-        return self._asked
+            self._extended_reader = ExtendedRowReader(
+                reader, self._paths, self._cell_format, self._clock, with_names=self.for_people
+            )
+        return self._extended_reader
 
 
 def _split_options(texts: Sequence[str]) -> list[str]:

@@ -32,8 +32,8 @@ def format_properties(found: Mapping[str, Any]) -> Iterator[PropertyLine]:
                 yield from (PropertyLine("comment", _format_value(comment)) for comment in value[:SHOWN])
             elif isinstance(value, list):
                 for number, each in enumerate(value):
-                    said = ", ".join(f"{_split_words(key)} {_format_value(of)}" for key, of in each.items() if of)
-                    yield PropertyLine(f"{_split_words(name[:-1])} {number}", said)
+                    values = ", ".join(f"{_split_words(key)} {_format_value(of)}" for key, of in each.items() if of)
+                    yield PropertyLine(f"{_split_words(name[:-1])} {number}", values)
             elif value is not None and value != 0:
                 yield PropertyLine(_split_words(name), _format_value(value))
     kinds = ", ".join(f"{count:,} {_split_words(name)}" for name, count in found["packets"].items() if count)

@@ -39,7 +39,7 @@ _SHOWN: Mapping[str, Show] = {
     "duration": format_duration,
     "message": lambda row: str(row + 1),
 }
-_TOLD: Mapping[str, Callable[[Any], Any]] = {"time": format_iso_time, "message": lambda row: row + 1}
+_CONVERTED: Mapping[str, Callable[[Any], Any]] = {"time": format_iso_time, "message": lambda row: row + 1}
 _LEFT = frozenset({"text", "texts", "sentence"})
 _FIRST, _MESSAGES = "first", "messages"
 
@@ -85,7 +85,7 @@ def make_entry_object(report: ReportType, entry: ReportRow) -> dict[str, Any]:
     """A line for programs: the columns by their names, its first and last time, its messages with their parts."""
     return {
         **{
-            column.name: value if value is None else _TOLD.get(column.kind, _keep_value)(value)
+            column.name: value if value is None else _CONVERTED.get(column.kind, _keep_value)(value)
             for column, value in zip(report.columns, entry.values, strict=True)
         },
         _FIRST: format_iso_time(entry.first),

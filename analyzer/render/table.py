@@ -101,7 +101,7 @@ class TableForm:
         parts = [numbers["number"], time, numbers["stream"], texts["source"], texts["destination"], texts["protocol"]]
         operations = self._make_operations(reader, rows)
         if _PROTOCOL in self._places:
-            operations = _trim_beside_long(operations, column["protocol"], self._widths[_OPERATION])
+            operations = _trim_after_long(operations, column["protocol"], self._widths[_OPERATION])
         parts += [operations, numbers["version"], numbers["length"]]
         frame: list[bytes | Cells | BodySlot] = []
         for place, part in enumerate(parts):
@@ -176,17 +176,17 @@ def _choose_layout(widths: Sequence[int], width: int) -> tuple[int, Sequence[int
     return narrow, left
 
 
-def _trim_beside_long(operations: Cells, protocol: CellColumn, room: int) -> Cells:
+def _trim_after_long(operations: Cells, protocol: CellColumn, available: int) -> Cells:
     """Operations without the spaces at their end whose room the name of a long protocol has taken."""
     assert isinstance(protocol, TextColumn)
     found = operations
     for number in np.unique(protocol.numbers).tolist():
-        over = min(max(len(protocol.texts.value(number) or "") - WIDTHS[_PROTOCOL], 0), room)
+        over = min(max(len(protocol.texts.value(number) or "") - WIDTHS[_PROTOCOL], 0), available)
         if over:
             found = operations.copy() if found is operations else found
             rows = np.flatnonzero(protocol.numbers == number)
-            end = found[rows, room - over : room]
-            found[rows, room - over : room] = np.where(end == _SPACE, 0, end)
+            end = found[rows, available - over : available]
+            found[rows, available - over : available] = np.where(end == _SPACE, 0, end)
     return found
 
 

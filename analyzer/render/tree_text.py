@@ -25,16 +25,16 @@ def format_title(message: PrintedMessage, length: int) -> Line:
     """The line above a message: protocol, operation, and what the header says."""
     header = message.header
     name = header.operation or (f"operation {header.code}" if header.code is not None else "unknown operation")
-    said = [_format_bytes(length)]
+    parts = [_format_bytes(length)]
     if header.correlation is not None:
-        said.append(f"correlation {header.key}")
+        parts.append(f"correlation {header.key}")
     if header.client:
-        said.append(f"client {safe_text(header.client, LONGEST_TEXT)}")
+        parts.append(f"client {safe_text(header.client, LONGEST_TEXT)}")
     if header.state.name != "COMPLETE":
-        said.append(header.state.name.lower())
+        parts.append(header.state.name.lower())
     version = "" if header.version is None else f" v{header.version}"
     head = f"{message.protocol} {safe_text(name, LONGEST_TEXT)}{version} {header.role.name.lower()}"
-    return (("title", head), ("place", f"  {', '.join(said)}"))
+    return (("title", head), ("place", f"  {', '.join(parts)}"))
 
 
 def _format_bytes(count: int) -> str:

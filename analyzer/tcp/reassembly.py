@@ -32,10 +32,10 @@ WINDOW = 1 << 30
 """Largest receiver window (RFC 7323, section 2.3): a segment farther ahead is ignored."""
 
 OPEN_AFTER_PACKETS = 8
-HOLE_AGE_NS = 1_000_000_000
-HOLE_AGE_PACKETS = 64
-HOLE_BYTES = 16 << 20
-HOLE_SEGMENTS = 4096
+GAP_AGE_NS = 1_000_000_000
+GAP_AGE_PACKETS = 64
+GAP_BYTES = 16 << 20
+GAP_SEGMENTS = 4096
 REMEMBERED = 16
 
 
@@ -141,8 +141,8 @@ class HalfStream:
         if not self.waiting:
             return []
         self.hole_packets += 1
-        overfull = self.waiting_bytes > HOLE_BYTES or len(self.waiting) > HOLE_SEGMENTS
-        old = time - self.hole_time > HOLE_AGE_NS or self.hole_packets > HOLE_AGE_PACKETS
+        overfull = self.waiting_bytes > GAP_BYTES or len(self.waiting) > GAP_SEGMENTS
+        old = time - self.hole_time > GAP_AGE_NS or self.hole_packets > GAP_AGE_PACKETS
         if overfull or (old and self.acknowledged > self.next):
             return self._give_up()
         return []

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 from dissectors.api import Context, Values
-from dissectors.name_binding import Exchange, HeldPartition, SessionContents
+from dissectors.name_binding import Exchange, SessionContents, SessionPartition
 from dissectors.session_state import Partition, SessionChange, SessionKind, SessionTracker
 
 FETCH, SHARE_FETCH = 1, 78
@@ -23,7 +23,7 @@ MOST = 100_000
 """Partitions that are remembered of a session."""
 
 
-def standing(exchanges: Iterable[Exchange]) -> SessionContents | None:
+def read_contents(exchanges: Iterable[Exchange]) -> SessionContents | None:
     """The contents of the session that a Fetch and the exchanges before it tell; None for one that names all."""
     asked = iter(exchanges)
     last = next(asked, None)
@@ -52,7 +52,7 @@ def standing(exchanges: Iterable[Exchange]) -> SessionContents | None:
     held: dict[Partition, int | None] = {}
     for change in reversed(changes):
         _apply(change, held)
-    found = (HeldPartition(topic, partition, offset) for (topic, partition), offset in held.items())
+    found = (SessionPartition(topic, partition, offset) for (topic, partition), offset in held.items())
     return SessionContents(session, epoch, tuple(found), since)
 
 
@@ -158,7 +158,7 @@ _KINDS = (
 
 def _standing(context: Context, exchanges: Iterable[Exchange]) -> SessionContents | None:
     """The partitions in a fetch session."""
-    return standing(exchanges) if context.code == FETCH else None
+    return read_contents(exchanges) if context.code == FETCH else None
 
 
 SESSIONS = SessionTracker(_KINDS, _standing)

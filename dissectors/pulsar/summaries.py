@@ -269,8 +269,8 @@ def format_info(body: Body, context: Context) -> str:
     kind, values = _make_line_kind(context.role, context.code), body.values
     asked = {} if body.request is None else {name: body.request[name] for name in kind.recalled if name in body.request}
     head = [] if body.error is None else [body.error[1]]
-    if body.asked is not None and body.asked in kind.deeds:
-        head = [kind.deeds[body.asked]]
+    if body.request_code is not None and body.request_code in kind.deeds:
+        head = [kind.deeds[body.request_code]]
     if asked or kind.meant:
         values = {**kind.meant, **asked, **values, "request": asked}
     metadata, told = values.get("metadata"), list[int]()

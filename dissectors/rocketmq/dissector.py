@@ -24,7 +24,7 @@ class RocketMQ(Dissector):
     framing = LengthPrefixed(4, 4, MAXIMUM)
     prefix = PREFIX
     lone_numbers = True
-    held = frozenset({11, 361, 200050, 200054, 200070})  # PULL, LITE_PULL, POP, NOTIFICATION, POP_LITE
+    long_polls = frozenset({11, 361, 200050, 200054, 200070})  # PULL, LITE_PULL, POP, NOTIFICATION, POP_LITE
     nothing_new = dict.fromkeys(("PULL_MESSAGE", "LITE_PULL_MESSAGE"), (19, 20, 21)) | dict.fromkeys(
         ("POP_MESSAGE", "POP_LITE_MESSAGE"), (209, 210)
     )

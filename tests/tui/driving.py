@@ -21,6 +21,7 @@ from analyzer.config.model import Config
 from analyzer.decode.jsonable import Limits
 from analyzer.query.filter import Filter
 from analyzer.session import Session
+from analyzer.tls.key_files import KeyRing
 from tui.app import TuiApp
 from tui.inputs import LiveCapture, StartOptions
 from tui.loader import Loader
@@ -152,8 +153,9 @@ async def driving(
     colours: str = "dark",
     live: Callable[[Session], LiveCapture] | None = None,
     memory: int | None = None,
+    secrets: KeyRing | None = None,
 ) -> AsyncIterator[Drive]:
-    with Session(list(captures), follow=follow, block=block) as session:
+    with Session(list(captures), follow=follow, block=block, secrets=secrets) as session:
         config = replace(config or Config(), filters=named or {})
         opened = StartOptions("test", limits or Limits(), colours, following, wanted, config)
         captured = None if live is None else live(session)

@@ -23,7 +23,7 @@ class FakeCapture:
     """See tui.inputs.Live. refuses: the sentence with which another run, or saving, is refused."""
 
     def __init__(self, session: Session, *, kept: bool = False, memory: int | None = None) -> None:
-        self.session, self.kept, self.memory = session, kept, memory
+        self.session, self.is_saved, self.memory = session, kept, memory
         self.state: CaptureState = "capturing"
         self.problem: str | None = None
         self.refuses = ""

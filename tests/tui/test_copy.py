@@ -186,7 +186,7 @@ async def test_it_goes_to_the_clipboard_and_to_a_file_of_the_users_own(found: Dr
 @driven()
 async def test_y_repeats_the_last_kind(found: Drive, copied: Path) -> None:
     await found.press("Y")
-    assert found.status() == "nothing has been copied yet: y asks what"
+    assert found.status() == "nothing has been copied yet: press y to choose what to copy"
     await choose(found, "filter")
     assert copied.read_text() == "number == 1"
     await found.press("down", "Y")

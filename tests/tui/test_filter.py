@@ -107,7 +107,7 @@ def test_what_is_selected_stays_or_the_next_one_is() -> None:
             assert found.row == 48
             await found.filter("stream == 9999")
             assert found.row is None
-            assert found.status() == "no message fulfils the filter"
+            assert found.status() == "no message matches the filter"
             assert "kafka" not in found.text("tree-head")
             await found.press("j", "k", "G", "space", "p", "tab", "j", "shift+tab", "n")
             await found.filter("")
@@ -246,7 +246,7 @@ def test_escape_brings_back_the_filter_before(monkeypatch: pytest.MonkeyPatch) -
                 await found.ask("slash", 'text contains "xy"')
                 assert "filtering" in found.text("title")
                 await found.press("escape")
-                assert found.status() == "the filter was given up"
+                assert found.status() == "the filter was cancelled"
                 gate.set()
                 await found.filtered()
             assert found.rows() == kept

@@ -28,7 +28,7 @@ def session():
 def ask(filtering: FilterPass, session: Session, most: int | None = None) -> list[model.RowPortion]:
     """Asks one portion after the other, until there are none or `most` have been asked."""
     readers, asked = RowReaders(session), []
-    while (rows := filtering.next_portion()) is not None and len(asked) != most:
+    while (rows := filtering.next_part()) is not None and len(asked) != most:
         asked.append(rows)
         filtering.add_result(_apply_filter(filtering.filter, rows, readers, session))
     return asked
@@ -77,11 +77,11 @@ def test_rows_that_leave_are_forgotten(
     for rows, leave, portions in sorted(steps):
         filtering.grow(rows)
         ask(filtering, session, portions)
-        portion = filtering.next_portion() if late else None
+        part = filtering.next_part() if late else None
         gone = max(gone, min(leave, rows))
         filtering.evict(gone)
-        if portion is not None:
-            filtering.add_result(_apply_filter(filtering.filter, portion, readers, session))
+        if part is not None:
+            filtering.add_result(_apply_filter(filtering.filter, part, readers, session))
         assert not len(filtering.matches) or filtering.matches[0] >= gone
     filtering.grow(648)
     asked = ask(filtering, session)
@@ -110,19 +110,19 @@ def test_columns_are_asked_in_one_go(session: Session) -> None:
 def test_portions_fit_into_a_moment(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     filtering = FilterPass(compile_filter('text contains "jg"'), session, 648, 0)
     none = np.zeros(0, np.int64)
-    assert filtering.next_portion() == range(model.FIRST_PORTION)
-    filtering.add_result(FilterResult(range(100), none, none, True, 10 * model.PORTION_SECONDS))
-    assert filtering.next_portion() == range(100, 110)
+    assert filtering.next_part() == range(model.FIRST_PART)
+    filtering.add_result(FilterResult(range(100), none, none, True, 10 * model.PART_SECONDS))
+    assert filtering.next_part() == range(100, 110)
     filtering.add_result(FilterResult(range(100, 110), none, none, True, 0.0))
-    assert filtering.next_portion() == range(110, 150)
+    assert filtering.next_part() == range(110, 150)
     monkeypatch.setattr(model, "CHUNK_BYTES", int(session.rows.column("length")[110:115].sum()))
-    assert filtering.next_portion() == range(110, 115)
+    assert filtering.next_part() == range(110, 115)
     monkeypatch.setattr(model, "CHUNK_BYTES", 1)
-    assert filtering.next_portion() == range(110, 111)
+    assert filtering.next_part() == range(110, 111)
     sizes = session.rows.column("length")
     monkeypatch.setattr(model, "CHUNK_BYTES", int(sizes[643:].sum()))
     assert int(sizes[:643].max()) > model.CHUNK_BYTES
-    assert FilterPass(compile_filter('text contains "jg"'), session, 648, 648).next_portion() == range(643, 648)
+    assert FilterPass(compile_filter('text contains "jg"'), session, 648, 648).next_part() == range(643, 648)
 
 
 LATE = [*((KAFKA, text) for text in FILTERS), (GOLDEN / "k4_election.pcap.zst", 'kafka.topic matches "^[\\w-]{22}$"')]

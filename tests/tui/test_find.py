@@ -73,11 +73,11 @@ def test_round_the_ends_every_row_once() -> None:
         await sought(found)
         assert seen == rows
         assert found.row == rows[0]
-        assert found.status() == f"round the end, found in message {rows[0] + 1}"
+        assert found.status() == f"wrapped around, found in message {rows[0] + 1}"
         await found.press("N")
         await sought(found)
         assert found.row == rows[-1]
-        assert found.status().startswith("round the end")
+        assert found.status().startswith("wrapped around")
 
     drive(test)
 
@@ -124,7 +124,7 @@ def test_only_among_what_is_shown() -> None:
         assert len(kept_by("error")) > len(among) > 0
         await found.ask("ctrl+f", "no message says this")
         await sought(found)
-        assert found.status() == "no message that the filter keeps has no message says this"
+        assert found.status() == "no message that matches the filter has no message says this"
 
     drive(test)
 
@@ -136,13 +136,13 @@ async def test_the_only_one_is_found_again(found: Drive) -> None:
     await found.press("n")
     await sought(found)
     assert found.row == 47
-    assert found.status() == "round the end, found in message 48"
+    assert found.status() == "wrapped around, found in message 48"
 
 
 @driven()
 async def test_the_first_message_of_a_stream_lies_behind_its_line(found: Drive) -> None:
     await found.press("up", "n")
-    assert found.status() == "nothing is sought yet: Ctrl+F asks for it"
+    assert found.status() == "there is no search yet: press Ctrl+F to start one"
     await found.ask("ctrl+f", "=number == 1")
     await sought(found)
     assert (found.row, found.status()) == (0, "found in message 1")

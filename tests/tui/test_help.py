@@ -42,7 +42,11 @@ def test_examples_of_filters_are_filters_that_filters_md_has(example: tuple[str,
 
 def test_words_make_it_shorter() -> None:
     said = make_help_lines(SIGN_HELP, ())
-    for words, first in (("mark take", "mark this message"), ("bytes byte back", "one byte back"), ("MOUSE wheel", "")):
+    for words, first in (
+        ("mark remove", "mark this message"),
+        ("bytes previous byte", "the previous byte"),
+        ("MOUSE wheel", ""),
+    ):
         found = filter_lines(said, words)
         assert 0 < len(found) < 5
         assert first in strip_styles(found[0].line)
@@ -57,7 +61,7 @@ async def test_a_search_and_what_it_finds_done(found: Drive) -> None:
     await found.press("enter")
     assert found.window.screen is found.main
     assert found.row == 1
-    await found.press("question_mark", "slash", *"bytes byte back", "enter")
+    await found.press("question_mark", "slash", *"bytes previous byte", "enter")
     assert found.main.bars.focused is found.main.hex_pane
     await found.press("question_mark", "slash", *"nothing has this", "enter", "escape")
     assert len(texts(found)) > len(KEYS)

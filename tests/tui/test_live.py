@@ -94,7 +94,7 @@ def test_a_paused_list_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
         await found.settle()
         assert "▼ newest" in found.text("list-head")
         await found.press("Z")
-        assert "stands still" in found.status()
+        assert "is paused" in found.status()
         before, rows, row = found.text("list"), listed.timeline.rows, found.row
         os.write(end, WHOLE[PART : 2 * PART])
         await found.until(lambda: " more wait " in found.text("title"))
@@ -116,7 +116,7 @@ def test_a_paused_list_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
         await found.until(lambda: not found.main.ingest.is_reading)  # the end resumes: no more comes
         assert listed.timeline.rows == 648
         await found.press("Z")
-        assert "nothing comes any more" in found.status()
+        assert "the capture has ended" in found.status()
 
     with pipe() as (name, end):
         drive(test, name, live=faking(made), size=(160, 40), following=True, wait=False)
@@ -132,7 +132,7 @@ def test_it_stops_and_begins_anew_with_the_same_filter_and_view() -> None:
         await found.filter("length > 100")
         kept = found.rows()
         await found.press("v", "E")
-        assert "still read" in found.status()
+        assert "still being read" in found.status()
         await found.until(lambda: not first.ingest.is_reading)
         await found.press("E")
         assert isinstance(found.window.screen, ConfirmDialog)
@@ -166,7 +166,7 @@ def test_leaving_asks_once_where_nobody_keeps_the_packets(tmp_path: Path, monkey
         await all_read(found)
         made[-1].set(captured=1_241)
         await found.press("q")
-        assert "1,241 packets that nobody keeps" in "\n".join(found.lines())
+        assert "1,241 packets not saved" in "\n".join(found.lines())
         await found.press("down", "enter")  # save them first
         await found.press("enter")
         await found.until(lambda: found.status() == "1,241 packets written to capture.pcapng")
@@ -180,7 +180,7 @@ def test_leaving_asks_once_where_nobody_keeps_the_packets(tmp_path: Path, monkey
 
     async def unasked(found: Drive) -> None:
         await all_read(found)
-        made[-1].set(captured=0 if not made[-1].kept else 1_241)
+        made[-1].set(captured=0 if not made[-1].is_saved else 1_241)
         await found.pilot.press("q")
         assert found.window._exit
 
@@ -225,7 +225,7 @@ def test_what_came_live_can_not_be_read_as_something_else() -> None:
     async def test(found: Drive) -> None:
         await all_read(found)
         await found.press("ctrl+p", *"decode this stream", "enter", "enter")
-        assert "still grows" in found.status()
+        assert "a growing capture" in found.status()
         made[0].stop()
         await found.until(lambda: not found.main.ingest.is_reading)
         first = found.main

@@ -49,13 +49,13 @@ async def test_of_a_row(found: Drive) -> None:
     lines = await open_menu(found)
     assert "filter: this operation:  operation == Fetch" in lines
     assert "filter: all but this stream:  not (stream == 7)" in lines
-    assert not any("one in force" in line for line in lines)
+    assert not any("the current one" in line for line in lines)
     await take(found, "this stream")
     assert in_force(found) == "stream == 7"
     assert found.row == 46
     lines = await open_menu(found, "shift+f10")
-    assert "filter: the one in force and not this operation:  (stream == 7) and not (operation == Fetch)" in lines
-    await take(found, "force and this operation: ")
+    assert "filter: the current one and not this operation:  (stream == 7) and not (operation == Fetch)" in lines
+    await take(found, "current one and this operation: ")
     assert in_force(found) == "(stream == 7) and (operation == Fetch)"
     assert 46 in found.rows()
 
@@ -140,4 +140,4 @@ async def test_what_grows_cannot_be_read_again(found: Drive) -> None:
     await found.press("ctrl+p", *"as another protocol", "enter")
     await found.until(lambda: isinstance(found.window.screen, Chooser))
     await found.press("enter")
-    assert found.status() == "a capture that still grows can't be read again: say -d when it is opened"
+    assert found.status() == "a growing capture cannot be read again: give -d when you open it"

@@ -22,7 +22,7 @@ async def test_all_that_can_be_done_now_is_there_with_its_key(found: Drive) -> N
     assert isinstance(screen, Chooser)
     listed = {strip_styles(line): key for line, key in screen.pane.lines}
     wanted = {key.help: key.label for key in KEYS if key.place in ("screen", "pane", "list")}
-    del wanted["all commands, to be found by a word"]
+    del wanted["all commands, with a search for words"]
     assert listed == wanted
     await found.press("escape", "tab", "ctrl+p", *"unfold everything", "enter")
     assert found.window.screen is found.main

@@ -44,7 +44,7 @@ async def go_to(found: Drive, row: int) -> None:
 @driven()
 async def test_marks_are_gone_to_in_both_ways(found: Drive) -> None:
     await found.press("v", "apostrophe")
-    assert found.status() == "no message is marked: m marks one"
+    assert found.status() == "no message is marked: press m to mark one"
     for row in (3, 40, 500):
         await go_to(found, row)
         await found.press("m")
@@ -77,7 +77,7 @@ async def test_marks_outlive_filters_and_views(found: Drive) -> None:
     assert found.row == 46
     await found.filter("operation == Heartbeat")
     await found.press("apostrophe")
-    assert "the filter hides what is marked, 2 messages" in found.status()
+    assert "the filter hides all marked messages: 2 messages" in found.status()
     await found.filter("")
     await found.press("v", "apostrophe")
     assert found.row in (2, 46)
@@ -131,7 +131,7 @@ async def test_what_is_ignored_is_neither_decoded_nor_found(found: Drive) -> Non
     assert found.main.timeline.ignored == {row}
     assert "ignored: it is not decoded" in found.status()
     assert line_of(found, row).rstrip(" █").endswith("ignored")
-    assert found.text("tree").split("\n")[0].strip() == "ignored: d takes it in again"
+    assert found.text("tree").split("\n")[0].strip() == "ignored: press d to include it again"
     assert found.main.view.detail is None
     await found.press("j", "k")
     assert found.main.view.detail is None
@@ -228,7 +228,7 @@ async def test_relative_times_count_from_a_reference(found: Drive) -> None:
     assert abs(seconds(line_of(found, 10)) - int(times[10] - times[5]) / 1e9) < 2e-6
     assert seconds(line_of(found, 3)) < before
     await found.press("ctrl+t")
-    assert "message 6 is no time reference any more" in found.status()
+    assert "message 6 is no longer a time reference" in found.status()
     assert seconds(line_of(found, 10)) == before
     await found.press("ctrl+t", "j", "ctrl+t")
     appearance.clear_references(found.main)
@@ -425,7 +425,7 @@ def test_own_rules_come_first_and_wrong_ones_are_told_once() -> None:
 
     async def test(found: Drive) -> None:
         await found.until(lambda: "The colour rule bad filter is left out. " in found.status())
-        assert "(1 more are wrong, too)" in found.status()
+        assert "(1 more are invalid)" in found.status()
         reader = RowReader(found.main.session)
         row = compile_filter("operation == Heartbeat").select_rows(reader, range(648)).tolist()[0]
         await go_to(found, row + 1)

@@ -164,7 +164,7 @@ def test_escape_stops_it_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp
         await found.press("escape")
         assert any("stopping" in line for line in found.lines())
         go_on.set()
-        await saved(found, "stopped: nothing was written")
+        await saved(found, "cancelled: nothing was written")
         assert list(tmp_path.iterdir()) == []
 
     drive(test)
@@ -218,7 +218,7 @@ async def test_a_secret_is_not_saved_as_bytes(found: Drive) -> None:
         if found.main.view.detail is not None and found.main.view.detail.masks:
             break
     await found.press("enter", "=", "G", "ctrl+p", *"bytes of this field", "enter")
-    assert found.status() == "there is a secret in these bytes: --show-secrets"
+    assert found.status() == "these bytes contain a secret: start with --show-secrets to save them"
 
 
 def test_while_reading_only_what_needs_no_end() -> None:

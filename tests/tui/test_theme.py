@@ -158,7 +158,7 @@ def test_without_colours_there_are_none_to_choose(monkeypatch: pytest.MonkeyPatc
         appearance.choose_palette(found.main)
         await found.settle()
         assert found.window.screen is found.main
-        assert found.status() == "NO_COLOR is set: there are no colours to choose"
+        assert found.status() == "NO_COLOR is set: unset it to choose a theme"
 
     drive(test)
 

@@ -167,11 +167,11 @@ def test_an_interface(tmux: Tmux, tmp_path: Path) -> None:
     tmux.type("Enter")
     tmux.wait(r"packets written to .*capture.pcapng")
     tmux.type("E")  # nothing would be lost: another capture begins
-    tmux.wait("another capture has begun")
+    tmux.wait("another capture has started")
     say_all()
     tmux.wait(rf"{MESSAGES} messages +1 stream .* capturing")
     tmux.type("q")
-    tmux.wait("packets that nobody keeps")
+    tmux.wait("packets not saved")
     tmux.type("q")
     tmux.wait("packets captured")
     tmux.wait("^ended with 0$")

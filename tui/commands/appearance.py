@@ -37,7 +37,7 @@ def toggle_zoom(main: MainScreen) -> None:
 def reset_layout(main: MainScreen) -> None:
     """Resets all panes to their default layout."""
     main.pane_area.rearrange(Arrangement())
-    main.show_message("layout: as it was made")
+    main.show_message("layout: reset to the default")
 
 
 def toggle_list(main: MainScreen) -> None:
@@ -60,7 +60,7 @@ def _toggle_pane(main: MainScreen, pane: PaneName) -> None:
     shown = pane in arrangement.hidden
     turned = arrangement.with_pane(pane, shown=shown)
     if turned == arrangement:
-        main.show_message("the last pane stays", "bar-warning")
+        main.show_message("the last visible pane cannot be hidden", "bar-warning")
         return
     main.pane_area.rearrange(replace(turned, zoomed=False))
 
@@ -86,12 +86,12 @@ def move_divider_up(main: MainScreen) -> None:
 
 
 def _move_divider(main: MainScreen, by: int, *, upright: bool) -> None:
-    desk = main.pane_area
-    divider = desk.pane_layout.find_divider(desk.focused, upright=upright)
+    panes = main.pane_area
+    divider = panes.pane_layout.find_divider(panes.focused, upright=upright)
     if divider is None:
-        main.show_message(f"there is no divider {'beside' if upright else 'over or under'} this pane", "bar-warning")
+        main.show_message(f"there is no divider {'next to' if upright else 'above or below'} this pane", "bar-warning")
     else:
-        desk.rearrange(desk.arrangement.with_divider_at(divider, divider.position + by, desk.area.width))
+        panes.rearrange(panes.arrangement.with_divider_at(divider, divider.position + by, panes.area.width))
 
 
 def load_rules(main: MainScreen) -> None:
@@ -115,7 +115,7 @@ def _take(main: MainScreen, rules: list[CompiledRule], wrong: list[str]) -> None
         try:
             main.palette.add_style(rule.style, rule.words)
         except StyleSyntaxError:
-            wrong.append(f"the colour rule {rule.name} is left out: {rule.words!r} is no style, such as bold red")
+            wrong.append(f"the colour rule {rule.name} is ignored: {rule.words!r} is not a style, such as bold red")
         else:
             sound.append(rule)
     listed = main.timeline
@@ -123,7 +123,7 @@ def _take(main: MainScreen, rules: list[CompiledRule], wrong: list[str]) -> None
     listed.row_lines.colour_rules.grow(listed.timeline.rows, listed.timeline.first)
     listed.invalidate()
     if wrong:
-        more = f" ({len(wrong) - 1} more are wrong, too)" if len(wrong) > 1 else ""
+        more = f" ({len(wrong) - 1} more are invalid)" if len(wrong) > 1 else ""
         main.bars.show_warning(wrong[0] + more)
 
 
@@ -132,7 +132,7 @@ def choose_palette(main: MainScreen) -> None:
     from tui.screens.chooser import Choice, Chooser
 
     if main.palette.colourless:
-        main.show_message("NO_COLOR is set: there are no colours to choose", "bar-warning")
+        main.show_message("NO_COLOR is set: unset it to choose a theme", "bar-warning")
         return
     choices = [Choice((("", title),), name, name) for name, title in TITLES.items()]
     at = list(TITLES).index(main.palette.name)
@@ -183,9 +183,11 @@ def toggle_reference(main: MainScreen) -> None:
     if row is None:
         return
     times = main.timeline.row_lines.times
-    said = f"message {row + 1} is {'a time reference' if times.toggle_reference(row) else 'no time reference any more'}"
+    text = f"message {row + 1} is {'a time reference' if times.toggle_reference(row) else 'no longer a time reference'}"
     _refresh_times(main)
-    main.show_message(said if times.format == "relative" else f"{said}: relative times count from it, t shows them")
+    main.show_message(
+        text if times.format == "relative" else f"{text}: relative times count from it, press t to show them"
+    )
 
 
 def clear_references(main: MainScreen) -> None:

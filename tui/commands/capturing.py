@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from tui.inputs import LiveCapture
     from tui.screens.main import MainScreen
 
-NOT_LIVE = "this is no live capture: sniff begins one"
+NOT_LIVE = "this is not a live capture: wireanalyze sniff starts one"
 
 
 def toggle_pause(main: MainScreen) -> None:
     """Pauses the list while reading goes on, or resumes it."""
     if not main.ingest.is_reading:
-        main.show_message("nothing comes any more: all is in the list", "bar-warning")
+        main.show_message("the capture has ended: all its messages are in the list", "bar-warning")
         return
     main.ingest.toggle_pause()
     main.show_message(
-        "the list stands still; what comes is captured and read: Z shows it" if main.ingest.is_paused else ""
+        "the list is paused; capturing continues: press Z to resume the list" if main.ingest.is_paused else ""
     )
 
 
@@ -43,7 +43,7 @@ def stop_capture(main: MainScreen) -> None:
     else:
         live.stop()
         main.ingest.show_title()
-        main.show_message("capturing stops; what has been captured is still read")
+        main.show_message("capturing stops; packets that were captured are still being read")
 
 
 def restart_capture(main: MainScreen) -> None:
@@ -73,9 +73,9 @@ def _unless_lost(main: MainScreen, keys: str, what: str, act: Callable[[], objec
         act()
         return
 
-    title = f"{format_counted(packets, 'packet')} that nobody keeps"
+    title = f"{format_counted(packets, 'packet')} not saved"
     choices = [
-        (f"{what}: they are lost", act),
+        (f"{what}: they will be lost", act),
         ("save them first", lambda: save_packets(main)),
         ("go on", lambda: None),
     ]
@@ -91,7 +91,7 @@ def _begin(main: MainScreen, live: LiveCapture) -> None:
         except UserError as error:
             return str(error)
 
-    main.show_message("another capture begins ...")
+    main.show_message("another capture is starting ...")
     main.background.submit("restart", work, lambda begun: _show(main, begun))
 
 
@@ -108,7 +108,7 @@ def _show(main: MainScreen, begun: Session | str) -> None:
         begun, None if in_force is None else compile_filter(in_force.text, main.named), is_live=True
     )
     fresh.timeline.timeline.flat = listed.flat
-    fresh.call_after_refresh(fresh.show_message, "another capture has begun")
+    fresh.call_after_refresh(fresh.show_message, "another capture has started")
 
 
 def save_packets(main: MainScreen) -> None:
@@ -121,7 +121,7 @@ def save_packets(main: MainScreen) -> None:
 
     live = main.ingest.live
     if live is None:
-        main.show_message("the packets are in a file already: w saves messages", "bar-warning")
+        main.show_message("the packets are already in a file: press w to save messages", "bar-warning")
         return
     capture = live
 
@@ -130,7 +130,7 @@ def save_packets(main: MainScreen) -> None:
         check_file(path, force=False)
         return path
 
-    hint = "all packets captured so far, as pcapng. Enter saves, Esc leaves all as it is"
+    hint = "all packets captured so far, as pcapng. Enter saves, Esc cancels"
     question = LineQuestion("the file", hint, find_unused_name("capture", ".pcapng"), check_path)
     main.open_dialog(LineDialog(main.palette, question), lambda path: _save(main, capture, path))
 

@@ -56,8 +56,8 @@ def choose_copy(main: MainScreen) -> None:
 
     last = main.saved_state.get(LAST_KEY, "")
     names = list_copy_formats(found)
-    beside = {last: "Y"}
-    choices = [Choice((("", COPY_FORMATS[name].about),), name, beside.get(name, "")) for name in names]
+    keys = {last: "Y"}
+    choices = [Choice((("", COPY_FORMATS[name].about),), name, keys.get(name, "")) for name in names]
     title = f"copy of message {found.row + 1}" if found.node is None else f"copy of {safe_text(found.node.spec.name)}"
 
     main.open_dialog(Chooser(main.palette, title, choices), lambda name: copy(main, found, name))
@@ -71,9 +71,9 @@ def copy_again(main: MainScreen) -> None:
     if found is None:
         return
     if last not in COPY_FORMATS:
-        main.show_message("nothing has been copied yet: y asks what", "bar-warning")
+        main.show_message("nothing has been copied yet: press y to choose what to copy", "bar-warning")
     elif last not in list_copy_formats(found):
-        main.show_message(f"there is no such thing here: {COPY_FORMATS[last].about}", "bar-warning")
+        main.show_message(f"the selection does not have this: {COPY_FORMATS[last].about}", "bar-warning")
     else:
         copy(main, found, last)
 
@@ -113,7 +113,7 @@ def copy_text(main: MainScreen, about: str, make: Callable[[], str | None], *, h
         try:
             made = make()
             if not made:
-                return f"there is no such thing here: {about}"
+                return f"the selection does not have this: {about}"
             text = made.encode("utf-8", "backslashreplace").decode()  # half of a pair of surrogates is no text
             size = len(text.encode())
             if size > LARGEST:

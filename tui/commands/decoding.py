@@ -1,4 +1,4 @@
-"""The command "decode as": it reads the capture again with a protocol chosen for a stream or a port.
+"""The commands "decode as" and "read again": another session reads the capture, with a rule or with newer key logs.
 
 Theory. Messages are cut out of streams by the protocol's framing, so the protocol of a stream cannot change afterwards:
 another session reads the files again, on a screen that replaces this one. The new screen keeps the filter, and selects
@@ -45,19 +45,28 @@ def choose_protocol(main: MainScreen) -> None:
         for name in (*registry.names(), NONE)
     ]
 
-    main.open_dialog(Chooser(main.palette, "decode as", choices), lambda told: reread_as(main, *told))
+    main.open_dialog(Chooser(main.palette, "decode as", choices), lambda choice: reread_as(main, *choice))
 
 
 def reread_as(main: MainScreen, where: DecodeAsTarget, protocol: str) -> None:
     """Reads the capture again with a protocol for a stream or port; shows a message if that is impossible."""
+    _reread(main, f"{describe_target(where)} is read as {protocol}", (where, protocol))
+
+
+def reread(main: MainScreen) -> None:
+    """Reads the capture again, with what key logs of TLS have got since."""
+    _reread(main, "the capture was read again")
+
+
+def _reread(main: MainScreen, said: str, *rules: tuple[DecodeAsTarget, str]) -> None:
     if main.session.packets.follows and main.ingest.is_reading:
-        main.show_message("a capture that still grows can't be read again: say -d when it is opened", "bar-warning")
+        main.show_message("a growing capture cannot be read again: give -d when you open it", "bar-warning")
         return
     from analyzer.query.filter import compile_filter
     from tui.app import TuiApp
 
     try:
-        session = main.session.reopen_with_rule(where, protocol)
+        session = main.session.reopen_with_rules(*rules)
     except UserError as error:
         main.show_message(str(error), "bar-warning")
     else:
@@ -68,7 +77,7 @@ def reread_as(main: MainScreen, where: DecodeAsTarget, protocol: str) -> None:
             session, None if in_force is None else compile_filter(in_force.text, main.named)
         )
         fresh.timeline.timeline.flat = flat
-        fresh.ingest.when_read = lambda: _find_again(fresh, aim, f"{describe_target(where)} is read as {protocol}")
+        fresh.ingest.when_read = lambda: _find_again(fresh, aim, said)
 
 
 def describe_target(where: DecodeAsTarget) -> str:

@@ -136,10 +136,10 @@ def _open_choices(main: MainScreen, title: str, choices: list[Choice[Act]]) -> N
     main.open_dialog(Chooser(main.palette, title, choices), lambda act: act(main))
 
 
-def _make_choice(text: str, act: Act, beside: str = "") -> Choice[Act]:
+def _make_choice(text: str, act: Act, key_name: str = "") -> Choice[Act]:
     from tui.screens.chooser import Choice
 
-    return Choice((("", text),), act, beside)
+    return Choice((("", text),), act, key_name)
 
 
 def _list_filters(offers: list[FilterOffer]) -> Iterator[Choice[Act]]:
@@ -153,7 +153,7 @@ def _combine_offers(main: MainScreen, offers: list[FilterOffer]) -> Iterator[Cho
         for word in ("and", "or", "and not"):
             for offer in (each for each in offers if each.text != in_force):
                 text = f"{_parenthesise(in_force)} {word} {_parenthesise(offer.text)}"
-                yield _make_filter_choice(f"filter: the one in force {word} {offer.title}", text)
+                yield _make_filter_choice(f"filter: the current one {word} {offer.title}", text)
     for offer in offers:
         yield _make_filter_choice(f"filter: all but {offer.title}", f"not {_parenthesise(offer.text)}")
 

@@ -47,10 +47,10 @@ def _go_to_mark(main: MainScreen, *, forward: bool) -> None:
         main.view.select_row(row)
     elif marks.marked:
         main.show_message(
-            f"the filter hides what is marked, {format_counted(len(marks.marked), 'message')}", "bar-warning"
+            f"the filter hides all marked messages: {format_counted(len(marks.marked), 'message')}", "bar-warning"
         )
     else:
-        main.show_message("no message is marked: m marks one", "bar-warning")
+        main.show_message("no message is marked: press m to mark one", "bar-warning")
 
 
 def toggle_ignored(main: MainScreen) -> None:

@@ -76,7 +76,7 @@ def open_conversation(main: MainScreen) -> None:
         main.show_message("no message is selected", "bar-warning")
         return
     page = FollowPage(
-        main.palette, main.session, place.stream, place.row, lambda: make_scope(main), main.limits, main.lore
+        main.palette, main.session, place.stream, place.row, lambda: make_scope(main), main.limits, main.resolver
     )
     main.app.push_screen(page, main.follow_lead)
 
@@ -162,5 +162,6 @@ def open_bug_report(main: MainScreen, lines: Sequence[str]) -> None:
             main.app.exit()
 
     main.app.push_screen(
-        BugScreen(main.palette, lines, "It cost one message its tree; the others are not lost."), handle_answer
+        BugScreen(main.palette, lines, "One message has no tree because of it. The other messages are not affected."),
+        handle_answer,
     )

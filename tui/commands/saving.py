@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui.screens.main import MainScreen
     from tui.screens.progress import ProgressWatch
 
-HINT = "Enter saves, Esc leaves all as it is"
+HINT = "Enter saves, Esc cancels"
 
 
 def choose_rows(main: MainScreen) -> None:
@@ -28,7 +28,7 @@ def choose_rows(main: MainScreen) -> None:
     from tui.screens.chooser import Choice, Chooser
 
     if main.filter.in_force is not None and main.filter.in_force.percent is not None:
-        main.show_message("the filter is still at work: save when it is done, or leave it with Esc", "bar-warning")
+        main.show_message("the filter is running: save when it has finished, or cancel it with Esc", "bar-warning")
         return
     listed, place = main.timeline.timeline, main.timeline.selected
     mine = np.zeros(0, np.int64)
@@ -65,7 +65,9 @@ def _choose_form(main: MainScreen, what: ExportChoice) -> None:
 
     names = list_forms(main.session, reading=main.ingest.is_reading)
     lines = [Choice((("name", f"{name:<9}"), ("", FORMS[name].about)), name) for name in names]
-    title = f"save {what.title} as" + (" (more forms when all has been read)" if main.ingest.is_reading else "")
+    title = f"save {what.title} as" + (
+        " (more formats when the capture has been read)" if main.ingest.is_reading else ""
+    )
     main.open_dialog(Chooser(main.palette, title, lines), lambda form: _ask_name(main, what, form))
 
 
@@ -113,7 +115,7 @@ def _ask_whether(main: MainScreen, path: str, yes: Callable[[], None], no: Calla
     from tui.screens.chooser import Choice, Chooser
 
     lines = [Choice((("", "another name"),), no), Choice((("warning", "replace it"),), yes)]
-    main.open_dialog(Chooser(main.palette, f"{safe_text(path, 60)} is there already", lines), lambda act: act())
+    main.open_dialog(Chooser(main.palette, f"{safe_text(path, 60)} already exists", lines), lambda act: act())
 
 
 def _save(main: MainScreen, wanted: ExportRequest, what: ExportChoice) -> None:
@@ -125,8 +127,8 @@ def _save(main: MainScreen, wanted: ExportRequest, what: ExportChoice) -> None:
     session, rows = main.session, what.rows
 
     def work(watch: ProgressWatch) -> str:
-        said = exports.write_export(replace(wanted, watch=watch.report), session, rows)
-        return f"{said} written to {wanted.out}"
+        message = exports.write_export(replace(wanted, watch=watch.report), session, rows)
+        return f"{message} written to {wanted.out}"
 
     title = f"saving {what.title} as {wanted.form}"
     main.app.push_screen(ProgressDialog(main.palette, title, len(rows), work), lambda end: _say_end(main, end))
@@ -160,7 +162,7 @@ def save_field(main: MainScreen, subject: CopySubject) -> None:
     begin, end = node.offset + node.head, node.offset + node.length
     masks = () if main.limits.show_secrets else subject.detail.masks.get(node.source, ())
     if subject.hides or any(first < end and begin < last for first, last in masks):
-        main.show_message("there is a secret in these bytes: --show-secrets", "bar-warning")
+        main.show_message("these bytes contain a secret: start with --show-secrets to save them", "bar-warning")
         return
     data = source[begin:end]
 

@@ -23,7 +23,7 @@ from analyzer.query.filter import Filter, compile_filter
 from analyzer.session import Session
 from dissectors.registry import dissectors
 
-KEPT_MATCHES = 4096
+MOST_MATCHES = 4096
 """The number of rows whose match is cached."""
 
 SIGNS = {"error": "!", "gap": "%", "guessed": "?", "slow": "~", "retransmitted": "r", "raw": "·"}
@@ -53,19 +53,19 @@ class CompiledRule(NamedTuple):
 class RuleMatch(NamedTuple):
     """The first rule of each kind that matches a row, cheap and expensive; None for none.
 
-    partner: the row's partner by then. is_asked: whether `expensive` is known.
+    partner: the row's partner by then. is_requested: whether `expensive` is known.
     """
 
     partner: int | None
     cheap: int | None
     expensive: int | None = None
-    is_asked: bool = False
+    is_requested: bool = False
 
     @property
     def rule(self) -> int | None:
         """The number of the rule that applies; None for none."""
-        held = [rule for rule in (self.cheap, self.expensive) if rule is not None]
-        return min(held, default=None)
+        rules = [rule for rule in (self.cheap, self.expensive) if rule is not None]
+        return min(rules, default=None)
 
 
 def compile_rules(colors: Sequence[ColorRule], named: Mapping[str, str]) -> tuple[list[CompiledRule], list[str]]:
@@ -125,8 +125,8 @@ class ColourRules:
         """
         known = {row: self._matches[row] for row in partners if row in self._matches}
         new = [row for row, partner in partners.items() if row not in known or known[row].partner != partner]
-        held = self._find_first(self._cheap, self._reader, sorted(new))
-        known |= {row: RuleMatch(partners[row], held.get(row)) for row in new}
+        rules = self._find_first(self._cheap, self._reader, sorted(new))
+        known |= {row: RuleMatch(partners[row], rules.get(row)) for row in new}
         self._cache(known)
         found = ((row, known[row].rule) for row in partners)
         return {row: None if rule is None else self.rules[rule] for row, rule in found}
@@ -134,7 +134,9 @@ class ColourRules:
     def list_missing(self, rows: Sequence[int]) -> list[int]:
         """Returns those of the rows that match_expensive() should examine."""
         return (
-            [row for row in rows if row in self._matches and not self._matches[row].is_asked] if self._expensive else []
+            [row for row in rows if row in self._matches and not self._matches[row].is_requested]
+            if self._expensive
+            else []
         )
 
     @property
@@ -146,12 +148,12 @@ class ColourRules:
         """Returns the first expensive rule of each row that has one; called in another thread."""
         return self._find_first(self._expensive, self._other_reader, sorted(rows))
 
-    def add_matches(self, edition: int, rows: Sequence[int], held: Mapping[int, int]) -> list[int]:
+    def add_matches(self, edition: int, rows: Sequence[int], rules: Mapping[int, int]) -> list[int]:
         """Adds a result of match_expensive(); returns the rows whose rule has changed."""
         if edition != self._edition:
             return []
         before = {row: self._matches[row] for row in rows if row in self._matches}
-        self._cache({row: known._replace(expensive=held.get(row), is_asked=True) for row, known in before.items()})
+        self._cache({row: known._replace(expensive=rules.get(row), is_requested=True) for row, known in before.items()})
         return [row for row, known in before.items() if row in self._matches and self._matches[row].rule != known.rule]
 
     def clear(self) -> None:
@@ -180,5 +182,5 @@ class ColourRules:
         for row in known:
             self._matches.pop(row, None)
         self._matches |= known
-        while len(self._matches) > KEPT_MATCHES:
+        while len(self._matches) > MOST_MATCHES:
             del self._matches[next(iter(self._matches))]

@@ -55,23 +55,23 @@ _EQUAL = (
 
 _OPERATOR_HELP = {
     "==": "any value is equal",
-    "!=": "it is there, and no value is equal",
+    "!=": "it exists, and no value is equal",
     "<": "any value is less",
     "<=": "less or equal",
     ">": "any value is greater",
     ">=": "greater or equal",
-    "contains": "has a text or bytes inside",
-    "matches": "a regular expression is found in it",
+    "contains": "contains a text or bytes",
+    "matches": "matches a regular expression",
     "in {": "any value is one of these: {1, 2, 5..9}",
-    "not in {": "it is there, and no value is one of these",
+    "not in {": "it exists, and no value is one of these",
     "&": "has any of these bits",
     "===": "all values are equal",
-    "!==": "any value is another",
+    "!==": "any value is different",
 }
 _ORDERED = ("<", "<=", ">", ">=")
 _SEARCHING = ("contains", "matches")
-_JOINING = {"and": "both", "or": "either", "xor": "one of them alone"}
-_BEFORE = {"not": "the other messages", "any": "any value must fulfil it", "all": "every value must fulfil it"}
+_JOINING = {"and": "both", "or": "either", "xor": "exactly one of them"}
+_BEFORE = {"not": "the other messages", "any": "any value must match", "all": "every value must match"}
 
 
 class Completion(NamedTuple):

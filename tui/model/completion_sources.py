@@ -115,7 +115,7 @@ class FieldNames:
             size, inner = len(around) + 1, f"{around}."
             hits = [at for at, n in enumerate(self._lower) if word in n or (n.startswith(inner) and last in n[size:])]
         else:
-            hits = [at for at, said in enumerate(self._search_texts) if word in said]
+            hits = [at for at, label_text in enumerate(self._search_texts) if word in label_text]
         begins = [f".{last}" in self._lower[at] for at in hits]
         for wanted in (True, False):
             yield from (self._sorted[at] for at, is_first in zip(hits, begins, strict=True) if is_first is wanted)
@@ -148,7 +148,7 @@ def _drop_role(name: str) -> str:
 SAMPLE_SECONDS = 0.3
 """Seconds that a sample may take."""
 
-AROUND, FIRST, PORTION = 512, 4096, 512
+AROUND, FIRST, PART_ROWS = 512, 4096, 512
 """Messages that are read around the cursor, at the beginning, and in one portion."""
 
 COLUMN = 1 << 18
@@ -191,8 +191,8 @@ def sample_values(session: Analysis, name: str, rows: int, around: int, begin: i
 
 def _count_in_index(reading: FieldReader, field: FieldPath, there: range) -> Counter[object] | None:
     """Counts values in the index; None if the index does not have them."""
-    asked = np.array(there[:COLUMN], np.int64)
-    columns = reading.read_columns(field, asked[reading.find_candidates(field, asked)]) if field.is_cheap else None
+    sample = np.array(there[:COLUMN], np.int64)
+    columns = reading.read_columns(field, sample[reading.find_candidates(field, sample)]) if field.is_cheap else None
     if columns is None:
         return None
     found: Counter[object] = Counter()
@@ -217,10 +217,10 @@ def _count_in_index(reading: FieldReader, field: FieldPath, there: range) -> Cou
 def _count_in_messages(reading: FieldReader, field: FieldPath, there: range, around: int) -> Counter[object]:
     found: Counter[object] = Counter()
     end = time.monotonic() + SAMPLE_SECONDS
-    asked = np.arange(there.start, there.stop)
-    having = asked[reading.find_candidates(field, asked)]
-    for portion in _split_rows(having, around):
-        values = reading.read_values(field, portion).values
+    sample = np.arange(there.start, there.stop)
+    having = sample[reading.find_candidates(field, sample)]
+    for part in _split_rows(having, around):
+        values = reading.read_values(field, part).values
         reading.forget()
         found.update(
             value.data if isinstance(value, EmbeddedValue) else value for value in values if _is_offered(value)
@@ -234,9 +234,9 @@ def _split_rows(rows: Ints, around: int) -> Iterator[Ints]:
     """Yields the rows in portions: the first ones, those around the cursor, then every n-th."""
     middle = int(np.searchsorted(rows, around))
     for begin, end in ((0, FIRST), (max(middle - AROUND // 2, FIRST), middle + AROUND // 2)):
-        yield from (rows[first : min(first + PORTION, end)] for first in range(begin, min(end, len(rows)), PORTION))
+        yield from (rows[first : min(first + PART_ROWS, end)] for first in range(begin, min(end, len(rows)), PART_ROWS))
     rest = rows[FIRST:]
-    turns = -(-len(rest) // PORTION)
+    turns = -(-len(rest) // PART_ROWS)
     yield from (rest[turn::turns] for turn in range(turns))
 
 
@@ -264,9 +264,9 @@ def _write_value(value: object, field: FieldPath) -> str | None:
 
 def _write_number(value: float, field: FieldPath) -> str | None:
     names, label = find_names(field.label), field.label
-    said = label(value) if names and label is not None and isinstance(value, int) else None
-    if said is not None and names is not None and said in names:
-        return _write_word(said, field)
+    label_text = label(value) if names and label is not None and isinstance(value, int) else None
+    if label_text is not None and names is not None and label_text in names:
+        return _write_word(label_text, field)
     text = repr(value)
     return text if _DECIMAL.fullmatch(text) else None
 

@@ -84,8 +84,8 @@ def _view_connections(study: Study, streams: int | None) -> TableView:
     def lead(row: int) -> Lead | None:
         return FilterLead(f"stream == {shown[row]}") if shown[row] in place else None
 
-    said = format_counted(len(numbers), "connection") + (f", {len(silent):,} more without a message" if silent else "")
-    return TableView(CONNECTIONS, table, shown, lead, f"{said}; {WHOLE}")
+    text = format_counted(len(numbers), "connection") + (f", {len(silent):,} more without a message" if silent else "")
+    return TableView(CONNECTIONS, table, shown, lead, f"{text}; {WHOLE}")
 
 
 _SIDES = ((FROM_CLIENT, "client"), (FROM_SERVER, "server"))

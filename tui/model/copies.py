@@ -238,18 +238,18 @@ def _copy_command(subject: CopySubject) -> str | None:
     header = read_header(subject.session, subject.row)
     if message is None or dissector is None:
         return None
-    told = f"-p {dissector.name}"
+    command = f"-p {dissector.name}"
     if header.role is Role.RESPONSE and header.code is not None:
         version = "" if header.version is None else f" --version {header.version}"
-        told += f" --response --api {header.code}{version}"
+        command += f" --response --api {header.code}{version}"
     elif header.role is Role.REQUEST:
-        told += " --request"
-    return f"wireanalyze decode {told} {message}"
+        command += " --request"
+    return f"wireanalyze decode {command} {message}"
 
 
 COPY_FORMATS: Mapping[str, CopyFormat] = {
     "value": CopyFormat("the value", _copy_value, _is_plain),
-    "name": CopyFormat("what the value is called", _copy_name, _is_named),
+    "name": CopyFormat("the name of the value", _copy_name, _is_named),
     "text": CopyFormat("the bytes as text", _copy_text, _is_bytes),
     "hex": CopyFormat("the bytes, in hex", _copy_hex),
     "dump": CopyFormat("the bytes, as a dump", _copy_dump),

@@ -77,18 +77,20 @@ def read_detail(
     session: Session,
     row: int,
     limits: Limits,
-    lore: NameResolver | None = None,
-    standing: SessionContents | None = None,
+    resolver: NameResolver | None = None,
+    session_contents: SessionContents | None = None,
 ) -> MessageDetail:
     """Decodes a row for the panes. Only reads the session, so any thread may call it.
 
-    lore: resolved names. standing: the state of its session (analyzer.insight.related), where known.
+    resolver: resolved names. session_contents: the state of its session (analyzer.insight.related), where known.
     """
-    lore = NameResolver(session) if lore is None else lore
+    resolver = NameResolver(session) if resolver is None else resolver
     keys = [key for key in ROW_KEYS if key != "findings"]
-    (cells,) = RowReader(session).read_objects(keys, np.array([row]), TopicNamer(session, lore=lore).fill_in_names)
+    (cells,) = RowReader(session).read_objects(
+        keys, np.array([row]), TopicNamer(session, resolver=resolver).fill_in_names
+    )
     tree = fragments.decode_tree_with_message(session, row)
-    known = relate_by_names(lore, row, tree, standing)
+    known = relate_by_names(resolver, row, tree, session_contents)
     error = cells["error"]
     message = PrintedMessage(
         cells["protocol"], read_header(session, row), error and (error["code"], error["name"]), cells["info"]
@@ -145,7 +147,7 @@ def _find_around(nodes: list[Field], source: int, offset: int) -> Field | None:
 def make_stream_notes(session: Session, cells: StreamCells) -> tuple[TreeNote, ...]:
     """Returns the notes of a selected stream."""
     begin = format_iso_time(session.engine.streams.cell("begin", cells.number))
-    said = {
+    texts = {
         "id": name_stream(session, cells.number),
         "protocol": cells.protocol,
         "client": cells.client,
@@ -155,7 +157,7 @@ def make_stream_notes(session: Session, cells: StreamCells) -> tuple[TreeNote, .
         "first packet": begin,
         "lasts": format_duration(cells.duration),
     }
-    return tuple(TreeNote((("name", name), ("", f": {safe_text(text)}"))) for name, text in said.items())
+    return tuple(TreeNote((("name", name), ("", f": {safe_text(text)}"))) for name, text in texts.items())
 
 
 WIDTHS = (16, 8, 4, 2, 1)

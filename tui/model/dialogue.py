@@ -25,7 +25,7 @@ from tui.model.fold_list import FoldContents, FoldLine
 from tui.model.leads import Lead, MessageLead
 from tui.model.row_cells import LONG
 
-PORTION, KEPT_HEADS = 32, 4096
+PART_HEADS, MOST_HEADS = 32, 4096
 """The heads that are read at once, and that are cached."""
 
 MOST_LINES = 20_000
@@ -44,12 +44,18 @@ class Dialogue(FoldContents):
     """
 
     def __init__(
-        self, session: Session, rows: Ints, began: int, limits: Limits, lore: NameResolver, wish: Callable[[int], None]
+        self,
+        session: Session,
+        rows: Ints,
+        began: int,
+        limits: Limits,
+        resolver: NameResolver,
+        wish: Callable[[int], None],
     ) -> None:
         self.rows = rows
         super().__init__(len(rows))
         self._session, self._began, self._limits, self._wish = session, began, limits, wish
-        self._reader, self._naming = RowReader(session), TopicNamer(session, lore=lore)
+        self._reader, self._naming = RowReader(session), TopicNamer(session, resolver=resolver)
         self._heads: dict[int, Line] = {}
         self._fields: dict[int, Sequence[Line]] = {}
         self._wished: set[int] = set()
@@ -62,7 +68,7 @@ class Dialogue(FoldContents):
         """Returns the line of a message."""
         found = self._heads.get(head)
         if found is None:
-            self._read_heads(head - head % PORTION)
+            self._read_heads(head - head % PART_HEADS)
             found = self._heads[head]
         return found
 
@@ -95,8 +101,8 @@ class Dialogue(FoldContents):
 
     def _read_heads(self, first: int) -> None:
         """Makes a portion of heads."""
-        rows = self.rows[first : first + PORTION]
-        if len(self._heads) > KEPT_HEADS:
+        rows = self.rows[first : first + PART_HEADS]
+        if len(self._heads) > MOST_HEADS:
             self._heads.clear()
         long = self._session.rows.column("length")[rows] >= LONG
         short = self._reader.read_objects(KEYS, rows[~long], self._naming.fill_in_names)

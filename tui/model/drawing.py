@@ -90,13 +90,13 @@ class Chart:
         """The number of cells left of the columns."""
         return len(self.show(self.maximum)) + 1
 
-    def divide_width(self, width: int, beside: int = 0) -> ChartCells:
-        """Divides a line of `width` cells into columns, with `beside` cells left of them, or as many as labels need."""
-        return ChartCells(len(self.values), max(width - max(beside, self.margin), 1))
+    def divide_width(self, width: int, least_margin: int = 0) -> ChartCells:
+        """Divides a line of `width` cells into columns, `least_margin` or more cells right of the edge."""
+        return ChartCells(len(self.values), max(width - max(least_margin, self.margin), 1))
 
-    def draw(self, width: int, height: int, selected: int | None = None, beside: int = 0) -> list[Line]:
+    def draw(self, width: int, height: int, selected: int | None = None, least_margin: int = 0) -> list[Line]:
         """Draws the title and `height` lines of columns; the interval `selected` has another style."""
-        cells, most, beside = self.divide_width(width, beside), self.maximum, max(beside, self.margin)
+        cells, most, least_margin = self.divide_width(width, least_margin), self.maximum, max(least_margin, self.margin)
         tall = [max(self.values[first:end]) for first, end in map(cells.get_intervals, range(cells.count))]
         steps = [max(ceil(value * STEPS * height / most - _ALMOST), 1) if value > 0 else 0 for value in tall]
         here = (0, 0) if selected is None else cells.get_cells(selected)
@@ -105,7 +105,7 @@ class Chart:
             floor = STEPS * (height - 1 - line)
             signs = "".join(BLOCKS[min(max(each - floor, 0), STEPS)] for each in steps)
             label = self.show(most) if not line else "0" if line == height - 1 else ""
-            found.append((("dim", f"{label:>{beside - 1}}{EDGE}"), *_style_cells(signs, here, self.style)))
+            found.append((("dim", f"{label:>{least_margin - 1}}{EDGE}"), *_style_cells(signs, here, self.style)))
         return found
 
 
@@ -130,7 +130,9 @@ class ChartCells:
         return first, end
 
 
-def draw_axis(cells: ChartCells, beside: int, ends: tuple[str, str], selected: int | None, said: str) -> list[Line]:
+def draw_axis(
+    cells: ChartCells, least_margin: int, ends: tuple[str, str], selected: int | None, between_ends: str
+) -> list[Line]:
     """Draws the axis: a marker at the selected interval, the two ends, and a text at the marker."""
     here = (0, 0) if selected is None else cells.get_cells(selected)
     middle = (here[0] + here[1]) // 2
@@ -138,13 +140,13 @@ def draw_axis(cells: ChartCells, beside: int, ends: tuple[str, str], selected: i
     if selected is not None:
         marks = marks[:middle] + MARKER + marks[middle + 1 :]
     first, last = ends
-    room = max(cells.count - len(first) - len(last), 1)
-    at = min(max(middle - len(first) - len(said) // 2, 1), room - len(said) - 1)
-    between = f"{' ' * at}{said}" if len(said) + 2 <= room else ""
-    blank = " " * beside
+    available = max(cells.count - len(first) - len(last), 1)
+    at = min(max(middle - len(first) - len(between_ends) // 2, 1), available - len(between_ends) - 1)
+    between = f"{' ' * at}{between_ends}" if len(between_ends) + 2 <= available else ""
+    blank = " " * least_margin
     return [
         (("dim", blank), *_style_cells(marks, here, "dim")),
-        (("dim", blank + first), ("partner", f"{between:<{room}}"), ("dim", last)),
+        (("dim", blank + first), ("partner", f"{between:<{available}}"), ("dim", last)),
     ]
 
 

@@ -22,7 +22,7 @@ from tui.model.detail import ByteRange
 from tui.model.fold_list import FoldContents, FoldLine, FoldList
 from tui.model.leads import Lead, PlaceLead
 
-KEPT_FINDINGS = 1000
+MOST_FINDINGS = 1000
 """The findings of a kind that are listed."""
 
 KINDS, OTHERS = 500, "other errors"
@@ -45,20 +45,20 @@ class FindingTally:
         self.examples: dict[FindingKind, list[LocatedFinding]] = {}
 
     def add(self, found: LocatedFinding) -> None:
-        """Counts a finding for its kind; the first KEPT_FINDINGS are kept as examples."""
+        """Counts a finding for its kind; the first MOST_FINDINGS are kept as examples."""
         kind = self._register_kind(kind_of(found.finding))
         self.counts[kind] += 1
-        kept = self.examples[kind]
-        if len(kept) < KEPT_FINDINGS:
-            kept.append(found)
+        examples_of_kind = self.examples[kind]
+        if len(examples_of_kind) < MOST_FINDINGS:
+            examples_of_kind.append(found)
 
     def merge(self, later: FindingTally) -> None:
         """Adds the counts of a later tally."""
         for each, count in later.counts.items():
             kind = self._register_kind(each)
             self.counts[kind] += count
-            kept = self.examples[kind]
-            kept += later.examples[each][: KEPT_FINDINGS - len(kept)]
+            examples_of_kind = self.examples[kind]
+            examples_of_kind += later.examples[each][: MOST_FINDINGS - len(examples_of_kind)]
 
     def _register_kind(self, kind: FindingKind) -> FindingKind:
         if kind not in self.counts:
@@ -115,8 +115,8 @@ class FindingList(FoldContents):
 
     def get_finding(self, spot: FoldLine) -> LocatedFinding | None:
         """Returns the finding of a line; None for a kind's own line, and for the line that counts the rest."""
-        kept = self.tally.examples[self.kinds[spot.head]]
-        return kept[spot.offset - 1] if 0 < spot.offset <= len(kept) else None
+        examples_of_kind = self.tally.examples[self.kinds[spot.head]]
+        return examples_of_kind[spot.offset - 1] if 0 < spot.offset <= len(examples_of_kind) else None
 
     def find_lead(self, spot: FoldLine) -> Lead | None:
         """Returns the lead to the message of a finding, and to its place there."""
@@ -138,19 +138,19 @@ class FindingList(FoldContents):
         """Returns the line of a kind: severity, code, number and meaning."""
         kind = self.kinds[head]
         severity = kind.severity.name.lower()
-        said = safe_text(kind.error, LONGEST) if kind.error else CODES[kind.code]
+        description = safe_text(kind.error, LONGEST) if kind.error else CODES[kind.code]
         style = "text" if kind.error else "dim"
         count = f"{self.tally.counts[kind]:>{NUMBER},}"
-        return ((severity, f"{severity:<8} {kind.code:<{CODE}}"), ("title", count), ("", "  "), (style, said))
+        return ((severity, f"{severity:<8} {kind.code:<{CODE}}"), ("title", count), ("", "  "), (style, description))
 
     def make_child(self, head: int, at: int) -> Line:
         """Returns the line of a finding."""
         kind = self.kinds[head]
-        kept = self.tally.examples[kind]
-        if at >= len(kept):
-            more = self.tally.counts[kind] - len(kept)
+        examples_of_kind = self.tally.examples[kind]
+        if at >= len(examples_of_kind):
+            more = self.tally.counts[kind] - len(examples_of_kind)
             return (("note", f"{'':{NUMBER}}  and {more:,} more, which are not listed here"),)
-        row, finding, *_ = kept[at]
+        row, finding, *_ = examples_of_kind[at]
         text = "" if kind.error and kind.error != OTHERS else safe_text(finding.text, LONGEST)
         if row is None:
             return (("place", f"{'':{NUMBER}}  "), ("", text))
@@ -162,8 +162,8 @@ class FindingList(FoldContents):
         return (("dim", f"stream {rows.cell('stream', row)}  "), ("name", f"{safe_text(operation, CODE)}  "))
 
     def _count_lines(self, kind: FindingKind) -> int:
-        kept = len(self.tally.examples[kind])
-        return kept + (self.tally.counts[kind] > kept)
+        examples_of_kind = len(self.tally.examples[kind])
+        return examples_of_kind + (self.tally.counts[kind] > examples_of_kind)
 
 
 def _find_place(wanted: Finding, tree: Tree) -> ByteRange | None:

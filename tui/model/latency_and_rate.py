@@ -72,7 +72,7 @@ class LatencyView(TableView):
         counts = self._counts[row]
         there = [bucket for bucket, many in enumerate(counts) if many]
         total, most, sum_of = sum(counts), max(counts), 0
-        room = min(width - len(INDENT) - BOUNDS_WIDTH - 3 * METRIC_WIDTH - GAP, MOST_BAR)
+        available = min(width - len(INDENT) - BOUNDS_WIDTH - 3 * METRIC_WIDTH - GAP, MOST_BAR)
         found = []
         for bucket in range(there[0], there[-1] + 1):
             low, high, many = int(ROUND[bucket]), int(ROUND[bucket + 1]), counts[bucket]
@@ -83,7 +83,7 @@ class LatencyView(TableView):
                 ("dim", INDENT * 2 + f"{format_bounds(low, high):<{BOUNDS_WIDTH - len(INDENT)}}"),
                 ("value", "".join(cells)),
                 ("dim", upto + " " * GAP),
-                ("name", draw_bar(many, most, room) if room >= LEAST_BAR else ""),
+                ("name", draw_bar(many, most, available) if available >= LEAST_BAR else ""),
             )
             condition = f"{self._conditions[row]} and {write_latency_range(low, high)}"
             found.append(ViewLine(line, FilterLead(condition) if many else None, condition))
@@ -182,8 +182,8 @@ class RateScale:
         self._messages = [group.figures.messages for group in groups]
         table = SortableTable(columns, self._messages)
         intervals = f"{format_counted(len(groups), 'interval')} of {format_duration(length)}"
-        said = f"{intervals}; + and - make them shorter and longer"
-        self.table = TableView("", table, self._begins, self._lead, said)
+        note = f"{intervals}; + and - make them shorter and longer"
+        self.table = TableView("", table, self._begins, self._lead, note)
 
     def _lead(self, row: int) -> Lead | None:
         begin = self._begins[row]
@@ -192,22 +192,26 @@ class RateScale:
     def draw_charts(self, width: int, height: int, key: Hashable) -> list[Line]:
         """Draws as many charts, and as tall, as fit into half of `height`."""
         selected = self._begins.index(key) if key in self._begins else None
-        drawn = self._charts if height >= 20 else self._charts[:1] if height >= 12 else ()
-        if not drawn:
+        charts = self._charts if height >= 20 else self._charts[:1] if height >= 12 else ()
+        if not charts:
             return []
-        tall = min((height // 2 - 2) // len(drawn) - 1, TALLEST)
-        beside = max(chart.margin for chart in drawn)
-        found = [line for chart in drawn for line in chart.draw(width, tall, selected, beside)]
-        cells = drawn[0].divide_width(width, beside)
+        tall = min((height // 2 - 2) // len(charts) - 1, TALLEST)
+        common_margin = max(chart.margin for chart in charts)
+        found = [line for chart in charts for line in chart.draw(width, tall, selected, common_margin)]
+        cells = charts[0].divide_width(width, common_margin)
         ends = self._clocks[0], self._clocks[-1]
-        said = "" if selected is None else self._clocks[selected]
-        return [*found, *draw_axis(cells, beside, ends, selected, said)]
+        note = "" if selected is None else self._clocks[selected]
+        return [*found, *draw_axis(cells, common_margin, ends, selected, note)]
 
     def find_interval(self, cell: int, width: int) -> int | None:
         """Returns the begin of the interval at a cell of the charts."""
-        beside = max(chart.margin for chart in self._charts)
-        cells = self._charts[0].divide_width(width, beside)
-        return self._begins[cells.get_intervals(cell - beside)[0]] if 0 <= cell - beside < cells.count else None
+        common_margin = max(chart.margin for chart in self._charts)
+        cells = self._charts[0].divide_width(width, common_margin)
+        return (
+            self._begins[cells.get_intervals(cell - common_margin)[0]]
+            if 0 <= cell - common_margin < cells.count
+            else None
+        )
 
 
 def make_rate_view(name: str, study: Study) -> RateView:

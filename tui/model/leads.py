@@ -122,11 +122,11 @@ def make_label_filters(labels: Iterable[Label]) -> Callable[[Label], str]:
 
     def condition(label: Label) -> str:
         protocol, operation = label
-        said = write_comparison("operation", operation)
+        comparison = write_comparison("operation", operation)
         return (
-            said
+            comparison
             if operation is not None and known[operation] == 1
-            else f"{write_comparison('protocol', protocol)} and {said}"
+            else f"{write_comparison('protocol', protocol)} and {comparison}"
         )
 
     return condition

@@ -31,7 +31,7 @@ from tui.model.row_cells import RowCells
 from tui.model.row_spans import SIGN_CELLS, RowContext, Span, choose_style, make_info_spans, make_signs, name_operation
 from tui.model.times import REFERENCE, TimeWidth
 
-KEPT_FIELDS = 4096
+MOST_FIELDS = 4096
 """The number of rows whose fields are cached."""
 
 WIDEST_COLUMN = 40
@@ -93,7 +93,7 @@ class ListColumns:
         self.columns = [ListColumn(name, key, key in right) for name, key in zip(keys.titles, keys.names, strict=True)]
         self.widths = [len(safe_text(column.title, WIDEST_COLUMN)) for column in self.columns]
         self._session = session
-        self._shape = JoinedCell(Limits(MOST_BYTES, MOST_VALUES, show_secrets=limits.show_secrets), labels=True)
+        self._cell_format = JoinedCell(Limits(MOST_BYTES, MOST_VALUES, show_secrets=limits.show_secrets), labels=True)
         self._index_keys = [key for key in keys.names if key not in CELL_KEYS and not _is_expensive(keys, key)]
         self._body_keys = [key for key in keys.names if _is_expensive(keys, key)]
         self._paths = keys.paths
@@ -110,7 +110,7 @@ class ListColumns:
 
     def _make_reader(self, keys: Iterable[str]) -> ExtendedRowReader:
         paths = {key: self._paths[key] for key in keys if key in self._paths}
-        return ExtendedRowReader(RowReader(self._session), paths, self._shape, with_names=True)
+        return ExtendedRowReader(RowReader(self._session), paths, self._cell_format, with_names=True)
 
     def read_texts(self, rows: Sequence[int]) -> list[dict[str, str]]:
         """Returns the texts of rows beyond their cells, as far as they have been read."""
@@ -138,7 +138,7 @@ class ListColumns:
         if edition != self.edition:
             return []
         self._fields |= found
-        while len(self._fields) > KEPT_FIELDS:
+        while len(self._fields) > MOST_FIELDS:
             del self._fields[next(iter(self._fields))]
         return list(found)
 
@@ -182,7 +182,7 @@ def insert_column(names: Sequence[str], name: str) -> list[str]:
 PENDING = "..."
 """The text in place of a field that has not been read yet."""
 
-_FIGURES = frozenset({"number", "stream", "version", "length", "partner"})
+_RIGHT_ALIGNED = frozenset({"number", "stream", "version", "length", "partner"})
 _WORDS = frozenset({"role", "protocol", "state"})
 
 
@@ -234,18 +234,18 @@ class CustomColumns:
         spans = [*make_signs(row, look)]
         if look.referred and not self._has_time:
             spans.append(("partner", f"{REFERENCE} "))
-        style, said = "", ""
+        style, lead_text = "", ""
         for place, (column, text, width) in enumerate(zip(self._columns, texts, self._widths, strict=True)):
             if column.key == INFO:
-                spans += [(style, said), *self._make_info(place, row, look)]
-                said = ""
+                spans += [(style, lead_text), *self._make_info(place, row, look)]
+                lead_text = ""
                 continue
             mine = _choose_style(column, row, look)
             if mine != style:
-                spans.append((style, said))
-                style, said = mine, ""
-            said += _pad(text, width, column.right) + " "
-        return [*spans, (style, said)]
+                spans.append((style, lead_text))
+                style, lead_text = mine, ""
+            lead_text += _pad(text, width, column.right) + " "
+        return [*spans, (style, lead_text)]
 
     def _make_info(self, place: int, row: RowCells, look: RowContext) -> list[Span]:
         spans = make_info_spans(row, look)
@@ -281,7 +281,7 @@ def _choose_style(column: ListColumn, row: RowCells, look: RowContext) -> str:
 
 
 def _make_text(key: str, row: RowCells, more: Mapping[str, str], look: RowContext) -> str:
-    if key in _FIGURES:
+    if key in _RIGHT_ALIGNED:
         value: int | None = getattr(row, key)
         return "" if value is None else str(value)
     if key == "time":
@@ -299,11 +299,11 @@ def _make_text(key: str, row: RowCells, more: Mapping[str, str], look: RowContex
 
 
 def _make_body_text(key: str, row: RowCells) -> str:
-    said = row.body
-    if said is None:
+    lead_text = row.body
+    if lead_text is None:
         return ""
     return (
-        safe_text(said.error or "", WIDEST_COLUMN + 1)
+        safe_text(lead_text.error or "", WIDEST_COLUMN + 1)
         if key == "error"
-        else ",".join(code for _, code in said.findings)
+        else ",".join(code for _, code in lead_text.findings)
     )

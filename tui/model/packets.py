@@ -17,7 +17,7 @@ HEAD: Line = (("title", f"{'No.':>9} {'Time':<15} {'Later':>7} {'Frame':>6} {'Fl
 COLUMNS = 80
 """The cells of a line of bytes: sixteen bytes."""
 
-KEPT_FRAMES = 256
+MOST_FRAMES = 256
 """The number of frames whose bytes are cached."""
 
 _CLOCK = slice(11, -4)
@@ -60,7 +60,7 @@ class PacketLines(FoldContents):
             ("", f"{time} {later:>7} {frame.original:>6,} {flags:<11} "),
             self._arrow,
             ("value", f"{frame.length:,} bytes at {frame.offset:,}"),
-            *(("warning", f"  {said}") for said in _list_remarks(frame)),
+            *(("warning", f"  {remark}") for remark in _list_peculiarities(frame)),
             ("dim", "" if tcp is None else f"  seq {tcp.seq}  ack {tcp.ack}"),
         )
 
@@ -78,7 +78,7 @@ class PacketLines(FoldContents):
         rows = HexRows.fit(data, masks, COLUMNS)
         self._wished.discard(place)
         self._bytes[place] = rows, _find_own_bytes(self.frames[place])
-        if len(self._bytes) > KEPT_FRAMES:
+        if len(self._bytes) > MOST_FRAMES:
             del self._bytes[next(iter(self._bytes))]
         return 0 if self.fold_list.get_height(place + 1) is None else self.fold_list.unfold(place + 1, rows.lines)
 
@@ -103,13 +103,13 @@ def _find_own_bytes(frame: CapturedFrame) -> Span | None:
     return frame.own, frame.own + frame.length
 
 
-def _list_remarks(frame: CapturedFrame) -> list[str]:
-    said = ["retransmission"] if frame.again else []
+def _list_peculiarities(frame: CapturedFrame) -> list[str]:
+    remark = ["retransmission"] if frame.again else []
     if frame.captured < frame.original:
-        said.append(f"cut: {frame.captured:,} of {frame.original:,} bytes were captured")
+        remark.append(f"cut: {frame.captured:,} of {frame.original:,} bytes were captured")
     if frame.tcp is None:
-        said.append("the last piece of a datagram, or not readable")
-    return said
+        remark.append("the last piece of a datagram, or not readable")
+    return remark
 
 
 def _make_lost_line(lost: LostBytes) -> Line:

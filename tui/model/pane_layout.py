@@ -133,7 +133,7 @@ class Arrangement:
 
         focus: the pane that is shown if only one fits.
         """
-        part = drop_hidden(self._choose_shape(width), self.hidden)
+        part = drop_hidden(self._choose_groups(width), self.hidden)
         needed = measure_least(part)
         if self.zoomed or needed[0] > width or needed[1] > height:
             part = self.visible_panes[0] if focus in self.hidden else focus
@@ -152,15 +152,15 @@ class Arrangement:
         wanted = sizes[first] + to - divider.position
         sizes[first] = max(divider.least_sizes[0], min(wanted, both - divider.least_sizes[1]))
         sizes[second] = both - sizes[first]
-        group = next(group for group in walk_groups(self._choose_shape(width)) if names[0] in group.parts)
+        group = next(group for group in walk_groups(self._choose_groups(width)) if names[0] in group.parts)
         before = self._find_weights(group, width, sum(sizes))
         whole = sum(before[name] for name in names)
         shares = {name: max(1, min(weight * sum(sizes) // whole, HEAVIEST)) for name, weight in before.items()}
         return replace(self, shares={**self.shares, **shares, **dict(zip(names, sizes, strict=True))})
 
-    def _choose_shape(self, width: int) -> PaneGroup:
+    def _choose_groups(self, width: int) -> PaneGroup:
         mode = self.mode
-        return SHAPES[("beside" if width >= WIDE else "mixed") if mode == "auto" else mode]
+        return GROUPS[("beside" if width >= WIDE else "mixed") if mode == "auto" else mode]
 
     def _lay(self, part: LayoutPart, box: Box, found: PaneLayout) -> None:
         """Adds the boxes of a part to `found`."""
@@ -173,9 +173,9 @@ class Arrangement:
 
     def _lay_group(self, group: PaneGroup, box: Box, found: PaneLayout) -> None:
         upright, parts = group.upright, list(group.parts.values())
-        room = (box.width if upright else box.height) - len(parts) + 1
+        available = (box.width if upright else box.height) - len(parts) + 1
         smallest = [measure_least(part)[0 if upright else 1] for part in parts]
-        sizes = apportion(room, list(self._find_weights(group, box.width, room).values()), smallest)
+        sizes = apportion(available, list(self._find_weights(group, box.width, available).values()), smallest)
         named = dict(zip(group.parts, sizes, strict=True))
         for at, part in enumerate(parts):
             if at:
@@ -186,22 +186,22 @@ class Arrangement:
         if not upright:
             _mark_joints(found.dividers)
 
-    def _find_weights(self, group: PaneGroup, width: int, room: int) -> dict[str, int]:
+    def _find_weights(self, group: PaneGroup, width: int, available: int) -> dict[str, int]:
         """Returns the weights of a group's parts.
 
-        width: of the area. room: cells that they share.
+        width: of the area. available: cells that they share.
         """
         if all(name in self.shares for name in group.parts):
             return {name: self.shares[name] for name in group.parts}
         if not group.upright:
             return {name: ABOVE[name] for name in group.parts}
-        beside = dict(zip(PANES, VAST_LIST_TO_TREE if width >= VAST else LIST_TO_TREE, strict=False))
-        weights = {name: beside.get(_first_pane(part), 0) for name, part in group.parts.items()}
+        side_weights = dict(zip(PANES, VAST_LIST_TO_TREE if width >= VAST else LIST_TO_TREE, strict=False))
+        weights = {name: side_weights.get(_first_pane(part), 0) for name, part in group.parts.items()}
         if all(weights.values()):
             return weights
-        for_bytes = min(MORE_BYTES if width >= VAST else BYTES, room * 3 // 5)
+        for_bytes = min(MORE_BYTES if width >= VAST else BYTES, available * 3 // 5)
         whole = sum(weights.values())
-        return {name: max(weight * (room - for_bytes) or whole * for_bytes, 1) for name, weight in weights.items()}
+        return {name: max(weight * (available - for_bytes) or whole * for_bytes, 1) for name, weight in weights.items()}
 
 
 def _first_pane(part: LayoutPart) -> PaneName:
@@ -256,7 +256,7 @@ class PaneGroup:
 
 LayoutPart = PaneName | PaneGroup
 
-SHAPES: dict[LayoutMode, PaneGroup] = {
+GROUPS: dict[LayoutMode, PaneGroup] = {
     "beside": PaneGroup(True, {"beside.list": "list", "beside.tree": "tree", "beside.hex": "hex"}),
     "stacked": PaneGroup(False, {"stacked.list": "list", "stacked.tree": "tree", "stacked.hex": "hex"}),
     "mixed": PaneGroup(
@@ -303,11 +303,11 @@ def walk_groups(group: PaneGroup) -> Iterator[PaneGroup]:
             yield from walk_groups(part)
 
 
-def apportion(room: int, weights: Sequence[int], least: Sequence[int]) -> list[int]:
-    """Divides `room` cells by positive weights, none below its least size."""
+def apportion(available: int, weights: Sequence[int], least: Sequence[int]) -> list[int]:
+    """Divides `available` cells by positive weights, none below its least size."""
     sizes, left = list(least), dict(enumerate(weights))
     while True:
-        free = room - sum(size for index, size in enumerate(sizes) if index not in left)
+        free = available - sum(size for index, size in enumerate(sizes) if index not in left)
         whole = sum(left.values())
         short = [index for index, weight in left.items() if weight * free < least[index] * whole]
         if not short:

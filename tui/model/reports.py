@@ -18,7 +18,7 @@ from tui.model.table import SortableTable, TableColumn
 from tui.model.views import TableView, TextView, View, ViewWork, format_clocks
 
 NOT_YET = "being read ..."
-KEPT_LINES = 20_000
+MOST_LINES = 20_000
 """The lines of a report at most."""
 
 _ALWAYS = 5
@@ -46,20 +46,20 @@ def make_report_views(
         work.subject = name
         reading = ReportReading(session, [known[name]], range(scope.first, scope.rows))
         (table,) = reading.run(lambda row: work.report_progress(row, scope.rows))
-        said = "; ".join(finding.text for finding in reading.problems)
+        note = "; ".join(finding.text for finding in reading.problems)
         found[name] = (
-            _make_view(name, table, said) if table.entries else TextView(name, said or _explain_nothing(name, table))
+            _make_view(name, table, note) if table.entries else TextView(name, note or _explain_nothing(name, table))
         )
         work.raise_if_cancelled()
         yield list(found.values())
 
 
 def _explain_nothing(name: str, table: ReportTable) -> str:
-    return f"there is nothing to tell of {name}: no message of {table.report.needs} says anything of it"
+    return f"the report {name} is empty: no message of {table.report.needs} has data for it"
 
 
 def _make_view(name: str, table: ReportTable, problem: str) -> TableView:
-    entries = table.entries[:KEPT_LINES]
+    entries = table.entries[:MOST_LINES]
     firsts = [entry.first for entry in entries]
     times = dict(zip(firsts, format_clocks(firsts, _MILLISECONDS), strict=True))
     columns = [TableColumn("first", firsts, times.__getitem__)]
@@ -69,13 +69,13 @@ def _make_view(name: str, table: ReportTable, problem: str) -> TableView:
             columns.append(_make_column(column, values, 0 if len(columns) < _ALWAYS else place))
     columns.append(TableColumn("messages", [format_messages(entry) for entry in entries], str, is_name=True, rank=1))
     more = len(table.entries) - len(entries) + table.more
-    said = problem or (f"{more:,} more are not shown" if more else table.report.about)
+    note = problem or (f"{more:,} more are not shown" if more else table.report.about)
     return TableView(
         name,
         SortableTable(columns),
         range(len(entries)),
         lambda row: _find_lead([at for _, at in entries[row].rows]),
-        said,
+        note,
     )
 
 

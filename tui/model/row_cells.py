@@ -20,7 +20,7 @@ from analyzer.decode.rows import RowReader
 from analyzer.session import Session
 from dissectors.slotted import make_slotted
 
-KEPT_BODIES = 4096
+MOST_BODIES = 4096
 """The number of rows whose body cells are cached."""
 
 LONG = 1 << 16
@@ -66,12 +66,12 @@ class RowCells:
     @property
     def sign(self) -> str:
         """One character for the state: `!` an error, `*` a warning, `%` partial, `?` uncertain."""
-        said = self.body
-        if said is not None and (said.error or any(severity == "error" for severity, _ in said.findings)):
+        decoded = self.body
+        if decoded is not None and (decoded.error or any(severity == "error" for severity, _ in decoded.findings)):
             return "!"
         if self.state == "partial":
             return "%"
-        if said is not None and any(severity == "warning" for severity, _ in said.findings):
+        if decoded is not None and any(severity == "warning" for severity, _ in decoded.findings):
             return "*"
         return "?" if self.state in ("guessed", "undecoded") and self.role != "raw" else " "
 
@@ -98,13 +98,13 @@ class StreamCells:
 class CellReader:
     """Reads the cells of visible lines; used by one thread, except decode_bodies().
 
-    lore: resolved names of topics.
+    resolver: resolved names of topics.
     """
 
-    def __init__(self, session: Session, lore: NameResolver | None = None) -> None:
+    def __init__(self, session: Session, resolver: NameResolver | None = None) -> None:
         self._session = session
         self._rows = RowReader(session)
-        self._naming = TopicNamer(session, lore=NameResolver(session) if lore is None else lore)
+        self._naming = TopicNamer(session, resolver=NameResolver(session) if resolver is None else resolver)
         self._bodies: dict[int, BodyCells] = {}
 
     def read_rows(self, rows: Sequence[int], *, without: Collection[int] = ()) -> list[RowCells]:
@@ -133,22 +133,22 @@ class CellReader:
         found = self._rows.read_objects(BODY_KEYS, wanted, self._naming.fill_in_names) if len(wanted) else ()
         return {row: _make_body_cells(cells) for row, cells in zip(wanted.tolist(), found, strict=True)}
 
-    def cache_bodies(self, said: Mapping[int, BodyCells]) -> None:
+    def cache_bodies(self, decoded: Mapping[int, BodyCells]) -> None:
         """Caches decoded bodies, and drops those that were not used for longest."""
-        for row in said:
+        for row in decoded:
             self._bodies.pop(row, None)
-        self._bodies |= said
-        while len(self._bodies) > KEPT_BODIES:
+        self._bodies |= decoded
+        while len(self._bodies) > MOST_BODIES:
             del self._bodies[next(iter(self._bodies))]
 
     def clear(self) -> None:
         """Drops all decoded bodies, because names were resolved."""
         self._bodies.clear()
 
-    def read_stream(self, stream: int, messages: int, kept: int | None = None, left: int = 0) -> StreamCells:
+    def read_stream(self, stream: int, messages: int, shown: int | None = None, left: int = 0) -> StreamCells:
         """Returns the cells of a stream.
 
-        messages: those announced. kept: those that a filter keeps. left: those that were evicted.
+        messages: those announced. shown: those that a filter keeps. left: those that were evicted.
         """
         session = self._session
         cell = session.engine.streams.cell
@@ -161,7 +161,7 @@ class CellReader:
             messages,
             cell("packets", stream),
             cell("end", stream) - cell("begin", stream),
-            kept,
+            shown,
             left,
         )
 

@@ -63,16 +63,16 @@ class RowLines:
         self.has_widened = False
         """Whether columns have become wider since the head was made."""
 
-    def fit_columns(self, room: int, rows: int, streams: int) -> StandardColumns | CustomColumns:
-        """Returns the columns that fit into `room` cells.
+    def fit_columns(self, width: int, rows: int, streams: int) -> StandardColumns | CustomColumns:
+        """Returns the columns that fit into `width` cells.
 
         streams: their number if streams have a column.
         """
         if self.custom_columns is None:
-            return StandardColumns.fit(room, rows, self.times.fit(room, rows), streams=streams)
+            return StandardColumns.fit(width, rows, self.times.fit(width, rows), streams=streams)
         from tui.model.list_columns import CustomColumns
 
-        return CustomColumns(self.custom_columns, self.times.fit(max(room, LEAST), rows), rows)
+        return CustomColumns(self.custom_columns, self.times.fit(max(width, LEAST), rows), rows)
 
     def make_lines(self, places: Sequence[ListPlace], columns: StandardColumns | CustomColumns) -> dict[int, ListLine]:
         """Returns the lines of rows; the first place is the line before them."""
@@ -136,11 +136,11 @@ class RowLines:
         """Returns the work that the lines of rows need from another thread."""
         found: list[ReadRequest] = []
         ignored = self.marks.ignored
-        if (colouring := self.colour_rules) is not None and (asked := colouring.list_missing(rows)):
-            found.append(_request_rules(colouring, asked))
+        if (colouring := self.colour_rules) is not None and (missing := colouring.list_missing(rows)):
+            found.append(_request_rules(colouring, missing))
         chosen = self.custom_columns
-        if chosen is not None and (asked := [row for row in chosen.list_missing(rows) if row not in ignored]):
-            found.append(_request_fields(chosen, asked))
+        if chosen is not None and (missing := [row for row in chosen.list_missing(rows) if row not in ignored]):
+            found.append(_request_fields(chosen, missing))
         return found
 
     def evict(self, before: int) -> None:
@@ -166,8 +166,8 @@ def _request_rules(colouring: ColourRules, rows: list[int]) -> ReadRequest:
     edition = colouring.edition
 
     def work() -> ResultTaker:
-        held = colouring.match_expensive(rows)
-        return lambda: colouring.add_matches(edition, rows, held)
+        matches = colouring.match_expensive(rows)
+        return lambda: colouring.add_matches(edition, rows, matches)
 
     return ReadRequest("colours", work)
 

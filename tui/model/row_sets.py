@@ -141,7 +141,7 @@ class PageScope:
     @property
     def description(self) -> str:
         """The limits of the page, for its title; empty if there are none."""
-        return self._describe(() if self.filter is None else (f"of what fulfils {self.filter}",))
+        return self._describe(() if self.filter is None else (f"that match {self.filter}",))
 
     @property
     def description_of_all(self) -> str:

@@ -31,7 +31,7 @@ PARTNER, MARKED, BOTH = "◂", "●", "◆"
 
 SIGN_HELP = (
     ("!", "an error that the message reports, or one in reading it"),
-    ("*", "a warning, told in brackets at the end of the line"),
+    ("*", "a warning, in brackets at the end of the line"),
     ("%", "bytes of it are missing"),
     ("?", "not certain: no request, or a newer version"),
     (">  <", "request and response"),
@@ -165,16 +165,18 @@ def make_info_spans(row: RowCells, look: RowContext) -> list[Span]:
         return [("dim", "ignored")]
     if row.body is None:
         return [("dim", f"{row.length:,} bytes, not decoded yet")]
-    said = row.body
+    decoded = row.body
     words = look.rule[0] if look.rule else ""
     spans: list[Span] = []
-    if said.error and said.error not in said.info:
-        spans.append(("error", f"[{said.error}] "))
+    if decoded.error and decoded.error not in decoded.info:
+        spans.append(("error", f"[{decoded.error}] "))
     if row.state != "complete" and row.role != "raw":
         spans.append(("warning", f"{row.state} "))
-    if said.info:
-        spans.append(("error" if said.error and said.error in said.info else words or "value", f"{said.info} "))
-    spans += [(severity, f"({code}) ") for severity, code in said.findings]
+    if decoded.info:
+        spans.append(
+            ("error" if decoded.error and decoded.error in decoded.info else words or "value", f"{decoded.info} ")
+        )
+    spans += [(severity, f"({code}) ") for severity, code in decoded.findings]
     return spans
 
 

@@ -58,7 +58,7 @@ SUBJECTS: Mapping[str, str] = {"Topics": "topic", "Paths": "path", "Groups": "gr
 
 STATISTICS_VIEWS = (OVERVIEW, LATENCY, RATE, *SUBJECTS, CLIENTS, ERRORS, CONNECTIONS)
 
-NOT_YET = "being looked for ..."
+NOT_YET = "searching ..."
 
 
 class StatisticsViews:
@@ -153,8 +153,8 @@ def _add_errors(views: StatisticsViews, study: Study) -> None:
     def lead(key: tuple[Any, ...]) -> Lead:
         return FilterLead(f"{condition(key[:2])} and {write_comparison('error', key[2])}")
 
-    said = "" if groups else "no message reports an error"
-    found = make_group_view(ERRORS, ["protocol", "operation", "error"], groups, lead, said)
+    note = "" if groups else "no message reports an error"
+    found = make_group_view(ERRORS, ["protocol", "operation", "error"], groups, lead, note)
     views.add_view(found, summarise_groups(groups, 2) if groups else None)
 
 
@@ -174,13 +174,13 @@ def _make_subject_view(name: str, word: str, groups: Sequence[GroupStatistics], 
     def lead(key: tuple[Any, ...]) -> Lead | None:
         return FilterLead(write_comparison(f"{key[0]}.{word}", key[1])) if isinstance(key[1], str) else None
 
-    said = f"{silent:,} messages name no {word}; one that names several is counted in each"
+    note = f"{silent:,} messages name no {word}; one that names several is counted in each"
     if not groups:
-        said = f"no message names a {word}"
-    return make_group_view(name, ["protocol", word], groups, lead, said)
+        note = f"no message names a {word}"
+    return make_group_view(name, ["protocol", word], groups, lead, note)
 
 
-OLDEST_REQUESTS, TITLE_WIDTH, BESIDE_WIDTH = 3, 16, 34
+OLDEST_REQUESTS, TITLE_WIDTH, LABEL_WIDTH = 3, 16, 34
 """The requests that are listed, the cells of a line's title, and those behind the chart."""
 
 
@@ -242,17 +242,17 @@ class OverviewView(TextView):
         kinds = ("requests", "answers", "oneway", "push", "raw")
         parts = [f"{getattr(total, kind):,} {kind}" for kind in kinds if getattr(total, kind)]
         yield _make_item("messages", f"{total.messages:,}, {format_size(total.bytes)}: {', '.join(parts)}")
-        drawn = narrow_counts(facts.over_time, max(width - TITLE_WIDTH - BESIDE_WIDTH, 10))
-        each = facts.interval * -(-len(facts.over_time) // len(drawn))
-        text = f"  each {format_duration(each)}, {max(drawn):,} at most"
-        spark: Line = (*_make_title("over time"), ("name", draw_sparkline(drawn)), ("dim", text))
+        bars = narrow_counts(facts.over_time, max(width - TITLE_WIDTH - LABEL_WIDTH, 10))
+        each = facts.interval * -(-len(facts.over_time) // len(bars))
+        text = f"  each {format_duration(each)}, {max(bars):,} at most"
+        spark: Line = (*_make_title("over time"), ("name", draw_sparkline(bars)), ("dim", text))
         yield ViewLine(spark, ViewLead(self._rate), "over time")
 
     def _make_troubles(self) -> Iterator[ViewLine]:
         """Yields the lines of errors and of requests without an answer."""
         total = self._facts.total
         if total.errors is None:
-            yield _make_item("errors", "being looked for ...", style="dim")
+            yield _make_item("errors", "searching ...", style="dim")
         elif total.errors:
             share = "" if total.error_rate is None else f", {100 * total.error_rate:.3g} % of the answers"
             lead = FilterLead(f"error and not {NOTHING_NOW}" if total.empty else "error")
@@ -260,20 +260,20 @@ class OverviewView(TextView):
         else:
             yield _make_item("errors", "none")
         if total.empty:
-            text = f"{total.empty:,} answers say that there is nothing now, which is no error"
+            text = f"{total.empty:,} answers only say that there is nothing new, which is not an error"
             yield _make_item("nothing yet", text, FilterLead(NOTHING_NOW))
         if total.unanswered:
             lead = FilterLead("role == request and not partner")
             yield _make_item("never answered", f"{total.unanswered:,} requests", lead, "warning")
             for each in self._facts.waiting:
                 waited = format_duration(each.waited)
-                text = f"No. {each.row + 1} had waited {waited} when its connection was last heard of"
+                text = f"No. {each.row + 1} had waited {waited} at the last packet of its connection"
                 yield ViewLine((*_make_title(""), ("value", text)), MessageLead(each.row), ("waiting", each.row))
         else:
             yield _make_item("never answered", "none")
         if total.orphans:
             lead = FilterLead("role == response and not partner")
-            yield _make_item("no request seen", f"of {total.orphans:,} answers", lead, "warning")
+            yield _make_item("no request captured", f"of {total.orphans:,} answers", lead, "warning")
 
     def _make_table_lines(self, width: int) -> Iterator[ViewLine]:
         state = ViewState()

@@ -20,7 +20,7 @@ from analyzer.columns.arrays import Ints, rank_in_runs
 
 Rows32 = npt.NDArray[np.int32]
 
-MOST_PORTIONS = 1024
+MOST_PARTS = 1024
 """The waiting portions after which they are joined."""
 
 
@@ -48,7 +48,7 @@ class StreamGroups:
         self.counts = counts
         if len(stream):
             self._waiting.append(stream)
-        if len(self._waiting) > MOST_PORTIONS:
+        if len(self._waiting) > MOST_PARTS:
             self._waiting = [np.concatenate(self._waiting)]
 
     def evict(self, before: int) -> Ints:
@@ -63,9 +63,9 @@ class StreamGroups:
         self._order = self._order[stay]
         self._starts = np.cumsum(sorted_ - left) - (sorted_ - left)
         self._waiting = [waiting[cut:].copy()] if cut < len(waiting) else []
-        gone: Ints = left + np.bincount(waiting[:cut], minlength=streams)
-        self.counts = self.counts - gone
-        return gone
+        evicted: Ints = left + np.bincount(waiting[:cut], minlength=streams)
+        self.counts = self.counts - evicted
+        return evicted
 
     def keep_streams(self, places: Ints) -> None:
         """Keeps only these streams, ascending, and renumbers them from 0; the others have no rows."""

@@ -110,18 +110,18 @@ class SortableTable:
 
     def fit(self, width: int) -> TableFit:
         """Returns what fits into `width` cells."""
-        kept, widths = list(range(len(self.columns))), list(self._natural)
-        self._shorten(kept, widths, width, SHORT_NAME)
-        kept = self._choose_columns(kept, widths, width)
-        self._shorten(kept, widths, width, SHORTEST_NAME)
-        left = width - _count_cells(kept, widths) - GAP
-        room = min(left, MOST_BAR) if self.bars is not None and left >= LEAST_BAR else 0
-        return TableFit(tuple(kept), tuple(widths[place] for place in kept), room)
+        visible, widths = list(range(len(self.columns))), list(self._natural)
+        self._shorten(visible, widths, width, SHORT_NAME)
+        visible = self._choose_columns(visible, widths, width)
+        self._shorten(visible, widths, width, SHORTEST_NAME)
+        left = width - _count_cells(visible, widths) - GAP
+        bar_width = min(left, MOST_BAR) if self.bars is not None and left >= LEAST_BAR else 0
+        return TableFit(tuple(visible), tuple(widths[place] for place in visible), bar_width)
 
-    def _shorten(self, kept: Sequence[int], widths: list[int], width: int, least: int) -> None:
+    def _shorten(self, visible: Sequence[int], widths: list[int], width: int, least: int) -> None:
         """Shortens names, the widest first."""
-        names = [place for place in kept if self.columns[place].is_name]
-        for _ in range(_count_cells(kept, widths) - width):
+        names = [place for place in visible if self.columns[place].is_name]
+        for _ in range(_count_cells(visible, widths) - width):
             widest = max(names, key=widths.__getitem__, default=None)
             if widest is None or widths[widest] <= least:
                 return
@@ -129,12 +129,12 @@ class SortableTable:
 
     def _choose_columns(self, there: Sequence[int], widths: Sequence[int], width: int) -> list[int]:
         """Returns the columns that stay: those of rank 0, then of each rank that fits as a whole."""
-        kept = [place for place in there if not self.columns[place].rank]
+        visible = [place for place in there if not self.columns[place].rank]
         for rank in sorted({self.columns[place].rank for place in there} - {0}):
-            more = sorted([*kept, *(place for place in there if self.columns[place].rank == rank)])
+            more = sorted([*visible, *(place for place in there if self.columns[place].rank == rank)])
             if _count_cells(more, widths) <= width:
-                kept = more
-        return kept
+                visible = more
+        return visible
 
     def make_head(self, fit: TableFit, order: TableOrder) -> list[tuple[str, str]]:
         """Returns the titles with padding, and each title alone; a sign is behind that which sorts."""
@@ -163,8 +163,8 @@ def _measure_column(column: TableColumn, names: Sequence[str] | None) -> int:
     return max(map(cell_len, {column.title, *texts}))
 
 
-def _count_cells(kept: Sequence[int], widths: Sequence[int]) -> int:
-    return sum(widths[place] for place in kept) + GAP * (len(kept) - 1)
+def _count_cells(visible: Sequence[int], widths: Sequence[int]) -> int:
+    return sum(widths[place] for place in visible) + GAP * (len(visible) - 1)
 
 
 def _pad(text: str, width: int, *, left: bool) -> str:

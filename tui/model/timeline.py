@@ -180,8 +180,8 @@ class Timeline:
         row = np.full(len(lines), -1)
         inside = np.flatnonzero(rank >= 0)
         if len(inside):
-            picked = self._grouped.find_rows(place[inside], rank[inside])
-            row[inside] = picked if self.matches is None else self.matches[picked]
+            grouped_rows = self._grouped.find_rows(place[inside], rank[inside])
+            row[inside] = grouped_rows if self.matches is None else self.matches[grouped_rows]
         streams = self._slots.get_numbers(place).tolist()
         return [ListPlace(s, None if r < 0 else r) for s, r in zip(streams, row.tolist(), strict=True)]
 

@@ -17,10 +17,10 @@ from analyzer.columns.arrays import Ints
 from analyzer.config.time_formats import TIME_FORMATS, TimeFormat
 from analyzer.session import Session
 
-ROOMS = ((90, 6), (64, 3))
+DECIMALS_BY_WIDTH = ((90, 6), (64, 3))
 """The least cells of a list whose times have so many decimals; a narrower list has no times."""
 
-LEAST = ROOMS[-1][0]
+LEAST = DECIMALS_BY_WIDTH[-1][0]
 
 DATE = len("2026-11-21T")
 """The cells of a date."""
@@ -81,28 +81,28 @@ class RowTimes:
         del self.references[: max(bisect_left(self.references, before) - 1, 0)]
         self._times = {row: self._times[row] for row in self.references}
 
-    def fit(self, room: int, rows: int) -> TimeWidth:
-        """Returns the width of times in a list of `room` cells with `rows` announced rows."""
-        if room < LEAST:
+    def fit(self, available: int, rows: int) -> TimeWidth:
+        """Returns the width of times in a list of `available` cells with `rows` announced rows."""
+        if available < LEAST:
             return TimeWidth(0, 0)
-        room -= DATE * (self.format == "iso")
-        decimals = next((decimals for least, decimals in ROOMS if room >= least), 0)
+        available -= DATE * (self.format == "iso")
+        decimals = next((decimals for least, decimals in DECIMALS_BY_WIDTH if available >= least), 0)
         if self.format in (None, "iso"):
             return TimeWidth(_ISO + bool(decimals) + decimals - (0 if self.format else DATE), decimals)
         whole = 10 if self.format == "epoch" else max(3, len(str(self._measure_duration(rows) // _SECOND)))
         return TimeWidth(whole + 1 + decimals + (self.format == "delta"), decimals)
 
-    def format_times(self, rows: Ints, told: Sequence[str], before: Ints, width: TimeWidth) -> list[str]:
+    def format_times(self, rows: Ints, clocks: Sequence[str], before: Ints, width: TimeWidth) -> list[str]:
         """Formats the times of rows.
 
-        told: the same in ISO 8601. before: the visible row before each, -1 for none.
+        clocks: the same in ISO 8601. before: the visible row before each, -1 for none.
         """
         cells, decimals = width
         if not cells:
             return [""] * len(rows)
         if self.format in (None, "iso"):
             begin = 0 if self.format else DATE
-            found = [time[begin : begin + cells] for time in told]
+            found = [time[begin : begin + cells] for time in clocks]
         else:
             from analyzer.render.clock import format_seconds  # what nobody asks for costs no start
 

@@ -89,8 +89,8 @@ class View(Protocol):
 class TextView:
     """A view of one line of text, and the base of other views."""
 
-    def __init__(self, name: str, said: str) -> None:
-        self.name, self.text = name, said
+    def __init__(self, name: str, note: str) -> None:
+        self.name, self.text = name, note
         self.sorts = False
         self.foldable: Sequence[Hashable] = ()
         self.opened: frozenset[Hashable] = frozenset()
@@ -133,7 +133,7 @@ class ViewWork:
 
     def __init__(self, say: Callable[[str], None], what: str = "") -> None:
         self.subject = what
-        self._say, self._said = say, 0.0
+        self._say, self._last_report_time = say, 0.0
         self._cancelled = Event()
 
     @property
@@ -154,15 +154,15 @@ class ViewWork:
         """Reports that `done` of `total` messages were examined. Raises Cancellation if the work was cancelled."""
         self.raise_if_cancelled()
         now = time.monotonic()
-        if now > self._said + PROGRESS_INTERVAL:
-            self._said = now
+        if now > self._last_report_time + PROGRESS_INTERVAL:
+            self._last_report_time = now
             self._say(f"{self.subject}: {done:,} of {total:,} examined")
 
 
 class TableView(TextView):
     """A table.
 
-    keys: of its rows. lead: returns the lead of a row. said: a line behind the rows.
+    keys: of its rows. lead: returns the lead of a row. note: a line behind the rows.
     """
 
     def __init__(
@@ -171,9 +171,9 @@ class TableView(TextView):
         table: SortableTable,
         keys: Sequence[Hashable],
         lead: Callable[[int], Lead | None],
-        said: str = "",
+        note: str = "",
     ) -> None:
-        super().__init__(name, said)
+        super().__init__(name, note)
         self.table, self.keys, self.lead = table, keys, lead
         self.sorts = True
 
@@ -183,11 +183,11 @@ class TableView(TextView):
 
     def make_lines(self, width: int, state: ViewState) -> Sequence[ViewLine]:
         """Returns the visible rows in their order, and a line behind them."""
-        rows, said = self.table.sort_rows(state.order), self.text
+        rows, note = self.table.sort_rows(state.order), self.text
         if state.order.words:
-            said = f"{len(rows):,} of {len(self.table):,} have {' '.join(state.order.words)}; / narrows, Esc shows all"
+            note = f"{len(rows):,} of {len(self.table):,} have {' '.join(state.order.words)}; / narrows, Esc shows all"
         fit = self.table.fit(width)
-        return TableLines(self, fit, rows, [ViewLine((("dim", said),))] if said else [])
+        return TableLines(self, fit, rows, [ViewLine((("dim", note),))] if note else [])
 
     def find_line(self, key: Hashable, lines: Sequence[ViewLine]) -> int | None:
         """Returns the line of a row's key, or None."""
@@ -271,7 +271,7 @@ def make_group_view(
     titles: Sequence[str],
     groups: Sequence[GroupStatistics],
     lead: Callable[[tuple[Any, ...]], Lead | None],
-    said: str = "",
+    note: str = "",
 ) -> TableView:
     """Makes the view of groups.
 
@@ -283,4 +283,4 @@ def make_group_view(
         for place, title in enumerate(titles)
     ]
     table = SortableTable([*parts, *make_metric_columns(groups)], [group.figures.messages for group in groups])
-    return TableView(name, table, keys, lambda row: lead(keys[row]), said)
+    return TableView(name, table, keys, lambda row: lead(keys[row]), note)

@@ -60,17 +60,17 @@ class BugScreen(CrashGuard, Screen[BugAnswer]):
     def __init__(self, palette: Palette, report: Sequence[str], happened: str) -> None:
         super().__init__()
         self._report = "\n".join(report)
-        self._head, self._said, self._foot = (Bar(palette, "bar", id=name) for name in ("title", "status", "keys"))
+        self._head, self._status, self._foot = (Bar(palette, "bar", id=name) for name in ("title", "status", "keys"))
         title: Line = (("error", "This is a defect of the program, not of your capture."),)
-        said: list[Line] = [title, (("", happened),), (), *((("", line),) for line in report), ()]
-        said.append((("dim", "The report says nothing of the capture: no values and no names."),))
-        self._pane = BugPane(palette, said, id="bug")
+        report_lines: list[Line] = [title, (("", happened),), (), *((("", line),) for line in report), ()]
+        report_lines.append((("dim", "The report contains nothing from the capture: no values and no names."),))
+        self._pane = BugPane(palette, report_lines, id="bug")
 
     def compose(self) -> ComposeResult:
         """Yields the bars and the report."""
         yield self._head
         yield self._pane
-        yield self._said
+        yield self._status
         yield self._foot
 
     def on_mount(self) -> None:
@@ -85,16 +85,16 @@ class BugScreen(CrashGuard, Screen[BugAnswer]):
 
     def _action_copy(self) -> None:
         self.app.copy_to_clipboard(self._report)
-        self._said.show([BarPart("bar", " the report is in the clipboard, if the terminal has one: s saves it")])
+        self._status.show([BarPart("bar", " the report was copied if the terminal allows it: s saves it")])
 
     def _action_save(self) -> None:
         from tui.saved_state import write_file
 
         path = write_file("bug-report.txt", f"{self._report}\n".encode())
         if path is None:
-            self._said.show([BarPart("bar-error", " the report cannot be written: y copies it")])
+            self._status.show([BarPart("bar-error", " the report cannot be written: y copies it")])
         else:
-            self._said.show([BarPart("bar", f" the report is in {path}")])
+            self._status.show([BarPart("bar", f" the report is in {path}")])
 
     def _action_go(self, going: BugAnswer) -> None:
         self.dismiss(going)

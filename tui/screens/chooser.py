@@ -36,12 +36,12 @@ AROUND = 4
 class Choice(NamedTuple, Generic[_Value]):
     """A choice.
 
-    line: its text. beside: the text at its right, such as a key.
+    line: its text. key: the text at its right, such as a key.
     """
 
     line: Line
     value: _Value
-    beside: str = ""
+    key: str = ""
 
 
 class ChoicePane(Pane):
@@ -65,9 +65,9 @@ class ChoicePane(Pane):
 
     def get_spans(self, line: int) -> Spans:
         """Returns the text of a choice, and the text at its right."""
-        shown, beside = self.lines[line]
-        width = self.inner.width - len(strip_styles(shown)) - len(beside) - 1
-        return [*shown, ("", " " * max(width, 1)), ("dim", beside)] if beside else shown
+        shown, key = self.lines[line]
+        width = self.inner.width - len(strip_styles(shown)) - len(key) - 1
+        return [*shown, ("", " " * max(width, 1)), ("dim", key)] if key else shown
 
     def handle_click(self, line: int, column: int) -> None:
         """Chooses the clicked line and closes the dialog."""
@@ -99,7 +99,7 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
     def __init__(self, palette: Palette, title: str, choices: Sequence[Choice[_Value]], at: int = 0) -> None:
         super().__init__()
         self._choices, self._left, self._at = choices, list(choices), at
-        self._said = Bar(palette, "bar", id="said")
+        self._title_bar = Bar(palette, "bar", id="said")
         self._title = title
         self.pane = ChoicePane(palette, id="choices")
         self.pane.styles.height = max(1, min(len(choices), MOST_CHOICES))
@@ -107,13 +107,13 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
     def compose(self) -> ComposeResult:
         """Yields title, input line and choices."""
         with Vertical():
-            yield self._said
+            yield self._title_bar
             yield TextLine(placeholder="type to find")
             yield self.pane
 
     def on_mount(self) -> None:
         """Shows the title and all choices, with the cursor on the current one."""
-        self._said.show([BarPart("bar-title", f" {self._title}")])
+        self._title_bar.show([BarPart("bar-title", f" {self._title}")])
         self._show(self._at)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -127,7 +127,7 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
         self._show(0)
 
     def _show(self, at: int) -> None:
-        self.pane.lines = [(each.line, each.beside) for each in self._left]
+        self.pane.lines = [(each.line, each.key) for each in self._left]
         self.pane.update_count()
         self.pane.place_cursor(at)
 
@@ -145,7 +145,7 @@ class Chooser(CrashGuard, ModalScreen[tuple[_Value]]):
 
 
 def _make_search_text(choice: Choice[_Value]) -> str:
-    return f"{strip_styles(choice.line)} {choice.beside}".lower()
+    return f"{strip_styles(choice.line)} {choice.key}".lower()
 
 
 Act = Callable[[], object]
@@ -163,13 +163,13 @@ class ConfirmDialog(Chooser[Act]):
     def __init__(self, palette: Palette, title: str, choices: Sequence[tuple[str, Act]], keys: str) -> None:
         lines = [Choice((("", text),), act) for text, act in choices]
         first = keys.partition(",")[0]
-        super().__init__(palette, title, [lines[0]._replace(beside=f"{first}, Enter"), *lines[1:]])
+        super().__init__(palette, title, [lines[0]._replace(key=f"{first}, Enter"), *lines[1:]])
         self._bindings.bind(keys, "yes", show=False, priority=True)
 
     def compose(self) -> ComposeResult:
         """Yields title and choices, without an input line that would take the keys."""
         with Vertical():
-            yield self._said
+            yield self._title_bar
             yield self.pane
 
     def _action_choose(self) -> None:

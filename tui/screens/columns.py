@@ -29,7 +29,7 @@ SHOWN, HIDDEN, SET, FITTING = "[x] ", "[ ] ", "set ", "what fits"
 LISTED = 200
 """The number of fields that are listed at most."""
 
-BESIDE = 30
+ABOUT_WIDTH = 30
 """The characters of the text beside a name."""
 
 
@@ -147,7 +147,7 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
     def _list_matching(self) -> Iterator[Choice[ColumnSetChoice | ColumnToggle]]:
         shown = self._get_columns()
         for choice in self._list_fixed(shown):
-            text = f"{strip_styles(choice.line)} {choice.beside}".lower()
+            text = f"{strip_styles(choice.line)} {choice.key}".lower()
             if all(word in text for word in self._words):
                 yield choice
         there = frozenset(shown or ())
@@ -163,11 +163,13 @@ class ColumnsScreen(Chooser[ColumnSetChoice | ColumnToggle]):
         for name in shown or ():
             yield _make_toggle(SHOWN, name, self._fields.get(name, ""))
         for name, keys in collect_sets(self._main.config.columns).items():
-            yield Choice((("dim", SET), ("name", name)), ColumnSetChoice(list_set_keys(keys)), ", ".join(keys)[:BESIDE])
+            yield Choice(
+                (("dim", SET), ("name", name)), ColumnSetChoice(list_set_keys(keys)), ", ".join(keys)[:ABOUT_WIDTH]
+            )
 
 
 def _make_toggle(mark: str, name: str, about: str) -> Choice[ColumnSetChoice | ColumnToggle]:
-    return Choice((("", mark), ("name", name)), ColumnToggle(name), about[:BESIDE])
+    return Choice((("", mark), ("name", name)), ColumnToggle(name), about[:ABOUT_WIDTH])
 
 
 def _list_fields() -> Mapping[str, str]:

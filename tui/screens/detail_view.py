@@ -13,7 +13,7 @@ from functools import partial
 
 from analyzer.decode.content import read_cell
 from analyzer.decode.fragments import find_fragment
-from analyzer.insight.related import standing_of
+from analyzer.insight.related import read_session_contents
 from analyzer.render.lines import strip_styles
 from analyzer.session import Session
 from dissectors.field import Field, Tree
@@ -25,7 +25,7 @@ from tui.model.timeline import ListPlace
 from tui.screens.status_bars import StatusBars
 from tui.search_worker import SearchWorker
 
-EVICTED = "is not there any more: the oldest messages leave (--memory, --ring)"
+EVICTED = "was evicted: only the latest messages stay in memory (--memory, --ring)"
 
 
 class DetailView:
@@ -72,7 +72,7 @@ class DetailView:
         """Shows a row: at once, or after another thread has decoded it if it is long or in fragments."""
         session, read = self._session, self._read
         if row in self._timeline.ignored:
-            self._show(None, f"message {row + 1}", (TreeNote((("dim", "ignored: d takes it in again"),)),), ())
+            self._show(None, f"message {row + 1}", (TreeNote((("dim", "ignored: press d to include it again"),)),), ())
             return
         length = session.rows.cell("length", row)
         if length < LONG and find_fragment(session, row) is None:
@@ -80,7 +80,9 @@ class DetailView:
         else:
             self._show(None, f"message {row + 1}", (TreeNote((("dim", f"decoding {length:,} bytes ..."),)),), ())
             self._background.submit("detail", lambda: read(row, None), self._take_detail)
-        self._background.submit("session", lambda: standing_of(session, row), partial(self._take_standing, row))
+        self._background.submit(
+            "session", lambda: read_session_contents(session, row), partial(self._take_session_contents, row)
+        )
 
     def refresh(self) -> None:
         """Shows the selected row again."""
@@ -88,14 +90,14 @@ class DetailView:
         if place is not None and place.row is not None:
             self._show_row(place.row)
 
-    def _take_standing(self, row: int, standing: SessionContents | None) -> None:
-        if standing is not None:
-            self.reread(row, standing)
+    def _take_session_contents(self, row: int, session_contents: SessionContents | None) -> None:
+        if session_contents is not None:
+            self.reread(row, session_contents)
 
-    def reread(self, row: int, standing: SessionContents | None) -> None:
+    def reread(self, row: int, session_contents: SessionContents | None) -> None:
         """Decodes the shown row again, because more is known about it."""
         if self._is_selected(row):
-            self._background.submit("detail", lambda: self._read(row, standing), self._take_detail)
+            self._background.submit("detail", lambda: self._read(row, session_contents), self._take_detail)
 
     def _is_selected(self, row: int) -> bool:
         place = self._timeline.selected
@@ -122,13 +124,13 @@ class DetailView:
         if detail is None or found is None:
             self._select_target()
             return
-        said = f"{'round the end, ' if found.has_wrapped else ''}found in message {detail.row + 1}"
+        text = f"{'wrapped around, ' if found.has_wrapped else ''}found in message {detail.row + 1}"
         where = found.locate_in(detail.tree)
         if where is not None:
             path, place = where
             self._reveal(path, place)
-            said += f": {join_path([node.spec.name for node in path])}"
-        self._bars.show_message(said)
+            text += f": {join_path([node.spec.name for node in path])}"
+        self._bars.show_message(text)
 
     def _select_target(self) -> None:
         detail, aim = self.detail, self._target
@@ -197,7 +199,7 @@ class DetailView:
         if sources > 1:
             self.show_source((self.source + by) % sources)
         else:
-            self._bars.show_message("there is no other source: nothing here was decompressed or joined", "bar-warning")
+            self._bars.show_message("there is no other source: nothing was decompressed or reassembled", "bar-warning")
 
     def show_source(self, source: int) -> None:
         """Shows another source in the hex pane."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     MakePrompter = Callable[[InputHistory, Mapping[str, str], ValueSampler], InputAdvisor]
 
 
-FILTER_HINT = "Enter applies it, Esc leaves; empty: all messages"
+FILTER_HINT = "Enter applies it, Esc cancels; empty: all messages"
 
 
 class FilterControl:
@@ -89,7 +89,7 @@ class FilterControl:
         is_at_work = self.worker.restore_previous()
         if is_at_work:
             self._replace_rows()
-            self._bars.show_message("the filter was given up", "bar-warning")
+            self._bars.show_message("the filter was cancelled", "bar-warning")
         return is_at_work
 
     def _replace_rows(self) -> None:
@@ -110,7 +110,7 @@ class FilterControl:
         """Shows a message if no row matches the filter."""
         filtering = self.worker.current_pass
         if filtering is not None and filtering.is_settled and not len(filtering.matches):
-            self._bars.show_message("no message fulfils the filter", "bar-warning")
+            self._bars.show_message("no message matches the filter", "bar-warning")
 
     def ask_filter(self) -> None:
         """Asks for another filter; an empty one shows all rows."""
@@ -126,7 +126,7 @@ class FilterControl:
         self._prompts.ask_line(question, "filters", InputAdvisor, self.apply)
 
 
-SEARCH_HINT = 'a text; 0x00ff or "text": bytes; =FILTER: what fulfils it'
+SEARCH_HINT = 'a text; 0x00ff or "text": bytes; =FILTER: what matches it'
 
 
 class SearchControl:
@@ -169,7 +169,7 @@ class SearchControl:
         """Searches on from the selected message, round the end."""
         worker, listed = self._worker, self._timeline
         if not worker.has_target:
-            self._bars.show_message("nothing is sought yet: Ctrl+F asks for it", "bar-warning")
+            self._bars.show_message("there is no search yet: press Ctrl+F to start one", "bar-warning")
             return
         if worker.is_searching(forward=forward):
             return
@@ -195,7 +195,7 @@ class SearchControl:
     def _take_result(self, found: SearchResult) -> None:
         listed = self._timeline
         if found.row is None or not listed.timeline.is_shown(found.row):
-            which = "no message" if self._filters.current_pass is None else "no message that the filter keeps"
+            which = "no message" if self._filters.current_pass is None else "no message that matches the filter"
             self._bars.show_message(f"{which} has {self._worker.text}", "bar-warning")
         elif listed.selected is not None and listed.selected.row == found.row:
             self._view.select_found()

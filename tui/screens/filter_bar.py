@@ -34,8 +34,8 @@ from tui.widgets.pane import Pane
 FOOT = 2
 """The lines of the bar itself: hint and input line."""
 
-HELP = " Tab: go on, Up: back"
-ENTER = " Enter applies it, Esc leaves "
+HELP = " Tab: next, Up: previous"
+ENTER = " Enter applies it, Esc cancels "
 
 _STYLES = {TextState.WHOLE: "text", TextState.BEGUN: "dim", TextState.WRONG: "error"}
 
@@ -76,9 +76,9 @@ class CompletionPane(Pane):
         """True, so that the cursor looks active while the input line has the focus."""
         return True
 
-    def show(self, offers: Sequence[Completion], room: int) -> None:
-        """Shows others, none of them selected, in at most `room` lines."""
-        height = min(len(offers), MOST, max(room, 0))
+    def show(self, offers: Sequence[Completion], available: int) -> None:
+        """Shows others, none of them selected, in at most `available` lines."""
+        height = min(len(offers), MOST, max(available, 0))
         if height != (self.styles.height.value if self.display and self.styles.height else 0):
             self.display = height > 0
             self.styles.height = height
@@ -97,8 +97,8 @@ class CompletionPane(Pane):
         about = describe_field(offer.text) if offer.about is None else offer.about
         spans = [("bar", TAKEN if line == self.cursor else FREE)]
         spans.append(("bar-key" if offer.about is None else "bar-title", offer.text))
-        room = self.inner.width - len(FREE) - cell_len(safe_text(offer.text, WIDEST)) - len(GAP)
-        return [*spans, ("bar", GAP), ("bar-dim", about)] if about and room >= LEAST else spans
+        available = self.inner.width - len(FREE) - cell_len(safe_text(offer.text, WIDEST)) - len(GAP)
+        return [*spans, ("bar", GAP), ("bar-dim", about)] if about and available >= LEAST else spans
 
     def handle_click(self, line: int, column: int) -> None:
         """Posts CompletionClick for the completion in the clicked line."""
@@ -126,7 +126,7 @@ class FilterBar(LineDialog[_Answer]):
         self.advice: InputAdvice | None = None
         """The advice for the last text; None if more has been read since."""
         self._looker, self._reader = (BackgroundWorker(self.call_later) for _ in range(2))
-        self._asked: tuple[str, int] | None = None
+        self._requested: tuple[str, int] | None = None
         self._wants_completions = False
         self._owed = 0
         """The direction of a Tab that was pressed before the names were read."""
@@ -168,13 +168,13 @@ class FilterBar(LineDialog[_Answer]):
 
     def _submit_text(self) -> None:
         prompter, text, cursor = self.advisor, self.line.value, self.line.cursor_position
-        if (text, cursor) != self._asked:
-            self._asked = text, cursor
+        if (text, cursor) != self._requested:
+            self._requested = text, cursor
             self._looker.submit("look", lambda: prompter.advise(text, cursor), self._take_advice)
 
     def _resubmit_text(self, _: None) -> None:
         """Judges the text again, because more was read."""
-        self._asked = self.advice = None
+        self._requested = self.advice = None
         self._submit_text()
 
     def handle_change(self) -> None:
@@ -208,9 +208,9 @@ class FilterBar(LineDialog[_Answer]):
         if self._owed and prompter.sources.names is not None:
             self._cycle(self._owed)
 
-    def show_hint(self, beside: str = HELP) -> None:
+    def show_hint(self, hint: str = HELP) -> None:
         """Shows the question, and the keys that help."""
-        super().show_hint(beside)
+        super().show_hint(hint)
 
     def _show_verdict(self, verdict: TextVerdict) -> None:
         """Shows a verdict by sign, colour and text."""

@@ -36,7 +36,7 @@ from analyzer.messages.index import FROM_CLIENT, FROM_SERVER
 from tui.model.dialogue import DecodedMessage, Dialogue
 from tui.model.packets import PacketLines
 
-PORTION_LIMITS = (16_384, 4 << 20)
+PART_LIMITS = (16_384, 4 << 20)
 """Rows, and bytes of their messages, that are examined before their findings are shown."""
 
 ScanPortion = tuple[FindingTally, int]
@@ -51,7 +51,7 @@ class FindingScan:
 
     def __init__(self, session: Session, scope: PageScope, post: Callable[[ScanPortion], object]) -> None:
         self.scope = scope
-        self.work = ViewWork(lambda said: None)
+        self.work = ViewWork(lambda text: None)
         self._session, self._post = session, post
         self._tally = FindingTally()
 
@@ -61,10 +61,10 @@ class FindingScan:
         if scope.ended and scope.matches is None:
             for finding in self._session.findings:
                 self._tally.add(LocatedFinding(None, finding))
-            self._post_portion(0)
+            self._post_part(0)
         mask = scope.make_mask()
         try:
-            for found in diagnose_rows(self._session, scope.rows, self._post_portion, PORTION_LIMITS):
+            for found in diagnose_rows(self._session, scope.rows, self._post_part, PART_LIMITS):
                 row = -1 if found.row is None else found.row - scope.first
                 if row >= 0 and (mask is None or mask[row]):
                     self._tally.add(found)
@@ -72,7 +72,7 @@ class FindingScan:
             return None
         return self._tally, scope.rows
 
-    def _post_portion(self, rows: int) -> None:
+    def _post_part(self, rows: int) -> None:
         self.work.raise_if_cancelled()
         tally, self._tally = self._tally, FindingTally()
         self._post((tally, rows))
@@ -99,9 +99,9 @@ class FindingsPage(FoldingPage):
         self._examination = examination = FindingScan(
             self._session,
             self._scope(),
-            lambda portion: self._worker.post(lambda: self._take_portion(examination, portion)),
+            lambda part: self._worker.post(lambda: self._take_part(examination, part)),
         )
-        self._worker.submit("page", examination.run, partial(self._take_portion, examination))
+        self._worker.submit("page", examination.run, partial(self._take_part, examination))
         self._show_title()
 
     def stop(self) -> None:
@@ -113,10 +113,10 @@ class FindingsPage(FoldingPage):
         """Cancels the scan for findings when Textual removes the page."""
         self.stop()
 
-    def _take_portion(self, examination: FindingScan, portion: ScanPortion | None) -> None:
-        if examination is not self._examination or portion is None:
+    def _take_part(self, examination: FindingScan, part: ScanPortion | None) -> None:
+        if examination is not self._examination or part is None:
             return
-        tally, self._rows = portion
+        tally, self._rows = part
         pane, findings = self.pane, self._findings
         if pane.contents is None:
             findings.merge(tally)
@@ -138,13 +138,13 @@ class FindingsPage(FoldingPage):
         ended = self._rows >= scope.rows
         parts = [BarPart(_STYLES[severity], f"  {format_count(count, severity)}") for severity, count in counts.items()]
         if ended:
-            done = f"   {'' if counts else 'nothing to say '}in {scope.row_count:,} messages"
+            done = f"   {'' if counts else 'no findings '}in {scope.row_count:,} messages"
         else:
             share = max(self._rows - scope.first, 0) / max(scope.row_count, 1)
             done = f"   {int(100 * share)} % of {scope.row_count:,} messages examined"
         self.show_title(*parts, BarPart("bar-dim", done + (f" ({scope.description})" if scope.description else "")))
         if ended and not counts:
-            self.pane.show_text("nothing to say")
+            self.pane.show_text("no findings")
 
 
 _STYLES = {Severity.NOTE: "bar", Severity.WARNING: "bar-warning", Severity.ERROR: "bar-error"}
@@ -155,14 +155,14 @@ def format_count(count: int, severity: Severity) -> str:
     return f"{count:,} {severity.name.lower()}{'' if count == 1 else 's'}"
 
 
-SIDE_TITLES = {None: "", FROM_CLIENT: ", what the client said", FROM_SERVER: ", what the server said"}
+SIDE_TITLES = {None: "", FROM_CLIENT: ", messages of the client", FROM_SERVER: ", messages of the server"}
 """The sides whose messages are shown, in the order in which a key cycles through them."""
 
 
 class FollowPage(FoldingPage):
     """The page of a stream; the cursor begins at a row of it.
 
-    lore: resolved names.
+    resolver: resolved names.
     """
 
     HINTS = (
@@ -182,10 +182,16 @@ class FollowPage(FoldingPage):
         row: int | None,
         scope: Callable[[], PageScope],
         limits: Limits,
-        lore: NameResolver,
+        resolver: NameResolver,
     ) -> None:
         super().__init__(palette, f"Stream {stream}: {name_stream(session, stream)}")
-        self._session, self._stream, self._scope, self._limits, self._lore = session, stream, scope, limits, lore
+        self._session, self._stream, self._scope, self._limits, self._resolver = (
+            session,
+            stream,
+            scope,
+            limits,
+            resolver,
+        )
         self._row = row
         self._side: int | None = None
         self._dialogue: Dialogue | None = None
@@ -200,7 +206,7 @@ class FollowPage(FoldingPage):
         rows = scope.drop_ignored(every)
         if self._side is not None:
             rows = rows[index.column("side")[rows] == self._side]
-        self._dialogue = Dialogue(self._session, rows, began, self._limits, self._lore, self._request)
+        self._dialogue = Dialogue(self._session, rows, began, self._limits, self._resolver, self._request)
         if len(rows):
             self.pane.show_contents(self._dialogue, 0 if self._row is None else self._dialogue.find_head(self._row))
         else:

@@ -36,7 +36,7 @@ class FoldingPane(PagePane):
         super().__init__(palette, id=id)
         self.contents: FoldContents | None = None
         self._unfolds_all = False
-        self._kept_folded: set[int] = set()
+        self._folded_by_user: set[int] = set()
 
     def show_text(self, text: str) -> None:
         """Shows a text without contents."""
@@ -63,7 +63,7 @@ class FoldingPane(PagePane):
     def show_contents(self, contents: FoldContents, at: int = 0) -> None:
         """Shows other contents, with the cursor on the item `at`."""
         self.contents, self._unfolds_all = contents, False
-        self._kept_folded.clear()
+        self._folded_by_user.clear()
         self.cursor = self.top = 0
         self.update_count()
         self.place_cursor(contents.fold_list.find_line(at) if self.count else 0)
@@ -115,7 +115,7 @@ class FoldingPane(PagePane):
     def _unfold_if_wanted(self, head: int) -> int:
         """Unfolds an item if all are to be unfolded; returns the number of lines that were added."""
         contents = self.contents
-        if contents is None or head in self._kept_folded or contents.fold_list.get_height(head) is not None:
+        if contents is None or head in self._folded_by_user or contents.fold_list.get_height(head) is not None:
             return 0
         self._strips.clear()
         return contents.unfold(head) if contents.can_unfold(head) else 0
@@ -176,10 +176,10 @@ class FoldingPane(PagePane):
             return
         line = contents.fold_list.find_line(spot.head)
         if unfold and contents.can_unfold(spot.head):
-            self._kept_folded.discard(spot.head)
+            self._folded_by_user.discard(spot.head)
             contents.unfold(spot.head)
         elif not unfold:
-            self._kept_folded.add(spot.head)
+            self._folded_by_user.add(spot.head)
             contents.fold(spot.head)
         self.update_count()
         self.place_cursor(line)
@@ -215,14 +215,14 @@ class FoldingPane(PagePane):
 
     def _action_unfold_all(self) -> None:
         self._unfolds_all = True
-        self._kept_folded.clear()
+        self._folded_by_user.clear()
         self.repaint()
 
     def _action_fold_all(self) -> None:
         spot, contents = self.current_line, self.contents
         if spot is not None and contents is not None:
             self._unfolds_all = False
-            self._kept_folded.clear()
+            self._folded_by_user.clear()
             for head in reversed(contents.fold_list.unfolded):
                 contents.fold(head)
             self.restore_lines(FoldLine(spot.head, 0), None)

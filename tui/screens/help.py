@@ -35,9 +35,9 @@ class HelpPane(Pane):
 
     DEFAULT_CSS = "HelpPane { height: 1fr; }"
 
-    def __init__(self, palette: Palette, said: Sequence[HelpLine], *, id: str) -> None:
+    def __init__(self, palette: Palette, lines: Sequence[HelpLine], *, id: str) -> None:
         super().__init__(palette, id=id)
-        self.help_lines = said
+        self.help_lines = lines
 
     @property
     def count(self) -> int:
@@ -85,7 +85,7 @@ class HelpScreen(CrashGuard, ModalScreen[KeyBinding]):
     def compose(self) -> ComposeResult:
         """Yields search line, help and hint."""
         with Vertical():
-            yield TextLine(placeholder="words to find")
+            yield TextLine(placeholder="search words")
             yield self.pane
             yield self._hint
 
@@ -141,19 +141,19 @@ FILTERS = (
     ("error", "messages that report an error; or error == UNKNOWN_TOPIC_OR_PARTITION"),
     ("kafka.Fetch", "of an operation, both ways"),
     ("kafka.Produce.request", "one way"),
-    ("role == request and not partner", "requests of which no answer was captured"),
+    ("role == request and not partner", "requests without a captured answer"),
     ("latency > 50ms and operation in {Fetch, Produce}", "slow answers"),
     ("kafka.topic == orders", "requests about a topic, and their answers"),
     ("kafka.Fetch.request.maxWaitMs >= 1s", "by a field of the body: Tab completes its name"),
     ('zookeeper.path matches "^/brokers/(ids|topics)"', "a regular expression, in upper and lower case"),
-    ("source.ip == 10.0.0.0/8 and destination.port == 9092", "by who speaks to whom"),
-    ('bytes contains "secret-name"', "bytes anywhere in a message; text contains: in what it decodes to"),
+    ("source.ip == 10.0.0.0/8 and destination.port == 9092", "by source and destination"),
+    ('bytes contains "secret-name"', "bytes anywhere in a message; text contains: in its decoded values"),
 )
 """Examples of filters, as in docs/reference/filters.md."""
 
 NOTES = (
     "and, or, xor, not; == != < <= > >= contains matches in {a, b} not in {a, b}; any, all, count(), len()",
-    "What a message does not have fulfils no comparison: a field alone asks whether it is there.",
+    "A comparison with a missing field does not match. A field alone tests whether it exists.",
     "wireanalyze fields lists the names; docs/reference/filters.md has the whole language.",
 )
 
@@ -174,29 +174,29 @@ def make_help_lines(signs: Sequence[tuple[str, str]], rules: Sequence[CompiledRu
 
     signs: of the list. rules: the colour rules in force.
     """
-    said: list[HelpLine] = []
+    lines: list[HelpLine] = []
     for where, title in TITLES.items():
-        said += _make_section(
+        lines += _make_section(
             title, ((_make_line(key.label, key.help), key) for key in KEYS if key.place == where and key.keys)
         )
-    said += _make_section("Commands without a key", ((_make_line("", key.help), key) for key in KEYS if not key.keys))
-    said += _make_section("Signs in the list", _make_lines(signs))
-    said += _make_section("Mouse", _make_lines(MOUSE))
-    said += _make_section("Colour rules in force", ((_make_rule_line(rule), None) for rule in rules))
+    lines += _make_section("Commands without a key", ((_make_line("", key.help), key) for key in KEYS if not key.keys))
+    lines += _make_section("Signs in the list", _make_lines(signs))
+    lines += _make_section("Mouse", _make_lines(MOUSE))
+    lines += _make_section("Colour rules in force", ((_make_rule_line(rule), None) for rule in rules))
     filters = [((("name", f"  {text:<{FILTER_WIDTH}}"), ("", f"  {about}")), None) for text, about in FILTERS]
-    return said + _make_section("Filters (/)", [*filters, *((((("", f"  {note}"),)), None) for note in NOTES)])
+    return lines + _make_section("Filters (/)", [*filters, *((((("", f"  {note}"),)), None) for note in NOTES)])
 
 
-def filter_lines(said: Sequence[HelpLine], words: str) -> list[HelpLine]:
+def filter_lines(lines: Sequence[HelpLine], words: str) -> list[HelpLine]:
     """Returns the lines that contain all words; all lines without words."""
     wanted = words.lower().split()
     if not wanted:
-        return list(said)
-    return [each for each in said if each.line and all(word in _make_search_text(each) for word in wanted)]
+        return list(lines)
+    return [each for each in lines if each.line and all(word in _make_search_text(each) for word in wanted)]
 
 
-def _make_search_text(said: HelpLine) -> str:
-    return f"{said.title} {strip_styles(said.line)}".lower() if said.title else ""
+def _make_search_text(lines: HelpLine) -> str:
+    return f"{lines.title} {strip_styles(lines.line)}".lower() if lines.title else ""
 
 
 def _make_section(

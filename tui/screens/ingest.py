@@ -93,7 +93,7 @@ class Ingest:
     def unsaved(self) -> int:
         """The number of captured packets that nobody keeps."""
         live = self.live
-        return 0 if live is None or live.kept else max(live.health().captured - self.saved, 0)
+        return 0 if live is None or live.is_saved else max(live.health().captured - self.saved, 0)
 
     @property
     def capture_status(self) -> CaptureStatus | None:
@@ -131,10 +131,10 @@ class Ingest:
         """Ends reading; waits at most `patience` seconds."""
         self._loader.stop(patience)
 
-    def _take_progress(self, told: Growth | ReadingEnd) -> None:
+    def _take_progress(self, event: Growth | ReadingEnd) -> None:
         """Passes an announcement to the thread that paints; called in the loader's thread."""
         self._screen.call_later(
-            partial(self._end, told.error) if isinstance(told, ReadingEnd) else partial(self._grow, told)
+            partial(self._end, event.error) if isinstance(event, ReadingEnd) else partial(self._grow, event)
         )
 
     def _grow(self, growth: Growth) -> None:
@@ -176,7 +176,7 @@ class Ingest:
         """Returns whether the list takes rows over; a paused one resumes if it must lose rows."""
         if self.is_paused and growth.pressing and growth.first > self._timeline.timeline.first:
             self.is_paused = False
-            self._bars.show_warning("the list goes on: messages that stood in it leave memory")
+            self._bars.show_warning("the list continues: its oldest messages are evicted")
         return not self.is_paused
 
     def toggle_pause(self) -> None:
@@ -199,7 +199,7 @@ class Ingest:
                 self._screen.app.exit(error)
             bars.show_message(str(error), "bar-error")
         elif not timeline.timeline.streams:
-            bars.show_message("there is no TCP packet in it", "bar-warning")
+            bars.show_message("the capture has no TCP packets", "bar-warning")
         self.when_read()
 
     # Rows leave.
@@ -213,7 +213,7 @@ class Ingest:
             return
         if not alone and growth.pressing and not any(getattr(each, "HOLDS_ROWS", False) for each in app.screen_stack):
             self._close_others()
-            self._bars.show_warning("what stood here was closed: messages that it spoke of leave memory")
+            self._bars.show_warning("the page was closed because its messages are evicted")
         elif not (alone and was_alone):  # between two dialogs of one command there is a moment, too
             return
         self._filters.worker.evict(first)
@@ -238,21 +238,21 @@ class NameLearning:
     """Resolves names from the rows that were taken over, a portion at a time, in the worker thread."""
 
     def __init__(
-        self, lore: NameResolver, background: BackgroundWorker, timeline: TimelinePane, view: DetailView
+        self, resolver: NameResolver, background: BackgroundWorker, timeline: TimelinePane, view: DetailView
     ) -> None:
-        self._lore, self._background, self._timeline, self._view = lore, background, timeline, view
+        self._resolver, self._background, self._timeline, self._view = resolver, background, timeline, view
 
     @property
     def is_complete(self) -> bool:
         """Whether all rows that were taken over have been examined for names."""
-        return self._lore.read >= self._timeline.timeline.rows
+        return self._resolver.read >= self._timeline.timeline.rows
 
     def learn(self) -> None:
         """Examines the next rows, if there are any."""
-        lore = self._lore
-        rows = min(self._timeline.timeline.rows, lore.read + MOST_ROWS)
-        if lore.read < rows:
-            self._background.submit("names", lambda: lore.learn(rows, MOST_MESSAGES), self._take_kinds)
+        resolver = self._resolver
+        rows = min(self._timeline.timeline.rows, resolver.read + MOST_ROWS)
+        if resolver.read < rows:
+            self._background.submit("names", lambda: resolver.learn(rows, MOST_MESSAGES), self._take_kinds)
 
     def _take_kinds(self, kinds: set[str]) -> None:
         """Updates list and tree after names of these kinds were resolved."""
@@ -260,5 +260,5 @@ class NameLearning:
             self._timeline.clear_names()
         detail = self._view.detail
         if kinds and detail is not None:
-            self._view.reread(detail.row, detail.known.standing)
+            self._view.reread(detail.row, detail.known.session_contents)
         self.learn()

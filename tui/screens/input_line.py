@@ -146,8 +146,8 @@ class BarLine(TextLine):
         event.stop()
         event.prevent_default()
         start, end = sorted(self.selection)
-        room = LONGEST_LINE - len(self.value) + end - start
-        self.replace(_BREAKS.sub(" ", event.text.strip("\r\n"))[:room], start, end)
+        available = LONGEST_LINE - len(self.value) + end - start
+        self.replace(_BREAKS.sub(" ", event.text.strip("\r\n"))[:available], start, end)
 
 
 MOST_DIGITS = 12
@@ -235,15 +235,15 @@ class LineDialog(InputDialog[tuple[_Answer]]):
         self.show_hint()
         self.line.select_all()
 
-    def show_hint(self, beside: str = "") -> None:
-        """Shows the question above the line, and `beside` at its right if it fits."""
+    def show_hint(self, side_hint: str = "") -> None:
+        """Shows the question above the line, and `side_hint` at its right if it fits."""
         question = self.question
-        self.show_above([BarPart("bar-title", f" {question.name}  "), BarPart("bar-dim", question.hint)], beside)
+        self.show_above([BarPart("bar-title", f" {question.name}  "), BarPart("bar-dim", question.hint)], side_hint)
 
-    def show_above(self, parts: Sequence[BarPart], beside: str) -> None:
-        """Shows parts above the line, and `beside` at their right if both fit."""
-        room = self.size.width - cell_len(beside) - sum(cell_len(part.text) for part in parts)
-        self.hint_bar.show(parts, [BarPart("bar-dim", beside)] if beside and room >= 0 else ())
+    def show_above(self, parts: Sequence[BarPart], side_hint: str) -> None:
+        """Shows parts above the line, and `side_hint` at their right if both fit."""
+        available = self.size.width - cell_len(side_hint) - sum(cell_len(part.text) for part in parts)
+        self.hint_bar.show(parts, [BarPart("bar-dim", side_hint)] if side_hint and available >= 0 else ())
 
     @on(Input.Changed)
     def _change(self) -> None:
@@ -304,17 +304,17 @@ class NarrowDialog(InputDialog[None]):
     def __init__(self, palette: Palette, text: str, tell: Callable[[str], None]) -> None:
         super().__init__()
         self._text, self._tell = text, tell
-        self._said = Bar(palette, "bar", id="said")
+        self._title_bar = Bar(palette, "bar", id="said")
 
     def compose(self) -> ComposeResult:
         """Yields title and input line."""
         with Horizontal():
-            yield self._said
+            yield self._title_bar
             yield TextLine(self._text, most=200)
 
     def on_mount(self) -> None:
         """Shows the title of the dialog above its input line."""
-        self._said.show([BarPart("bar-title", NARROW_TITLE)])
+        self._title_bar.show([BarPart("bar-title", NARROW_TITLE)])
 
     @on(Input.Changed)
     def _change(self, message: Input.Changed) -> None:

@@ -76,11 +76,11 @@ class MainScreen(CrashGuard, Screen[None]):
         super().__init__()
         self.session, self.palette, self.saved_state = session, palette, saved_state
         self.config, self.limits, self.named = opened.config, opened.limits, opened.config.filters or {}
-        self.lore, self._wanted = NameResolver(session), opened.wanted
+        self.resolver, self._wanted = NameResolver(session), opened.wanted
         self.on_gone: Callable[[], object] = lambda: None
         """Called when this screen is gone."""
         self.background, self._asker = BackgroundWorker(self.call_later), BackgroundWorker(self.call_later)
-        self.timeline = TimelinePane(palette, session, following=opened.following, id="list", lore=self.lore)
+        self.timeline = TimelinePane(palette, session, following=opened.following, id="list", resolver=self.resolver)
         self.timeline.timeline.flat = opened.following or saved_state.get(FLAT_KEY, False)
         self.tree_pane, self.hex_pane = TreePane(palette, opened.limits, id="tree"), HexPane(palette, id="hex")
         self.bars = StatusBars(palette, opened.title, self.timeline, self.tree_pane, self.hex_pane)
@@ -99,7 +99,7 @@ class MainScreen(CrashGuard, Screen[None]):
         )
         self.view = DetailView(session, self._read_detail, self.background, self.bars, search, self.show_heads)
         self.search = SearchControl(search, filters, self.timeline, self.view, self.bars, prompts)
-        self.names = NameLearning(self.lore, self.background, self.timeline, self.view)
+        self.names = NameLearning(self.resolver, self.background, self.timeline, self.view)
         self.ingest = Ingest(
             self,
             loader,
@@ -136,9 +136,9 @@ class MainScreen(CrashGuard, Screen[None]):
         self.call_after_refresh(self.ingest.resume)
         self.call_after_refresh(self.action_do, "appearance.load_rules")
 
-    def _read_detail(self, row: int, standing: SessionContents | None) -> MessageDetail:
+    def _read_detail(self, row: int, session_contents: SessionContents | None) -> MessageDetail:
         """Decodes a message for the panes; any thread may call it."""
-        return read_detail(self.session, row, self.limits, self.lore, standing)
+        return read_detail(self.session, row, self.limits, self.resolver, session_contents)
 
     def on_unmount(self) -> None:
         """Runs the `on_gone` callback when Textual removes the screen."""

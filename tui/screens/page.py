@@ -148,11 +148,11 @@ def make_property_lines(session: Session, scope: PageScope) -> list[PageLine]:
 
 
 def _make_own_lines(scope: PageScope) -> Iterator[Line]:
-    state = "has been read to its end" if scope.ended else "is being read: what is said here holds so far"
+    state = "has been read completely" if scope.ended else "is being read: this page shows what was read so far"
     yield _make_line(PropertyLine("the input", state))
-    held = measure_memory()
-    if held is not None:
-        yield _make_line(PropertyLine("memory", f"{held / _MIB:,.0f} MiB are held by this program"))
+    memory = measure_memory()
+    if memory is not None:
+        yield _make_line(PropertyLine("memory", f"{memory / _MIB:,.0f} MiB used by this program"))
 
 
 def _make_line(each: PropertyLine) -> Line:

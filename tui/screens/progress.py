@@ -68,20 +68,20 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
     def __init__(self, palette: Palette, title: str, rows: int, work: Callable[[ProgressWatch], str]) -> None:
         super().__init__()
         self._title, self._rows, self._work = title, rows, work
-        self._said = [Bar(palette, "bar", id=name) for name in ("what", "far", "hint")]
+        self._bars = [Bar(palette, "bar", id=name) for name in ("what", "far", "hint")]
         self._worker = BackgroundWorker(self.call_later)
         self._watch = ProgressWatch(lambda done: self._worker.post(partial(self._show, done)))
 
     def compose(self) -> ComposeResult:
         """Yields title, progress and hint."""
         with Vertical():
-            yield from self._said
+            yield from self._bars
 
     def on_mount(self) -> None:
         """Shows the title, starts the work in its thread and shows its progress."""
-        what, _, hint = self._said
+        what, _, hint = self._bars
         what.show([BarPart("bar-title", f" {self._title}")])
-        hint.show([BarPart("bar-key", " Esc"), BarPart("bar-dim", " stops it: nothing is left behind")])
+        hint.show([BarPart("bar-key", " Esc"), BarPart("bar-dim", " cancels it: no partial file remains")])
         self._show(None)
         self._worker.start()
         self._worker.submit("work", self._run_work, self._finish)
@@ -91,7 +91,7 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
         try:
             return self._work(self._watch), False
         except Cancellation:
-            return "stopped: nothing was written", True
+            return "cancelled: nothing was written", True
         except UserError as error:
             return str(error), True
         except OSError as error:
@@ -109,7 +109,7 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
             self._watch.over.wait(PATIENCE)
 
     def _show(self, done: int | None) -> None:
-        far = self._said[1]
+        far = self._bars[1]
         if done is None:
             far.show([BarPart("bar-dim", " working ...")])
             return
@@ -120,10 +120,10 @@ class ProgressDialog(CrashGuard, ModalScreen[tuple[str, bool]]):
 
     def _finish(self, end: tuple[str, bool] | Exception) -> None:
         if isinstance(end, Exception):
-            self.dismiss(("it failed for a defect of the program", True))
+            self.dismiss(("it failed because of a defect in the program", True))
             raise end
         self.dismiss(end)
 
     def _action_stop(self) -> None:
         self._watch.cancel()
-        self._said[2].show([BarPart("bar-warning", " stopping ...")])
+        self._bars[2].show([BarPart("bar-warning", " stopping ...")])

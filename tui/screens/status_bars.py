@@ -117,15 +117,19 @@ def make_title(
         right.insert(0, BarPart("bar-warning", f" {format_counted(counts.findings, 'remark')} "))
     left = [BarPart("bar-title", f" {title}")]
     if filtered is not None:
-        said = safe_text(filtered.text, LONGEST_FILTER)
-        left += [BarPart("bar-dim", "   filter: "), BarPart("bar-key", said), BarPart("bar", f", {filtered.matches:,}")]
+        words = safe_text(filtered.text, LONGEST_FILTER)
+        left += [
+            BarPart("bar-dim", "   filter: "),
+            BarPart("bar-key", words),
+            BarPart("bar", f", {filtered.matches:,}"),
+        ]
         left += [BarPart("bar-dim", " of "), BarPart("bar", f"{counts.rows:,}")]
         del many[0]
         if filtered.percent is not None:
             right.insert(0, BarPart("bar-warning", f" filtering {filtered.percent} % "))
     for noun, number in many:
-        said, _, nouns = format_counted(number, noun).partition(" ")
-        left += [BarPart("bar-dim", "   "), BarPart("bar", said), BarPart("bar-dim", f" {nouns}")]
+        words, _, nouns = format_counted(number, noun).partition(" ")
+        left += [BarPart("bar-dim", "   "), BarPart("bar", words), BarPart("bar-dim", f" {nouns}")]
     if counts.memory is not None:
         left += [
             BarPart("bar-dim", "   "),
@@ -141,10 +145,10 @@ def draw_gauge(percent: int) -> str:
     return "━" * full + "╌" * (GAUGE - full)
 
 
-def make_head(said: str, *, focused: bool) -> list[BarPart]:
+def make_head(words: str, *, focused: bool) -> list[BarPart]:
     """Makes the head of a pane; a mark, not only a colour, shows the focus."""
     base = "head-on" if focused else "head"
-    return [BarPart(base, "▌" if focused else " "), BarPart(base, said)]
+    return [BarPart(base, "▌" if focused else " "), BarPart(base, words)]
 
 
 def make_tabs(sources: Sequence[Source], shown: int, *, focused: bool) -> list[BarPart]:
@@ -247,8 +251,8 @@ class StatusBars:
 
     def _show_status(self, parts: Sequence[BarPart]) -> None:
         """Shows parts, and at the right the number of marked rows."""
-        said = self.timeline.row_lines.marks.summary
-        self.widgets["status"].show(parts, [BarPart("bar-title", f"{said} ")] if said else ())
+        words = self.timeline.row_lines.marks.summary
+        self.widgets["status"].show(parts, [BarPart("bar-title", f"{words} ")] if words else ())
 
     def show_title(self, filtered: ActiveFilter | None, wire: CaptureStatus | None) -> None:
         """Shows the title bar with the current counts, the active filter and the capture's state."""
@@ -271,8 +275,8 @@ class StatusBars:
         }
         for name, parts in heads.items():
             base = "head-on" if focused[name] else "head"
-            beside = ZOOMED if zoomed and focused[name] else SCROLLS[scrolls] if name == "list" else ""
-            self.widgets[f"{name}-head"].show(parts, [BarPart(base, beside)] if beside else (), base)
+            hint = ZOOMED if zoomed and focused[name] else SCROLLS[scrolls] if name == "list" else ""
+            self.widgets[f"{name}-head"].show(parts, [BarPart(base, hint)] if hint else (), base)
 
     def show_selection(self, detail: MessageDetail | None, source: int) -> None:
         """Shows the position of the selected field, unless the list has the focus."""

@@ -155,10 +155,10 @@ class ViewsPage(Page):
 
     def _show_title(self) -> None:
         maker = self.maker
-        said = f", {maker.scope.description}" if maker.scope.description else ""
+        suffix = f", {maker.scope.description}" if maker.scope.description else ""
         title = BarPart("bar-title", f" {self.heading}")
         right = [BarPart("bar-warning", f" {maker.progress} ")] if maker.progress else []
-        self._head.show([title, BarPart("bar", f" of {format_counted(maker.message_count, 'message')}{said}")], right)
+        self._head.show([title, BarPart("bar", f" of {format_counted(maker.message_count, 'message')}{suffix}")], right)
 
     def _show_tabs(self) -> None:
         parts = []

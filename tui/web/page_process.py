@@ -57,15 +57,15 @@ class PageProcess(AppService):
             download_manager=downloads,
         )
         self._words, self._websocket, self._say = words, websocket, say
-        self._said: deque[str] = deque(maxlen=LAST)
+        self._errors: deque[str] = deque(maxlen=LAST)
 
     async def handle_message(self, message: str) -> None:
         """Handles a message of the page, such as `["stdin", "q"]`; ignores invalid ones."""
         try:
-            asked = json.loads(message)
+            request = json.loads(message)
         except ValueError:
             return
-        match asked:
+        match request:
             case ["stdin", str(keys)]:
                 await self.send_bytes(keys.encode("utf-8", "replace"))
             case ["resize", {"width": int(width), "height": int(height)}]:
@@ -83,7 +83,7 @@ class PageProcess(AppService):
         process = self._process
         assert process is not None
         assert process.stdout is not None
-        saying = asyncio.create_task(self._read_errors(process))
+        error_reader = asyncio.create_task(self._read_errors(process))
         is_shown = True
         try:
             if await process.stdout.readuntil(GREETING):
@@ -93,9 +93,9 @@ class PageProcess(AppService):
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             await process.stdout.read()
         status = await process.wait()
-        await saying
-        if status and self._said and not self._websocket.closed:
-            await self._forward(b"D", render_lines(self._said))
+        await error_reader
+        if status and self._errors and not self._websocket.closed:
+            await self._forward(b"D", render_lines(self._errors))
         await self._websocket.close()
 
     async def stop(self) -> None:
@@ -143,7 +143,7 @@ class PageProcess(AppService):
         assert process.stderr is not None
         async for line in process.stderr:
             text = safe_text(line.rstrip(b"\n"), LONGEST)
-            self._said.append(text)
+            self._errors.append(text)
             self._say(text)
 
     async def _keep_open(self) -> None:

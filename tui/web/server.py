@@ -186,6 +186,6 @@ class AccessGate:
         response.headers.update(self._headers)
 
 
-def _are_equal(given: str, secret: str) -> bool:
+def _are_equal(received: str, secret: str) -> bool:
     """Compares two texts in constant time."""
-    return compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode())
+    return compare_digest(received.encode("utf-8", "surrogatepass"), secret.encode())

@@ -55,9 +55,9 @@ class Bar(PaintedWidget):
 
     def show(self, left: Sequence[BarPart], right: Sequence[BarPart] = (), base: str | None = None) -> None:
         """Shows these parts at the left and the right end of the bar, and paints it if they have changed."""
-        said = (tuple(left), tuple(right), base or self._base)
-        if said != (self._left, self._right, self._base):
-            self._left, self._right, self._base = said
+        parts = (tuple(left), tuple(right), base or self._base)
+        if parts != (self._left, self._right, self._base):
+            self._left, self._right, self._base = parts
             self.repaint()
 
     @property

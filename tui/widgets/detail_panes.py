@@ -167,8 +167,8 @@ class TreePane(Pane):
         """Returns a field or note, indented, with its fold mark."""
         what, depth, hidden = self.outline.lines[line]
         mark = "  " if not what.children else "▾ " if self.outline.is_open(line) else "▸ "
-        said = format_node(what, self._limits, hidden) if isinstance(what, Field) else what.line
-        return [("dim", "  " * depth + mark), *said]
+        spans = format_node(what, self._limits, hidden) if isinstance(what, Field) else what.line
+        return [("dim", "  " * depth + mark), *spans]
 
     def show(self, notes: Sequence[TreeNote], fields: Sequence[Field]) -> None:
         """Shows another message with its first line selected; posts nothing."""

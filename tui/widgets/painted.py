@@ -33,7 +33,7 @@ class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
         super().__init__(id=id)
         self._strips_shown: list[Strip] = []
         self._size_shown = Size(0, 0)
-        self._is_asked = False
+        self._is_requested = False
         self.is_placed = True
 
     def set_placed(self, placed: bool) -> None:
@@ -48,8 +48,8 @@ class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
 
     def repaint(self) -> None:
         """Makes the lines again, once, after the present event."""
-        if not self._is_asked:
-            self._is_asked = True
+        if not self._is_requested:
+            self._is_requested = True
             self.call_next(self._compare)
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -71,7 +71,7 @@ class PaintedWidget(CrashGuard, Widget, inherit_bindings=False):
         self._strips_shown = self.make_strips(self.size)
 
     def _compare(self) -> None:
-        self._is_asked = False
+        self._is_requested = False
         if not self.is_placed:
             return
         before, size = self._strips_shown, self._size_shown

@@ -29,7 +29,7 @@ THUMB, TRACK = "█", " "
 CURSOR_STYLES = ("", "cursor", "cursor-off")
 """The styles over a line: none, the cursor's with the focus, and without it."""
 
-SCREENS_KEPT = 4
+SCREENS_CACHED = 4
 """The number of screens whose painted lines are cached."""
 
 WHEEL, SIDEWAYS = 3, 8
@@ -103,7 +103,7 @@ class Pane(PaintedWidget, can_focus=True):
         over = CURSOR_STYLES[0 if number != self.cursor else 1 if self.has_focus else 2]
         found = self._strips.get((number, over))
         if found is None:
-            if len(self._strips) > SCREENS_KEPT * self.inner.height:
+            if len(self._strips) > SCREENS_CACHED * self.inner.height:
                 self._strips.clear()
             found = self._strips[number, over] = self._make_line_strip(number, over)
         return found
@@ -232,9 +232,9 @@ class Pane(PaintedWidget, can_focus=True):
 
     def _drag(self, y: int) -> None:
         first, last = self._find_thumb()
-        room = self.inner.height - (last - first + 1)
-        if self._dragged is not None and last >= first and room > 0:
-            self.set_top_line((y - self._dragged) * (self.count - self.inner.height) // room)
+        track = self.inner.height - (last - first + 1)
+        if self._dragged is not None and last >= first and track > 0:
+            self.set_top_line((y - self._dragged) * (self.count - self.inner.height) // track)
 
     def on_mouse_up(self) -> None:
         """Ends dragging the scroll bar when the mouse button is released."""

@@ -42,7 +42,7 @@ ABOVE, BELOW = ("title",), ("status", "keys")
 
 UPRIGHT, LEVEL, JOINT = "│", "─", "┬"
 
-REST, HELD = "dim", "partner"
+REST, DRAGGED = "dim", "partner"
 """The styles of a divider, and of one that is being dragged."""
 
 
@@ -63,7 +63,7 @@ class Splitter(PaintedWidget):
     def __init__(self, palette: Palette, *, id: str) -> None:
         super().__init__(id=id)
         self._styles_of = palette.styles
-        self._held = False
+        self._is_dragged = False
         self.divider: Divider | None = None
 
     def set_divider(self, divider: Divider | None) -> None:
@@ -73,7 +73,7 @@ class Splitter(PaintedWidget):
 
     def make_strips(self, size: Size) -> list[Strip]:
         """Returns the line, with a joint where another divider meets it."""
-        divider, style = self.divider, HELD if self._held else REST
+        divider, style = self.divider, DRAGGED if self._is_dragged else REST
         if divider is None or divider.upright:
             return [make_strip(((style, UPRIGHT),), size.width, self._styles_of)] * size.height
         signs = LEVEL * size.width
@@ -84,13 +84,13 @@ class Splitter(PaintedWidget):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Takes hold of the divider."""
         if event.button == 1:
-            self._held = True
+            self._is_dragged = True
             self.capture_mouse()
             self.repaint()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Drags the divider; releases it if the terminal did not report the release."""
-        if self._held and event.button == 1:
+        if self._is_dragged and event.button == 1:
             self.post_message(self.DividerDrag(self, *event.screen_offset))
         else:
             self.release()
@@ -101,12 +101,12 @@ class Splitter(PaintedWidget):
 
     def release(self) -> None:
         """Releases the divider at its present position."""
-        if self._held:
+        if self._is_dragged:
             self.release_mouse()
 
     def on_mouse_release(self) -> None:
         """Ends dragging, also if the screen released the mouse."""
-        self._held = False
+        self._is_dragged = False
         self.repaint()
 
 
@@ -223,19 +223,19 @@ class PaneArea(CrashGuard, Widget, inherit_bindings=False):
     def place_widgets(self, size: Size) -> dict[Widget, Region]:
         """Returns the regions of all visible widgets for a size."""
         regions: dict[Widget, Region] = {}
-        laid, area = self._lay_out(size), _find_area(size)
-        if not laid.panes:
+        arranged, area = self._lay_out(size), _find_area(size)
+        if not arranged.panes:
             regions[self._note] = size.region
         else:
             lines = dict(zip((*ABOVE, *BELOW), (0, size.height - 2, size.height - 1), strict=True))
             regions |= {self._bars[name]: Region(0, y, size.width, 1) for name, y in lines.items()}
-            regions |= {self._bars[f"{name}-head"]: _make_region(box, area) for name, box in laid.heads.items()}
-            regions |= {self._panes[name]: _make_region(box, area) for name, box in laid.panes.items()}
+            regions |= {self._bars[f"{name}-head"]: _make_region(box, area) for name, box in arranged.heads.items()}
+            regions |= {self._panes[name]: _make_region(box, area) for name, box in arranged.panes.items()}
             regions |= {
                 splitter: _make_region(divider.box, area)
-                for splitter, divider in zip(self._splitters, laid.dividers, strict=False)
+                for splitter, divider in zip(self._splitters, arranged.dividers, strict=False)
             }
-        dividers = [*laid.dividers, *[None] * len(self._splitters)]
+        dividers = [*arranged.dividers, *[None] * len(self._splitters)]
         for splitter, divider in zip(self._splitters, dividers, strict=False):
             splitter.set_divider(divider)
         for child in self.children:

@@ -64,11 +64,11 @@ class TimelinePane(Pane):
         """The cursor begins or ceases to follow the end."""
 
     def __init__(
-        self, palette: Palette, session: Session, *, following: bool, id: str, lore: NameResolver | None = None
+        self, palette: Palette, session: Session, *, following: bool, id: str, resolver: NameResolver | None = None
     ) -> None:
         super().__init__(palette, id=id)
         self.timeline = Timeline(lambda rows: session.rows.column("stream")[rows])
-        self.cells = CellReader(session, lore)
+        self.cells = CellReader(session, resolver)
         self.row_lines = RowLines(session, self.cells, palette.has_background)
         self.jumps = JumpHistory()
         self.timeline.flat = self._following = following
@@ -185,12 +185,12 @@ class TimelinePane(Pane):
     def read_stream(self, stream: int) -> StreamCells:
         """Returns the cells of a stream."""
         timeline = self.timeline
-        kept = None if timeline.matches is None else timeline.count_rows(stream)
-        return self.cells.read_stream(stream, timeline.count_messages(stream), kept, timeline.count_evicted(stream))
+        matching = None if timeline.matches is None else timeline.count_rows(stream)
+        return self.cells.read_stream(stream, timeline.count_messages(stream), matching, timeline.count_evicted(stream))
 
-    def cache_bodies(self, said: dict[int, BodyCells]) -> None:
+    def cache_bodies(self, decoded: dict[int, BodyCells]) -> None:
         """Takes cells of long bodies from the thread that decoded them, by row, and paints the list again."""
-        self.cells.cache_bodies(said)
+        self.cells.cache_bodies(decoded)
         self.invalidate()
 
     def clear_names(self) -> None:
@@ -224,13 +224,13 @@ class TimelinePane(Pane):
             self.target = None
         self._update_lines(False)
 
-    def show_rows(self, kept: Ints | None, *, settled: bool) -> None:
+    def show_rows(self, matching: Ints | None, *, settled: bool) -> None:
         """Shows only these rows, ascending; None: all rows.
 
         settled: no more of the announced rows will match.
         """
         first = self.timeline.lines == 0
-        self.timeline.filter_rows(kept)
+        self.timeline.filter_rows(matching)
         self.is_settled = settled
         self._update_lines(first)
         if settled and self.count:

@@ -201,9 +201,9 @@ def _find_body_field(name: str, protocol: str, catalog: Catalog, parts: list[str
     if not path:
         roles = find_roles(each.role for each in layouts)
         return _make_message_field(name, BodyField(protocol, operation, roles, ()), f"messages of {operation}")
-    met = [find_member(each, path) for each in layouts]
-    there = [layout for layout, each in zip(layouts, met, strict=True) if each is not None]
-    return make_field(name, protocol, there, [each for each in met if each is not None]) if there else None
+    found_members = [find_member(each, path) for each in layouts]
+    there = [layout for layout, each in zip(layouts, found_members, strict=True) if each is not None]
+    return make_field(name, protocol, there, [each for each in found_members if each is not None]) if there else None
 
 
 def _split_role(layouts: list[Layout], path: list[str]) -> tuple[list[Layout], list[str]]:
@@ -243,10 +243,10 @@ def _refuse_member(
     """Says how far the path goes, and what is there."""
     depth, inside = 0, {member.name: None for layout in layouts for member in layout.members()}
     for length in range(1, len(path)):
-        met = [each for layout in layouts if (each := find_member(layout, path[:length])) is not None]
-        if not met:
+        found_members = [each for layout in layouts if (each := find_member(layout, path[:length])) is not None]
+        if not found_members:
             break
-        depth, inside = length, {member.name: None for each in met for member in each.inside()}
+        depth, inside = length, {member.name: None for each in found_members for member in each.inside()}
     before = name.split(".")[: depth - len(path)]
     # At its begin the path may want a role instead.
     known = [*inside, *(_ROLES if len(before) == _TO_OPERATION else ())]
@@ -264,9 +264,9 @@ def _refuse_member(
 def _find_elsewhere(protocol: str, layout: Layout, wanted: str) -> Iterator[str]:
     """Paths in a layout that end so."""
     return (
-        f"{format_prefix(protocol, layout)}.{'.'.join(met.path)}"
-        for met in walking.list_members(layout)
-        if met.path[-1] == wanted
+        f"{format_prefix(protocol, layout)}.{'.'.join(found_members.path)}"
+        for found_members in walking.list_members(layout)
+        if found_members.path[-1] == wanted
     )
 
 
@@ -305,14 +305,18 @@ def _group_by_prefix(protocol: str, catalog: Catalog) -> dict[str, list[Layout]]
 def _list_layout_fields(protocol: str, begin: str, layouts: Sequence[Layout], word: str | None) -> Iterator[FieldPath]:
     listed: set[Path] = set()
     for layout in layouts:
-        for met in walking.list_members(layout):
-            name = f"{begin}.{'.'.join(met.path)}"
+        for found_members in walking.list_members(layout):
+            name = f"{begin}.{'.'.join(found_members.path)}"
             if (
-                _has_word(name if word is None or "." in word else f"{begin} {met.path[-1]}", word)
-                and met.path not in listed
+                _has_word(name if word is None or "." in word else f"{begin} {found_members.path[-1]}", word)
+                and found_members.path not in listed
             ):
-                listed.add(met.path)
-                both = [met] if len(layouts) == 1 else [each for one in layouts if (each := find_member(one, met.path))]
+                listed.add(found_members.path)
+                both = (
+                    [found_members]
+                    if len(layouts) == 1
+                    else [each for one in layouts if (each := find_member(one, found_members.path))]
+                )
                 yield make_field(name, protocol, layouts, both)
 
 

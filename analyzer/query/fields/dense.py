@@ -64,8 +64,8 @@ class VerdictCache:
         most = int(numbers.max(initial=-1)) + 1
         if most > len(self._known):
             new = range(len(self._known), most)
-            said = np.fromiter(map(self._ask, new), bool, len(new))
-            self._known = np.concatenate((self._known, said))
+            answers = np.fromiter(map(self._ask, new), bool, len(new))
+            self._known = np.concatenate((self._known, answers))
             self._yes = np.flatnonzero(self._known).tolist()
         found: Bools
         if len(self._yes) <= _FEW:

@@ -49,9 +49,9 @@ def make_getter(
         return _get_plain((origin.path,) if fits and origin.path else ())
     if isinstance(origin, AliasedField):
         short = origin.short
-        said = defects.collect_or_nothing(partial(short.paths, context))
+        alias_paths = defects.collect_or_nothing(partial(short.paths, context))
         places = () if short.places is None else defects.collect_or_nothing(partial(short.places, context))
-        return _resolve_alias(tuple(said), tuple(places), _find_references(dissector, context, short.kind))
+        return _resolve_alias(tuple(alias_paths), tuple(places), _find_references(dissector, context, short.kind))
     ask = origin.alias.paths
     return None if ask is None else _get_plain(tuple(defects.collect_or_nothing(partial(ask, context))))
 
@@ -63,9 +63,9 @@ def _find_references(dissector: Dissector, context: Context, kind: str | None) -
     return [each for each in defects.list_references(dissector, context) if each.kind == kind]
 
 
-def _resolve_alias(said: Sequence[Path], places: Sequence[Place], ids: Iterable[Reference]) -> Getter | None:
+def _resolve_alias(alias_paths: Sequence[Path], places: Sequence[Place], ids: Iterable[Reference]) -> Getter | None:
     counted = [(each.scope, each.path) for each in ids if each.scope is not None]
-    plain = _get_plain((*said, *(each.path for each in ids if each.scope is None)))
+    plain = _get_plain((*alias_paths, *(each.path for each in ids if each.scope is None)))
     if not places and not counted:
         return plain
     gets = [] if plain is None else [plain.get]

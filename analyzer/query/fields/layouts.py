@@ -47,16 +47,16 @@ class LayoutMember(NamedTuple):
 
 def find_member(layout: Layout, path: Sequence[str]) -> LayoutMember | None:
     """What is at a path; None where there is nothing."""
-    met: LayoutMember | None = None
+    parent: LayoutMember | None = None
     for name in path:
-        inside = layout.members() if met is None else met.inside()
-        found = next((each for each in (*inside, *_list_implied(met)) if each.name == name), None)
-        if found is None and met is not None and met.member.open:
+        inside = layout.members() if parent is None else parent.inside()
+        found = next((each for each in (*inside, *_list_implied(parent)) if each.name == name), None)
+        if found is None and parent is not None and parent.member.open:
             found = Member(name, "any", repeated=True, open=True)
         if found is None:
             return None
-        met = _wrap_member(found) if met is None else met.find_member(found)
-    return met
+        parent = _wrap_member(found) if parent is None else parent.find_member(found)
+    return parent
 
 
 def list_members(layout: Layout) -> Iterator[LayoutMember]:
@@ -103,15 +103,15 @@ def _wrap_member(member: Member) -> LayoutMember:
     return LayoutMember((member.name,), member, member.repeated, False)
 
 
-def _list_below(met: LayoutMember) -> Iterator[LayoutMember]:
-    yield met
-    if len(met.path) < DEEPEST:
-        for member in met.inside():
-            yield from _list_below(met.find_member(member))
+def _list_below(parent: LayoutMember) -> Iterator[LayoutMember]:
+    yield parent
+    if len(parent.path) < DEEPEST:
+        for member in parent.inside():
+            yield from _list_below(parent.find_member(member))
 
 
-def _list_implied(met: LayoutMember | None) -> Sequence[Member]:
+def _list_implied(parent: LayoutMember | None) -> Sequence[Member]:
     """What every bytes field may be asked for."""
-    if met is None or met.kind not in (FieldKind.BYTES, FieldKind.ANY):
+    if parent is None or parent.kind not in (FieldKind.BYTES, FieldKind.ANY):
         return ()
     return Member("length", "int64"), Member("hex", "string"), Member("as", "string"), Member("value", "any", open=True)

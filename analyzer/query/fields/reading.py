@@ -62,7 +62,7 @@ class FieldReader:
         self.reader, self._masked = reader, masked
         each = (part for field in fields for part in expand_field(field))
         self._bodies = BodyFieldReader(reader, [field for field in each if not field.is_cheap])
-        self._lore: dict[str, NameResolver] = {}
+        self._resolvers: dict[str, NameResolver] = {}
 
     def forget(self) -> None:
         """Lets go of what was decoded."""
@@ -144,10 +144,10 @@ class FieldReader:
 
     def _read_errors(self, name: str, rows: Ints) -> FieldValues:
         places, numbers, kinds = find_errors(self.reader.session, rows)
-        said: list[Any] = [ReportedError(*kind) for kind in kinds]
+        error_values: list[Any] = [ReportedError(*kind) for kind in kinds]
         if name != "error":
-            said = [kind[0] if name == "error.code" else kind[1] for kind in kinds]
-        return FieldValues(places, [said[number] for number in numbers.tolist()])
+            error_values = [kind[0] if name == "error.code" else kind[1] for kind in kinds]
+        return FieldValues(places, [error_values[number] for number in numbers.tolist()])
 
     def _read_comments(self, rows: Ints) -> FieldValues:
         comments = self.reader.session.comments
@@ -173,12 +173,14 @@ class FieldReader:
         if not known.any():
             return found
         each, back = np.unique(partners[known], return_inverse=True)
-        asked = self._read_named(field, short, each)
+        request_values = self._read_named(field, short, each)
         # Each place takes all values of its partner, of which the first is at `first`.
-        first = np.searchsorted(asked.rows, back)
-        counts = np.searchsorted(asked.rows, back, "right") - first
+        first = np.searchsorted(request_values.rows, back)
+        counts = np.searchsorted(request_values.rows, back, "right") - first
         taken = np.repeat(first, counts) + rank_in_runs(counts)
-        return join_values([found, FieldValues(np.repeat(places[known], counts), pick_values(asked, taken).values)])
+        return join_values(
+            [found, FieldValues(np.repeat(places[known], counts), pick_values(request_values, taken).values)]
+        )
 
     def _read_named(self, field: FieldPath, short: FieldAlias, rows: Ints) -> FieldValues:
         """What messages say and what their sessions hold, each thing once, with names in the place of ids."""
@@ -193,14 +195,17 @@ class FieldReader:
             return found
         if short.kind is None:
             return merge_session_values(found, reach)
-        lore = self._learn_names(short.kind, rows)
+        resolver = self._learn_names(short.kind, rows)
         if self.reader.streaming:
             # What an id was called depends on the row.
-            held = reach.list_values()
-            held = FieldValues(held.rows, self._find_names(lore, short.kind, make_list(held.values), rows[held.rows]))
-            return _drop_repeats(join_values([found, held]), short.nothing)
+            from_session = reach.list_values()
+            from_session = FieldValues(
+                from_session.rows,
+                self._find_names(resolver, short.kind, make_list(from_session.values), rows[from_session.rows]),
+            )
+            return _drop_repeats(join_values([found, from_session]), short.nothing)
         at_all = np.zeros(0, np.int64)
-        names = [self._find_names(lore, short.kind, list(each), at_all) for each in reach.lists]
+        names = [self._find_names(resolver, short.kind, list(each), at_all) for each in reach.lists]
         return merge_session_values(found, reach._replace(lists=[tuple(dict.fromkeys(each)) for each in names]))
 
     def _read_bare(self, field: FieldPath, short: FieldAlias, rows: Ints) -> FieldValues:
@@ -218,20 +223,20 @@ class FieldReader:
         return _drop_repeats(FieldValues(found.rows, values), short.nothing)
 
     def _learn_names(self, kind: str, rows: Ints) -> NameResolver:
-        lore = self._lore.get(kind)
-        if lore is None:
-            lore = self._lore[kind] = NameResolver(self.reader.session, (kind,))
-        lore.learn(self._find_limit(rows))
-        return lore
+        resolver = self._resolvers.get(kind)
+        if resolver is None:
+            resolver = self._resolvers[kind] = NameResolver(self.reader.session, (kind,))
+        resolver.learn(self._find_limit(rows))
+        return resolver
 
     def _find_limit(self, rows: Ints) -> int:
         """The row before which others may tell something of these."""
         return int(rows.max(initial=-1)) + 1 if self.reader.streaming else len(self.reader.session.rows)
 
-    def _find_names(self, lore: NameResolver, kind: str, values: list[Any], rows: Ints) -> list[Any]:
+    def _find_names(self, resolver: NameResolver, kind: str, values: list[Any], rows: Ints) -> list[Any]:
         if any(type(value) is ScopedNumber for value in values):
-            return [_name_value(lore, kind, value, row) for value, row in zip(values, rows.tolist(), strict=True)]
-        known = {value: lore.find_first(kind, str(value)) for value in set(values)}
+            return [_name_value(resolver, kind, value, row) for value, row in zip(values, rows.tolist(), strict=True)]
+        known = {value: resolver.find_first(kind, str(value)) for value in set(values)}
         if not self.reader.streaming:
             named = {value: value if each is None else each.name for value, each in known.items()}
             return [named[value] for value in values]
@@ -281,11 +286,11 @@ def _translate_values(alias: Alias, found: FieldValues) -> FieldValues:
     return FieldValues(found.rows, [value + alias.add if type(value) is int else value for value in found.values])
 
 
-def _name_value(lore: NameResolver, kind: str, value: Any, row: int) -> Any:
+def _name_value(resolver: NameResolver, kind: str, value: Any, row: int) -> Any:
     """The name of a number at a row, nothing where nobody told; other values as they are."""
     if type(value) is not ScopedNumber:
         return value
-    known = lore.find(kind, str(value.number), row, value.scope)
+    known = resolver.find(kind, str(value.number), row, value.scope)
     return "" if known is None else known.name
 
 
@@ -294,10 +299,10 @@ def _drop_repeats(found: FieldValues, nothing: Collection[Any]) -> FieldValues:
     seen = {
         (place, _make_distinct(value)): value for place, value in zip(found.rows.tolist(), found.values, strict=True)
     }
-    kept = [(place, value) for (place, alone), value in seen.items() if alone != "" and alone not in nothing]
-    if len(kept) == len(found.values):
+    others = [(place, value) for (place, alone), value in seen.items() if alone != "" and alone not in nothing]
+    if len(others) == len(found.values):
         return found
-    return FieldValues(np.array([place for place, _ in kept], np.int64), [value for _, value in kept])
+    return FieldValues(np.array([place for place, _ in others], np.int64), [value for _, value in others])
 
 
 def _make_distinct(value: Any) -> Any:

@@ -42,16 +42,16 @@ NOTHING = SessionTopics()
 class SessionState:
     """Partitions in the order in which they were added."""
 
-    def __init__(self, held: Iterable[Partition] = ()) -> None:
+    def __init__(self, partitions_before: Iterable[Partition] = ()) -> None:
         self._held: dict[Partition, None] = {}
         self._topics: Counter[str] = Counter()
         self._numbers: Counter[int] = Counter()
         self._asked: SessionTopics | None = None
         self._unanswered: deque[tuple[int, SessionChange]] = deque(maxlen=MOST_UNANSWERED)
-        self._add(held)
+        self._add(partitions_before)
 
     @property
-    def held(self) -> tuple[Partition, ...]:
+    def partitions(self) -> tuple[Partition, ...]:
         """All partitions that the fetch session holds."""
         return tuple(self._held)
 
@@ -100,11 +100,11 @@ class SessionState:
 
     def _remove(self, partitions: Iterable[Partition]) -> list[Partition]:
         """Removes partitions; those that were there."""
-        gone = [each for each in dict.fromkeys(partitions) if each in self._held]
-        for each in gone:
+        removed_partitions = [each for each in dict.fromkeys(partitions) if each in self._held]
+        for each in removed_partitions:
             del self._held[each]
             self._count(each, -1)
-        return gone
+        return removed_partitions
 
     def _count(self, partition: Partition, by: int) -> None:
         topic, number = partition
@@ -139,8 +139,8 @@ class RequestHistory:
 
     def forget_before(self, before: int) -> None:
         """Drops what no row from `before` on needs."""
-        gone = max(bisect_right(self.rows, before) - 1, 0)
-        del self.rows[:gone], self.asked[:gone]
+        evicted = max(bisect_right(self.rows, before) - 1, 0)
+        del self.rows[:evicted], self.asked[:evicted]
 
     def renumber(self, number: Callable[[int], int]) -> None:
         """Rows have other numbers from now on."""
@@ -168,13 +168,15 @@ def merge_session_values(found: FieldValues, reach: SessionReach) -> FieldValues
     values = make_list(found.values)
     begins, ends = find_runs(found.rows)
     rows = found.rows[begins]
-    for row, held, begin, end in zip(*(each.tolist() for each in (rows, numbers[rows], begins, ends)), strict=True):
+    for row, partitions_before, begin, end in zip(
+        *(each.tolist() for each in (rows, numbers[rows], begins, ends)), strict=True
+    ):
         own = values[begin] if end - begin == 1 else tuple(values[begin:end])
-        number = known.get((own, held))
+        number = known.get((own, partitions_before))
         if number is None:
-            said = values[begin:end]
-            lists.append((*said, *(each for each in lists[held] if each not in said)))
-            number = known[own, held] = len(lists) - 1
+            own_values = values[begin:end]
+            lists.append((*own_values, *(each for each in lists[partitions_before] if each not in own_values)))
+            number = known[own, partitions_before] = len(lists) - 1
         numbers[row] = number
     return _spread_lists(numbers, lists)
 

@@ -32,7 +32,7 @@ from dissectors.wire.fast_path import NULL
 MOST_SESSIONS = 1000
 """Sessions of a connection that are remembered; then the oldest is forgotten."""
 
-MOST_KEPT = 4_000_000
+MOST_REMEMBERED = 4_000_000
 """Topics and partition numbers in all histories, beyond which no changes are noted."""
 
 WINDOW = 1 << 16
@@ -62,7 +62,7 @@ class SessionFollower:
         self._following: dict[tuple[int, int], RequestHistory] = {}
         self._resumed: dict[int, int] = {}
         self._known: dict[SessionTopics, SessionTopics] = {}
-        self._kept = 0
+        self._remembered = 0
 
     # ---- asking
 
@@ -184,14 +184,14 @@ class SessionFollower:
             return
         known = self._known.get(asked)
         if known is None:
-            known = asked if self._kept < MOST_KEPT and asked != NOTHING else NOTHING
+            known = asked if self._remembered < MOST_REMEMBERED and asked != NOTHING else NOTHING
             self._keep_topics(known)
         following.rows.append(row)
         following.asked.append(known)
 
     def _keep_topics(self, asked: SessionTopics) -> None:
         self._known[asked] = asked
-        self._kept += len(asked.topics) + len(asked.partitions)
+        self._remembered += len(asked.topics) + len(asked.partitions)
 
     # ---- leaving, and going on elsewhere
 
@@ -202,7 +202,7 @@ class SessionFollower:
         with self._lock:
             self._learn(before)
             self._following = {key: each for key, each in self._following.items() if streams[key[0]]}
-            self._known, self._kept = {}, 0
+            self._known, self._remembered = {}, 0
             for following in self._following.values():
                 following.forget_before(before)
                 for asked in following.asked:

@@ -88,8 +88,8 @@ def walk_fields(wanted: Walkable, source: Any, at: Ints, length: Ints) -> tuple[
     read: dict[int, FieldValues] = {}
     for key in texts:
         rows, places, size = notes.read_notes(key)
-        said, values = _read_texts(source, rows, places, size, good)
-        read[key] = FieldValues(said, values)
+        text_rows, values = _read_texts(source, rows, places, size, good)
+        read[key] = FieldValues(text_rows, values)
     found = [
         [read.get(id(leaf)) or _read_numbers(source, leaf, *notes.read_notes(id(leaf))) for leaf in mine]
         for mine in wanted.leaves
@@ -138,7 +138,7 @@ def _read_texts(source: Any, rows: Ints, at: Ints, size: Ints, good: Bools) -> t
         return rows, texts
     good[rows[[text is None for text in texts]]] = False
     still = good[rows]
-    return rows[still], [text for text, kept in zip(texts, still.tolist(), strict=True) if kept]
+    return rows[still], [text for text, is_kept in zip(texts, still.tolist(), strict=True) if is_kept]
 
 
 class _DecodedFields(dict[bytes, Any]):

@@ -54,8 +54,8 @@ class Filter:
         if jobs > 1 and not all(field.is_cheap for field in self.fields):
             numbers, parts = np.asarray(rows), divide(len(rows), jobs, AT_ONCE)
             masks = map_in_order(lambda part: self.find_mask(reader, numbers[part.start : part.stop]), parts, jobs)
-            kept: Ints = numbers[np.concatenate([np.zeros(0, bool), *masks])]
-            return kept
+            matching: Ints = numbers[np.concatenate([np.zeros(0, bool), *masks])]
+            return matching
         if not isinstance(rows, range):
             return rows[self.find_mask(reader, rows)]
         mask = self._bind(reader)

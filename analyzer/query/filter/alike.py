@@ -47,12 +47,12 @@ def make_filter(session: Session, row: int, tree: Tree, path: Path) -> str | Non
     the outermost; None where there is none. Decodes the row: for long messages, in the background.
     """
     reader, rows = RowReader(session), np.array([row])
-    asked = chain(
+    texts = chain(
         _filter_by_key(session, row, path),
         _filter_by_name(session, row, path),
         _filter_by_bytes(session, row, tree, path),
     )
-    return next((text for text in asked if matches_row(text, reader, rows)), None)
+    return next((text for text in texts if matches_row(text, reader, rows)), None)
 
 
 def matches_row(text: str, reader: RowReader, rows: Ints) -> bool:

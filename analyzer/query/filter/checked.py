@@ -261,8 +261,8 @@ class _Checker:
             return Pattern(text, re2.compile(literal.raw.encode("utf-8", "surrogatepass"), plain))
         except (re2.error, UnicodeError) as error:
             why = error.args[0] if error.args else "it can't be read"
-            said = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
-            self._fail(literal.span, f"this is not a regular expression in RE2's syntax: {said}")
+            message = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
+            self._fail(literal.span, f"this is not a regular expression in RE2's syntax: {message}")
 
     def _require_possible(self, field: FieldPath, literal: Literal) -> None:
         """Refuses a value that the field can never have."""
@@ -297,8 +297,8 @@ def _labels(field: FieldPath, literal: Literal) -> tuple[str, ...]:
     number = units.parse_number(literal.text) if field.label is not None and not literal.quoted else None
     if field.label is None or number is None or number[0].denominator != 1:
         return ()
-    said = field.label(int(number[0]))
-    return () if said is None else (said,)
+    message = field.label(int(number[0]))
+    return () if message is None else (message,)
 
 
 def _add_article(kind: FieldKind) -> str:

@@ -44,9 +44,9 @@ def list_comparisons(field: FieldPath, value: Any) -> Iterator[str]:
     if isinstance(value, bool):
         yield f"{field.name} == {'true' if value else 'false'}"
     elif isinstance(value, int):
-        said = None if field.label is None else field.label(value)
-        if said is not None and _NAME.fullmatch(said):
-            yield f"{field.name} == {said}"
+        name = None if field.label is None else field.label(value)
+        if name is not None and _NAME.fullmatch(name):
+            yield f"{field.name} == {name}"
         yield f"{field.name} == {value}"
     elif isinstance(value, float):
         yield from _compare_near(field, value)

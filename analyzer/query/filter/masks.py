@@ -95,25 +95,27 @@ class _Bound:
         if test.field.is_cheap and not test.steps:
             columns = reading.read_columns(test.field, rows)
             if columns is not None:
-                said = self._judge_columns(columns)
+                matches = self._judge_columns(columns)
                 return (
-                    said if isinstance(test.field.origin, RowKey) else said & reading.find_candidates(test.field, rows)
+                    matches
+                    if isinstance(test.field.origin, RowKey)
+                    else matches & reading.find_candidates(test.field, rows)
                 )
         return self._judge_rows(rows)
 
     def _judge_columns(self, columns: Sequence[Dense]) -> Bools:
         """A row has one value in each column."""
-        said = [self._judge_column(place, column) for place, column in enumerate(columns)]
-        if len(said) == 1:
-            return said[0]
-        found: Bools = (np.logical_and if self._test.every else np.logical_or).reduce(said)
+        matches = [self._judge_column(place, column) for place, column in enumerate(columns)]
+        if len(matches) == 1:
+            return matches[0]
+        found: Bools = (np.logical_and if self._test.every else np.logical_or).reduce(matches)
         return found
 
     def _judge_column(self, place: int, column: Dense) -> Bools:
         if isinstance(column, NumberColumn):
             numbers, null = column
-            said = _compare_numbers(self._test, numbers)
-            return said if null is None else said & ~null
+            matches = _compare_numbers(self._test, numbers)
+            return matches if null is None else matches & ~null
         verdicts = self._verdicts.get(place)
         if verdicts is None or verdicts.source is not column.choices.source:
             verdicts = self._verdicts[place] = column.choices.judge_choices(self._judge)
@@ -122,10 +124,10 @@ class _Bound:
     def _judge_rows(self, rows: Ints) -> Bools:
         test = self._test
         found = self._reading.read_occurrences(test.field, rows)
-        said = np.zeros(len(rows), bool)
+        matches = np.zeros(len(rows), bool)
         if test.operator is None and not test.steps:
-            said[found.rows] = True
-            return said
+            matches[found.rows] = True
+            return matches
         found = _drop_empty(found)
         if test.steps:
             found = _apply_steps(test.steps, found)
@@ -134,10 +136,10 @@ class _Bound:
         else:
             verdicts = _compare_numbers(test, found.values)
         # Whoever has a value without a yes is out where every value must have one.
-        said[found.rows[verdicts]] = True
+        matches[found.rows[verdicts]] = True
         if test.every:
-            said[found.rows[~verdicts]] = False
-        return said
+            matches[found.rows[~verdicts]] = False
+        return matches
 
     def _judge_values(self, values: list[Any]) -> Bools:
         kinds = set(map(type, values))
@@ -158,10 +160,10 @@ class _Known(dict[Any, bool]):
         self._judge = judge
 
     def __missing__(self, value: Any) -> bool:
-        said = self._judge(value)
+        matches = self._judge(value)
         if len(self) < _MOST_KNOWN:
-            self[value] = said
-        return said
+            self[value] = matches
+        return matches
 
 
 def _make_judge(test: FieldTest) -> Judge:
@@ -248,14 +250,14 @@ def _compare_numbers(test: FieldTest, numbers: Array) -> Bools:
     if test.field.label is not None or test.operator not in _BY_COLUMN:
         return _judge_each_once(_make_judge(test), numbers)
     if test.operator == "in":
-        said = np.zeros(len(numbers), bool)
+        matches = np.zeros(len(numbers), bool)
         for each in test.wanted:
-            said |= (
+            matches |= (
                 _compare_with("eq", numbers, each)
                 if isinstance(each, Operand)
                 else _compare_with("ge", numbers, each[0]) & _compare_with("le", numbers, each[1])
             )
-        return ~said if test.negated else said
+        return ~matches if test.negated else matches
     (against,) = test.wanted
     assert isinstance(against, Operand)
     name = OPERATORS[test.operator].compares
@@ -269,8 +271,8 @@ _BY_COLUMN = frozenset({"in", *(name for name, each in OPERATORS.items() if each
 
 def _judge_each_once(judge: Judge, numbers: Array) -> Bools:
     each, back = np.unique(numbers, return_inverse=True)
-    said: Bools = np.fromiter(map(judge, each.tolist()), bool, len(each))[back]
-    return said
+    matches: Bools = np.fromiter(map(judge, each.tolist()), bool, len(each))[back]
+    return matches
 
 
 _ROUNDED = {"lt": ceil, "ge": ceil, "le": floor, "gt": floor}
@@ -285,5 +287,5 @@ def _compare_with(name: str, numbers: Array, against: Operand) -> Bools:
     bounds = np.iinfo(numbers.dtype)
     if not bounds.min <= number <= bounds.max:
         return np.full(len(numbers), getattr(operator, name)(0, number))
-    said: Bools = getattr(operator, name)(numbers, number)
-    return said
+    matches: Bools = getattr(operator, name)(numbers, number)
+    return matches

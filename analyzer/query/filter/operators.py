@@ -81,8 +81,8 @@ def _make_comparison(name: str) -> Callable[[Any, Operand], bool]:
         if isinstance(value, int | float):
             if against.number is not None:
                 return ask(value, against.number)
-            said = None if against.label is None or isinstance(value, float) else against.label(value)
-            return other_kind if said is None else _make_name_test(ask, said, against.text)
+            number_name = None if against.label is None or isinstance(value, float) else against.label(value)
+            return other_kind if number_name is None else _make_name_test(ask, number_name, against.text)
         if isinstance(value, EmbeddedValue):
             value = value.data
         if isinstance(value, bytes):
@@ -111,8 +111,8 @@ def _compare_address(name: str, value: str, network: IPv4Network | IPv6Network) 
         return (address in network) is (name == "eq")
     if address.version != network.version:
         return False
-    asked: bool = getattr(operator, name)(int(address), int(network.network_address))
-    return asked
+    compared: bool = getattr(operator, name)(int(address), int(network.network_address))
+    return compared
 
 
 def _contains(value: Any, against: Operand) -> bool:

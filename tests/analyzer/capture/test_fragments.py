@@ -160,9 +160,9 @@ def test_given_up_after_thirty_seconds() -> None:
     reassembler = DatagramReassembler()
     assert reassembler.add(0, (1, 2, 3, 6), 0, True, HEADER, bytes(8)) is None
     assert reassembler.add(PATIENCE, (1, 2, 4, 6), 0, True, HEADER, bytes(8)) is None
-    assert reassembler.given_up == 0
+    assert reassembler.abandoned == 0
     assert reassembler.add(PATIENCE + 1, (1, 2, 3, 6), 8, False, HEADER, b"late") is None
-    assert (reassembler.given_up, reassembler.unfinished) == (1, 3)
+    assert (reassembler.abandoned, reassembler.unfinished) == (1, 3)
     assert reassembler.add(PATIENCE + 2, (1, 2, 4, 6), 8, False, HEADER, b"in time") is not None
 
 
@@ -182,7 +182,7 @@ def test_memory_is_bounded() -> None:
     for ident in range(3 * MOST // 60_000):
         reassembler.add(0, (1, 2, ident, 6), 0, True, HEADER, bytes(60_000))
     assert reassembler.unfinished == 3 * MOST // 60_000
-    assert reassembler.unfinished - reassembler.given_up <= MOST // 60_000
+    assert reassembler.unfinished - reassembler.abandoned <= MOST // 60_000
 
 
 def test_a_datagram_of_eight_thousand_pieces_costs_no_square(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.capture import store as module
 from analyzer.capture.inputs import open_capture
-from analyzer.capture.sources import HOLE, ByteSource, MappedFile, PositionedFile, Spool
+from analyzer.capture.sources import FREED_BYTES, ByteSource, MappedFile, PositionedFile, Spool
 from analyzer.capture.store import SHIFT, Store
 
 DATA = bytes(range(256)) * 64
@@ -58,9 +58,9 @@ def test_ids_are_given_again_only_when_there_are_no_others(path: str, monkeypatc
 
 def test_what_was_appended_is_let_go_of_from_the_front() -> None:
     store = Store()
-    at = [store.append(bytes([number]) * HOLE) for number in range(1, 6)]
-    assert store.appended == 5 * HOLE
-    store.release(3 * HOLE + 10)
+    at = [store.append(bytes([number]) * FREED_BYTES) for number in range(1, 6)]
+    assert store.appended == 5 * FREED_BYTES
+    store.release(3 * FREED_BYTES + 10)
     found = [store.read_bytes(one, 2)[0] for one in at]
     assert found in ([1, 0, 0, 4, 5], [1, 2, 3, 4, 5]), "the second where the system makes no holes"
     store.close()
@@ -68,12 +68,12 @@ def test_what_was_appended_is_let_go_of_from_the_front() -> None:
 
 def test_a_spool_stays_readable_behind_a_hole() -> None:
     spool = Spool()
-    spool.append(bytes(3 * HOLE) + b"behind")
-    early = spool.window(3 * HOLE, 6)
-    spool.release(3 * HOLE)
-    spool.release(HOLE)
+    spool.append(bytes(3 * FREED_BYTES) + b"behind")
+    early = spool.window(3 * FREED_BYTES, 6)
+    spool.release(3 * FREED_BYTES)
+    spool.release(FREED_BYTES)
     spool.append(b" it")
     assert bytes(early) == b"behind"
-    assert bytes(spool.window(3 * HOLE, 9)) == b"behind it"
-    assert spool.released in {0, 2 * HOLE}
+    assert bytes(spool.window(3 * FREED_BYTES, 9)) == b"behind it"
+    assert spool.released in {0, 2 * FREED_BYTES}
     spool.close()

@@ -353,7 +353,7 @@ def test_a_session_of_several_files_of_which_the_first_has_gone(tmp_path: Path) 
     whole = written(tmp_path / "whole", blocks, head)
     with Session(files) as session, Session([whole]).load() as other:
         with pytest.raises(UserError, match="Stop it first"):
-            session.reopen_with_rule(29092, "raw")
+            session.reopen_with_rules((29092, "raw"))
         files.finish()
         session.load()
         last = len(session.rows) - 1
@@ -366,7 +366,7 @@ def test_a_session_of_several_files_of_which_the_first_has_gone(tmp_path: Path) 
         with open(tmp_path / "out", "wb") as file:
             assert write(session, wanted, Output(file, "out")) == len(blocks) - third
         assert read(tmp_path / "out").payloads == read([tmp_path / "1", tmp_path / "2"]).payloads
-        with session.reopen_with_rule(29092, "zookeeper").load() as again:
+        with session.reopen_with_rules((29092, "zookeeper")).load() as again:
             assert again.packets.counts.packets == len(blocks) - third
             assert "zookeeper" in {row["protocol"] for row in rows_of(again)}
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analyzer.decode.rows import RowReader
-from analyzer.insight.metrics import FIGURES as ALL
+from analyzer.insight.metrics import METRIC_NAMES as ALL
 from analyzer.insight.statistics import statistics
 from analyzer.session import Session
 from tests.program import run

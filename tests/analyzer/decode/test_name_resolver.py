@@ -38,16 +38,16 @@ TOLD = [
 @pytest.mark.parametrize(("name", "kind", "key", "message", "told"), TOLD)
 def test_of_real_captures(name: str, kind: str, key: str, message: int, told: str) -> None:
     with Session([GOLDEN / f"{name}.pcap.zst"]).load() as session:
-        lore = NameResolver(session)
-        assert lore.find(kind, key, 0) is None
-        assert kind in lore.learn(len(session.rows))
-        assert lore.learn(len(session.rows)) == set()
-        assert lore.find_first(kind, key) == (message - 1, told)
+        resolver = NameResolver(session)
+        assert resolver.find(kind, key, 0) is None
+        assert kind in resolver.learn(len(session.rows))
+        assert resolver.learn(len(session.rows)) == set()
+        assert resolver.find_first(kind, key) == (message - 1, told)
         for row in (0, message - 1):
-            assert lore.find(kind, key, row) == (message - 1, told)
+            assert resolver.find(kind, key, row) == (message - 1, told)
         some = NameResolver(session, [kind])
         assert some.learn(len(session.rows)) == {kind}
-        assert some.find_first(kind, key) == lore.find_first(kind, key)
+        assert some.find_first(kind, key) == resolver.find_first(kind, key)
 
 
 @pytest.mark.parametrize("step", [1, 7, 100])
@@ -78,13 +78,13 @@ ASKED = request(3, 0, bytes(4))
 def test_a_name_that_changes_and_comes_back(tmp_path: Path) -> None:
     said = [brokers((1, b"a", 9)), brokers((1, b"a", 9)), brokers((1, b"b", 9)), brokers((1, b"a", 9), (2, b"c", 9))]
     with opened(tmp_path, [(ASKED, each) for each in said]) as session:
-        lore = NameResolver(session)
-        lore.learn(len(session.rows))
-        found = [lore.find("broker", "1", row) for row in range(len(session.rows))]
+        resolver = NameResolver(session)
+        resolver.learn(len(session.rows))
+        found = [resolver.find("broker", "1", row) for row in range(len(session.rows))]
         assert found == [(1, "a:9")] * 5 + [(5, "b:9")] * 2 + [(7, "a:9")]
-        assert lore.find("broker", "2", 0) == (7, "c:9")
-        assert lore.find("broker", "3", 0) is lore.find("topic", "1", 0) is None
-        assert lore.find("topic", "AAAAAAAAAAAAAAAAAAAAAQ", 0) == (EVERYWHERE, "__cluster_metadata")
+        assert resolver.find("broker", "2", 0) == (7, "c:9")
+        assert resolver.find("broker", "3", 0) is resolver.find("topic", "1", 0) is None
+        assert resolver.find("topic", "AAAAAAAAAAAAAAAAAAAAAQ", 0) == (EVERYWHERE, "__cluster_metadata")
 
 
 def test_what_comes_again_is_not_decoded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_what_comes_again_is_not_decoded_again(tmp_path: Path, monkeypatch: pyte
         NameResolver(session).learn(len(session.rows))
         assert len(decoded) == 1
         decoded.clear()
-        monkeypatch.setattr(binding_sources, "MOST_HEARD", 0)
+        monkeypatch.setattr(binding_sources, "MOST_REMEMBERED", 0)
         NameResolver(session).learn(len(session.rows))
         assert len(decoded) == 50
 
@@ -107,10 +107,10 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     said = [brokers((1, b"%d" % n, 9)) for n in range(9)]
     said += [brokers((2, b"x" * 20, 9)), brokers((3, b"c", 9), (4, b"d", 9)), brokers((4, b"d", 9))]
     with opened(tmp_path, [(ASKED, each) for each in said]) as session:
-        lore = NameResolver(session)
-        lore.learn(len(session.rows))
-        assert [lore.find_first("broker", str(n)) for n in (1, 2, 3, 4)] == [(1, "0:9"), None, (21, "c:9"), None]
-        assert lore._known["broker", "1"] == [(1, "0:9"), (15, "7:9"), (17, "8:9")]
+        resolver = NameResolver(session)
+        resolver.learn(len(session.rows))
+        assert [resolver.find_first("broker", str(n)) for n in (1, 2, 3, 4)] == [(1, "0:9"), None, (21, "c:9"), None]
+        assert resolver._known["broker", "1"] == [(1, "0:9"), (15, "7:9"), (17, "8:9")]
 
 
 def test_a_dissector_that_fails_teaches_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,6 +123,6 @@ def test_a_dissector_that_fails_teaches_nothing(tmp_path: Path, monkeypatch: pyt
         for name in ("name_bindings", "binding_sources", "constants"):
             with monkeypatch.context() as patch:
                 patch.setattr(type(kafka), "names", replace(kafka.names, **{name: fails}))
-                lore = NameResolver(session)
-                lore.learn(len(session.rows))
-                assert lore.find("broker", "1", 0) == (ResolvedName(1, "a:9") if name == "constants" else None)
+                resolver = NameResolver(session)
+                resolver.learn(len(session.rows))
+                assert resolver.find("broker", "1", 0) == (ResolvedName(1, "a:9") if name == "constants" else None)

@@ -41,7 +41,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> None:
         if body.request is None:
             return "?" if context.role is Role.RESPONSE else "asks"
         watch = ", watch" if body.request.get("watch") else ""
-        return f"{body.asked}: {body.request.get('path')}{watch}: {body.values['err']}"
+        return f"{body.request_code}: {body.request.get('path')}{watch}: {body.values['err']}"
 
     monkeypatch.setattr(ZooKeeper, "request_fields", staticmethod(recalls))
     monkeypatch.setattr(ZooKeeper, "info", info)

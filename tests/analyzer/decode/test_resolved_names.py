@@ -89,9 +89,9 @@ def test_no_id_is_left_where_somebody_named_it(name: str) -> None:
 
 
 def _named_in(session: Session) -> set[str]:
-    lore = NameResolver(session, ["topic"])
-    lore.learn(len(session.rows))
-    return {key for _, key in lore._known}
+    resolver = NameResolver(session, ["topic"])
+    resolver.learn(len(session.rows))
+    return {key for _, key in resolver._known}
 
 
 @pytest.mark.sampled(8)
@@ -179,4 +179,4 @@ def test_nothing_is_learned_without_need(tmp_path: Path, needed: bool, streaming
         form = TableForm(TABLE_KEYS, Limits())
         lines = RowWriter(form, RowReader(session, streaming=streaming))
         assert b"".join(lines.write_rows(np.arange(len(session.rows))))
-        assert form._names.bind_reader(lines.reader)._lore.read == (len(session.rows) if needed else 0)
+        assert form._names.bind_reader(lines.reader)._resolver.read == (len(session.rows) if needed else 0)

@@ -418,16 +418,16 @@ def test_thousands_of_shapes_cost_less_than_one_by_one(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_is_bounded(tmp_path: Path, taken: Taken, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_SHAPES", 20)
+    monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_TEMPLATES", 20)
     monkeypatch.setattr(analyzer.decode.template_decoder, "MOST_OF_A_KIND", 8)
     made: list[TemplateDecoder] = []
     groups = TemplateDecoder.find_groups
     monkeypatch.setattr(TemplateDecoder, "find_groups", lambda self, rows: (made.append(self), groups(self, rows))[1])
     with opened(tmp_path, shapes(60, 3)) as session:
         hold_equal(session, ("rows",), most=40)
-    kept = [template for kind in made[-1]._shapes.kinds.values() for template in kind.templates]
+    kept = [template for kind in made[-1]._templates.kinds.values() for template in kind.templates]
     assert taken.rows > 200
-    assert sum(template.cost for template in kept) == made[-1]._shapes.count <= 20
+    assert sum(template.cost for template in kept) == made[-1]._templates.count <= 20
 
 
 def test_a_field_of_a_thousand_batches(tmp_path: Path, taken: Taken) -> None:

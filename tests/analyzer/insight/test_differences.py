@@ -12,7 +12,7 @@ import pytest
 from analyzer.decode.rows import RowReader
 from analyzer.insight.difference import CHANCE, Difference
 from analyzer.insight.differences import find_differences
-from analyzer.insight.metrics import FIGURES
+from analyzer.insight.metrics import METRIC_NAMES
 from analyzer.insight.network_profile import NetworkProfile
 from analyzer.insight.profile import OperationProfile, Profile, Setting, SettingValue, make_profile
 from analyzer.query.fields import FieldKind, find_field
@@ -81,7 +81,7 @@ def test_errors() -> None:
     assert "Fetch answers with NOT_LEADER_OR_FOLLOWER: 1 of " in format_difference(new)
     assert format_difference(new).endswith(", which may be chance.")
     was = profile(KAFKA).operations["kafka", "Fetch"].figures
-    figures = type(was)(**{name: 500 if name == "answers" else getattr(was, name) for name in FIGURES})
+    figures = type(was)(**{name: 500 if name == "answers" else getattr(was, name) for name in METRIC_NAMES})
     none, few, many = (changed(errors=errors, figures=figures) for errors in ({}, {"X": 1}, {"X": 400}))
     assert [each.kind for each in find_differences(few, many)] == ["error"]
     assert [each.kind for each in find_differences(many, few)] == ["fewer-errors"]

@@ -23,7 +23,7 @@ from analyzer.live.capture_request import CaptureRequest
 from analyzer.live.channel import CountMessage, RunEndMessage
 from analyzer.live.launcher import CaptureProcess, _popen
 from analyzer.live.privilege import Identity
-from analyzer.live.run_monitor import MOST_TOLD, RunMonitor
+from analyzer.live.run_monitor import MOST_SAMPLES, RunMonitor
 from tests.analyzer.live.worlds import ABLE, trial, world
 from tests.namespaces import privileged
 
@@ -246,11 +246,11 @@ def test_how_far_behind() -> None:
         run.count(CountMessage(n * 10, 0, 0), now - 40 + n * 10)
     assert [round(run.health_at(read).lag) for read in (0, 9, 10, 29)] == [30, 30, 20, 10]
     assert (run.health_at(30).lag, run.health_at(99).backlog) == (0.0, 0)
-    for n in range(4 * MOST_TOLD):
+    for n in range(4 * MOST_SAMPLES):
         run.count(CountMessage(100 + n, 0, 0), now)
-    assert len(run._told) <= MOST_TOLD + 1
-    run.count(RunEndMessage(9 * MOST_TOLD, 5, 6), now - 3)
-    assert round(run.health_at(9 * MOST_TOLD - 1).lag) == 3
+    assert len(run._samples) <= MOST_SAMPLES + 1
+    run.count(RunEndMessage(9 * MOST_SAMPLES, 5, 6), now - 3)
+    assert round(run.health_at(9 * MOST_SAMPLES - 1).lag) == 3
     assert run.health.dropped == 5
 
 

@@ -74,7 +74,7 @@ def rows() -> Iterator[int]:
 
 def test_a_run_is_read_to_its_end(played: Played, rows: int, tmp_path: Path) -> None:
     with sniffing(played, str(tmp_path / "a.pcapng")) as live:
-        assert (live.state, live.title, live.memory, live.kept) == ("capturing", "live: lo, eth0", 1 << 28, True)
+        assert (live.state, live.title, live.memory, live.is_saved) == ("capturing", "live: lo, eth0", 1 << 28, True)
         growth = live.session.grow()
         next(growth)
         assert live.health().backlog == 1000 - live.packets_read < 1000

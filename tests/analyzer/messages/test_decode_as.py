@@ -190,11 +190,11 @@ def test_a_capture_is_read_again_with_one_word_more(tmp_path: Path) -> None:
     path = capture(tmp_path / "a.pcap", segments(TALK))
     with (
         Session([path], decode_as={9092: "pulsar"}).load() as session,
-        session.reopen_with_rule(9092, "kafka").load() as again,
+        session.reopen_with_rules((9092, "kafka")).load() as again,
     ):
         assert {row["protocol"] for row in rows_of(again)} == {"kafka"}
-        with again.reopen_with_rule(StreamNumber(0), "none").load() as left:
+        with again.reopen_with_rules((StreamNumber(0), "none")).load() as left:
             assert {row["protocol"] for row in rows_of(left)} == {"unknown"}
         path.unlink()
         with pytest.raises(UserError, match="can be read only once"):
-            session.reopen_with_rule(9092, "none")
+            session.reopen_with_rules((9092, "none"))

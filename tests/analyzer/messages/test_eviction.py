@@ -118,9 +118,9 @@ def test_those_who_ask_about_all_rows_are_told_of_those_that_are_there(limited: 
     assert Study(RowReader(session), with_errors=False).total.messages == count - first
     assert {found.row for found in diagnose(session) if found.row is not None} <= set(range(first, count))
     assert finding.find_row(finding.parse_filter("kafka"), RowReader(session), -1) in range(first, count)
-    lore = NameResolver(session)
-    assert lore.learn(first) == set()
-    assert lore.learn(count)
+    resolver = NameResolver(session)
+    assert resolver.learn(first) == set()
+    assert resolver.learn(count)
     alone = session.rows.column("marks")[first:] & analyzer.messages.index.RowMark.PARTNER_LEFT != 0
     assert not np.isin(np.flatnonzero(alone) + first, find_unanswered(session, np.arange(first, count))).any()
 

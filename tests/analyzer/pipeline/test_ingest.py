@@ -91,7 +91,7 @@ def test_packets_come_in_order(tmp_path: Path, seed: int, monkeypatch: pytest.Mo
     random = Random(seed)
     monkeypatch.setattr(pointers, "BUNDLE_PACKETS", random.choice((1, 3, 1000)))
     monkeypatch.setattr(pointers, "BATCH", random.choice((5, 40, 1000)))
-    monkeypatch.setattr(ingest, "PORTION_BYTES", random.choice((1, 500, 1 << 20)))
+    monkeypatch.setattr(ingest, "PART_BYTES", random.choice((1, 500, 1 << 20)))
     tick = random.choice((1000, 20_000_000))
     frames = [replace(frame, time=frame.time - frame.time % tick) for frame in traffic(random, 120)]
     contents = dealt(random, frames, random.randint(1, 4))
@@ -123,7 +123,7 @@ def test_packets_come_in_order(tmp_path: Path, seed: int, monkeypatch: pytest.Mo
 def test_a_huge_connection_does_not_gather(tmp_path: Path, files: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept back is at most a bundle of each file, beside what was unpacked last."""
     monkeypatch.setattr(pointers, "BUNDLE_PACKETS", 10)
-    monkeypatch.setattr(ingest, "PORTION_BYTES", 1)
+    monkeypatch.setattr(ingest, "PART_BYTES", 1)
     frames = [Frame(segment(b"x" * (number % 5), seq=number), 10**18 + number * 1000) for number in range(900)]
     found = scanned(tmp_path / "a", [pcap(frames[file::files]) for file in range(files)], shuffled=True)
     read = 0

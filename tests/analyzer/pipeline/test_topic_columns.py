@@ -78,7 +78,7 @@ def test_it_is_what_fields_say(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert told(session, rows, len(rows)) == expected
         # Windows that end anywhere, and memory that is always full.
         monkeypatch.setattr(topic_columns, "WINDOW", 50)
-        monkeypatch.setattr(topic_columns, "MOST_KEPT", 10)
+        monkeypatch.setattr(topic_columns, "MOST_CACHED", 10)
         assert told(session, rows, 7) == expected
 
 

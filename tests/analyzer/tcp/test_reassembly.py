@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from analyzer.tcp.reassembly import (
     GAP,
-    HOLE_AGE_NS,
-    HOLE_AGE_PACKETS,
-    HOLE_SEGMENTS,
+    GAP_AGE_NS,
+    GAP_AGE_PACKETS,
+    GAP_SEGMENTS,
     OPEN_AFTER_PACKETS,
     SNAPPED,
     WINDOW,
@@ -113,8 +113,8 @@ def hole() -> Feed:
 
 def test_a_hole_waits_without_acknowledgement() -> None:
     feed = hole()
-    for _ in range(HOLE_AGE_PACKETS * 3):
-        assert feed.half.tick(feed.now + 10 * HOLE_AGE_NS) == []
+    for _ in range(GAP_AGE_PACKETS * 3):
+        assert feed.half.tick(feed.now + 10 * GAP_AGE_NS) == []
 
 
 @pytest.mark.parametrize("age", ["packets", "time"])
@@ -122,12 +122,12 @@ def test_an_acknowledged_hole_is_given_up_after_a_while(age: str) -> None:
     feed = hole()
     feed.half.acknowledge(BASE + 10)
     if age == "packets":
-        for _ in range(HOLE_AGE_PACKETS):
+        for _ in range(GAP_AGE_PACKETS):
             assert feed.half.tick(feed.now) == []
         ready = feed.half.tick(feed.now)
     else:
-        assert feed.half.tick(feed.now + HOLE_AGE_NS) == []
-        ready = feed.half.tick(feed.now + HOLE_AGE_NS + 1)
+        assert feed.half.tick(feed.now + GAP_AGE_NS) == []
+        ready = feed.half.tick(feed.now + GAP_AGE_NS + 1)
     assert spans(ready) == [(5, 8, True), (8, 10, False)]
     assert [(gap.offset, gap.length, gap.at) for gap in feed.half.gaps] == [(5, 3, GAP)]
 
@@ -135,7 +135,7 @@ def test_an_acknowledged_hole_is_given_up_after_a_while(age: str) -> None:
 def test_acknowledging_less_than_the_hole_does_not_give_it_up() -> None:
     feed = hole()
     feed.half.acknowledge(BASE + 5)
-    assert feed.half.tick(feed.now + 10 * HOLE_AGE_NS) == []
+    assert feed.half.tick(feed.now + 10 * GAP_AGE_NS) == []
 
 
 def test_an_acknowledgement_from_nowhere_counts_for_nothing() -> None:
@@ -146,7 +146,7 @@ def test_an_acknowledgement_from_nowhere_counts_for_nothing() -> None:
 
 def test_too_much_behind_a_hole_gives_it_up() -> None:
     feed = opened()
-    for index in range(HOLE_SEGMENTS + 1):
+    for index in range(GAP_SEGMENTS + 1):
         feed.data(5 + 2 * index, 1)
     assert spans(feed.half.tick(feed.now)) == [(0, 5, True), (5, 6, False)]
 

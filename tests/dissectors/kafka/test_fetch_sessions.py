@@ -36,7 +36,7 @@ def stand(exchanges: Sequence[Asked]) -> SessionContents | None:
         Exchange(number, lambda values=request: values, lambda values=answer: values)  # type: ignore[misc]
         for number, (request, answer) in enumerate(exchanges, 1)
     ]
-    return Kafka().sessions.standing(Context(Role.REQUEST, 1, 12), reversed(numbered))
+    return Kafka().sessions.read_contents(Context(Role.REQUEST, 1, 12), reversed(numbered))
 
 
 CASES: list[tuple[str, list[Asked], str, int | None]] = [
@@ -68,7 +68,7 @@ def test_what_is_asked_for(exchanges: list[Asked], held: str, since: int | None)
     request = exchanges[-1][0]
     assert request is not None
     assert (found.id, found.epoch, found.since) == (request["sessionId"], request["sessionEpoch"], since)
-    assert " ".join(f"{each.topic}{each.partition}@{each.offset}" for each in found.held) == held
+    assert " ".join(f"{each.topic}{each.partition}@{each.offset}" for each in found.partitions) == held
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def test_a_request_that_says_all_itself(last: Asked) -> None:
 
 
 def test_of_another_operation() -> None:
-    assert Kafka().sessions.standing(Context(Role.REQUEST, 3, 12), iter(())) is None
+    assert Kafka().sessions.read_contents(Context(Role.REQUEST, 3, 12), iter(())) is None
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch_sessions, "MOST", 2)
     found = stand([opening(7, "a0@5 b1@0 c2@1"), asked(7, 1, "a0@6")])
     assert found is not None
-    assert [(each.topic, each.offset) for each in found.held] == [("a", 6), ("b", 0)]
+    assert [(each.topic, each.offset) for each in found.partitions] == [("a", 6), ("b", 0)]

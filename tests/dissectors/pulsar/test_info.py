@@ -28,7 +28,7 @@ def line(role: Role, message: bytes, asked: bytes | None = None) -> str:
     if asked is not None:
         values = PULSAR.values(asked, Context(REQUEST, asked[9])).values
         known = {name: values[name] for (name,) in PULSAR.request_fields(context) if name in values}
-        body = body._replace(request=known, asked=asked[9])
+        body = body._replace(request=known, request_code=asked[9])
     return PULSAR.info(body, context)
 
 

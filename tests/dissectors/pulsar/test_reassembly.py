@@ -63,7 +63,7 @@ def joined(message: bytes, around: Sequence[Other]) -> Tree:
 
 
 def test_what_a_chunk_says_of_itself() -> None:
-    found = [PULSAR.fragments.portion(each) for each in cut(TEXT, 3)]
+    found = [PULSAR.fragments.read_fragment(each) for each in cut(TEXT, 3)]
     assert found == [Fragment((0, UUID), number, 3) for number in range(3)]
     assert [each.completes for each in found if each] == [False, False, True]
 
@@ -103,13 +103,13 @@ PREFIXES: dict[str, tuple[bytes, Fragment | None]] = {
 @pytest.mark.parametrize("case", PREFIXES)
 def test_what_a_frame_says_of_its_chunk(case: str) -> None:
     message, found = PREFIXES[case]
-    assert PULSAR.fragments.portion(message) == found
+    assert PULSAR.fragments.read_fragment(message) == found
 
 
 def test_a_chunk_that_is_cut_anywhere() -> None:
     """Told by as much as its metadata takes, and by less not at all."""
     message = cut(TEXT, 3)[1]
-    told = [PULSAR.fragments.portion(message[:size]) for size in range(len(message) + 1)]
+    told = [PULSAR.fragments.read_fragment(message[:size]) for size in range(len(message) + 1)]
     first = next(size for size, found in enumerate(told) if found)
     assert told == [None] * first + [Fragment((0, UUID), 1, 3)] * (len(told) - first)
     assert message[first:] == TEXT[70:140], "it is not told before the metadata's end"
@@ -120,7 +120,7 @@ def test_no_bytes_make_it_raise(message: bytes, data: st.DataObject) -> None:
     content = bytearray(message)
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    PULSAR.fragments.portion(bytes(content))
+    PULSAR.fragments.read_fragment(bytes(content))
 
 
 # ---- the whole

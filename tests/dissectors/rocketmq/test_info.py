@@ -71,7 +71,7 @@ def beside(body: Body, asked: bytes, context: Context) -> Body:
     for part, name in ROCKETMQ.request_fields(context):
         if name in (values[part] or {}):
             request.setdefault(part, {})[name] = values[part][name]
-    return body._replace(request=request, asked=context.code)
+    return body._replace(request=request, request_code=context.code)
 
 
 REQUESTS = [

@@ -101,7 +101,7 @@ def test_an_answer_has_its_request_asked_again() -> None:
 
 
 def test_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEPT_MATCHES", 80)
+    monkeypatch.setattr(module, "MOST_MATCHES", 80)
     with Session([KAFKA]) as session:
         session.load()
         colouring = ColourRules(session, compile_rules(list_built_in_colors(), {})[0])
@@ -112,7 +112,7 @@ def test_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page back may show rows that are known beside rows that were let go of long since."""
-    monkeypatch.setattr(module, "KEPT_MATCHES", 80)
+    monkeypatch.setattr(module, "MOST_MATCHES", 80)
     with Session([KAFKA]) as session:
         session.load()
         rules = compile_rules(list_built_in_colors(), {})[0]

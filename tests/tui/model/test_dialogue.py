@@ -22,10 +22,10 @@ from tui.model.dialogue import Dialogue
 
 def opened(session: Session, stream: int, wishes: list[int]) -> Dialogue:
     rows = np.flatnonzero(session.rows.column("stream") == stream)
-    lore = NameResolver(session)
-    lore.learn(len(session.rows))
+    resolver = NameResolver(session)
+    resolver.learn(len(session.rows))
     began = session.rows.cell("time", int(rows[0]))
-    return Dialogue(session, rows, began, Limits(), lore, wishes.append)
+    return Dialogue(session, rows, began, Limits(), resolver, wishes.append)
 
 
 def spelled(dialogue: Dialogue) -> list[str]:

@@ -10,7 +10,7 @@ from analyzer.session import Session
 from dissectors.finding import Finding, Severity
 from tests.tui.driving import KAFKA
 from tui.model import findings as model
-from tui.model.findings import FEW, KEPT_FINDINGS, FindingList, FindingTally
+from tui.model.findings import FEW, MOST_FINDINGS, FindingList, FindingTally
 from tui.model.fold_list import FoldLine
 
 NOTE, WARNING, ERROR = Severity.NOTE, Severity.WARNING, Severity.ERROR
@@ -24,7 +24,7 @@ def tally(*found: tuple[int | None, Severity, str, str]) -> FindingTally:
 
 
 def test_counted_alike_together_and_in_portions() -> None:
-    found = [(row, NOTE, "unanswered", f"text {row}") for row in range(KEPT_FINDINGS + 20)]
+    found = [(row, NOTE, "unanswered", f"text {row}") for row in range(MOST_FINDINGS + 20)]
     whole, parts = tally(*found), FindingTally()
     for first in range(0, len(found), 300):
         parts.merge(tally(*found[first : first + 300]))
@@ -32,9 +32,9 @@ def test_counted_alike_together_and_in_portions() -> None:
     assert parts.examples == whole.examples
     ((kind, kept),) = parts.examples.items()
     assert (len(kept), parts.counts[kind], parts.count_by_severity()) == (
-        KEPT_FINDINGS,
-        KEPT_FINDINGS + 20,
-        {NOTE: KEPT_FINDINGS + 20},
+        MOST_FINDINGS,
+        MOST_FINDINGS + 20,
+        {NOTE: MOST_FINDINGS + 20},
     )
 
 
@@ -71,8 +71,8 @@ def test_lines_stay_what_they_were_as_more_comes() -> None:
 def test_those_beyond_are_counted_in_a_line() -> None:
     with Session([KAFKA]).load() as session:
         findings = FindingList(session)
-        findings.merge(tally(*((1, NOTE, "unanswered", "no answer") for _ in range(KEPT_FINDINGS + 5))))
-        assert findings.unfold(0) == KEPT_FINDINGS + 1
-        assert strip_styles(findings.make_child(0, KEPT_FINDINGS)).strip() == "and 5 more, which are not listed here"
-        assert findings.get_finding(FoldLine(0, KEPT_FINDINGS + 1)) is None
-        assert findings.get_finding(FoldLine(0, KEPT_FINDINGS)) is not None
+        findings.merge(tally(*((1, NOTE, "unanswered", "no answer") for _ in range(MOST_FINDINGS + 5))))
+        assert findings.unfold(0) == MOST_FINDINGS + 1
+        assert strip_styles(findings.make_child(0, MOST_FINDINGS)).strip() == "and 5 more, which are not listed here"
+        assert findings.get_finding(FoldLine(0, MOST_FINDINGS + 1)) is None
+        assert findings.get_finding(FoldLine(0, MOST_FINDINGS)) is not None

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.model.pane_layout import (
+    GROUPS,
     HEAVIEST,
     MODES,
     PANE_HEIGHT,
     PANE_WIDTH,
     PANES,
-    SHAPES,
     Arrangement,
     Box,
     PaneLayout,
@@ -26,7 +26,7 @@ from tui.model.pane_layout import (
 )
 from tui.saved_state import SavedState
 
-NAMES = sorted(name for shape in SHAPES.values() for group in walk_groups(shape) for name in group.parts)
+NAMES = sorted(name for shape in GROUPS.values() for group in walk_groups(shape) for name in group.parts)
 WEIGHTS = st.integers(1, 500) | st.integers(1, HEAVIEST)
 SIZES = st.tuples(st.integers(1, 500), st.integers(1, 200)) | st.tuples(st.integers(20, 130), st.integers(2, 30))
 
@@ -225,7 +225,7 @@ def test_what_makes_no_sense_is_not_recalled() -> None:
 
 
 def test_least_sizes() -> None:
-    assert measure_least(SHAPES["beside"]) == (38, 2)
-    assert measure_least(SHAPES["stacked"]) == (12, 8)
-    assert measure_least(SHAPES["mixed"]) == (25, 5)
-    assert drop_hidden(SHAPES["mixed"], frozenset({"list", "tree"})) == "hex"
+    assert measure_least(GROUPS["beside"]) == (38, 2)
+    assert measure_least(GROUPS["stacked"]) == (12, 8)
+    assert measure_least(GROUPS["mixed"]) == (25, 5)
+    assert drop_hidden(GROUPS["mixed"], frozenset({"list", "tree"})) == "hex"

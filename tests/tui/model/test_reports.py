@@ -59,7 +59,7 @@ def test_what_the_capture_may_tell_comes_first() -> None:
 
 
 def test_no_more_lines_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "KEPT_LINES", 5)
+    monkeypatch.setattr(reports, "MOST_LINES", 5)
     with Session([WATCH]).load() as session:
         items = views(session)[1].make_lines(120, ViewState())
     assert (len(items), strip_styles(items[5].line)) == (6, "12 more are not shown")

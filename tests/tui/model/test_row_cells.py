@@ -51,7 +51,7 @@ def test_the_same_as_the_rows_of_list() -> None:
 
 def test_long_bodies_wait_and_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONG", 500)
-    monkeypatch.setattr(module, "KEPT_BODIES", 10)
+    monkeypatch.setattr(module, "MOST_BODIES", 10)
     with Session([KAFKA]) as session:
         session.load()
         cells = CellReader(session)
@@ -69,7 +69,7 @@ def test_long_bodies_wait_and_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_is_looked_at_stays_while_others_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page back may show rows that are known beside rows that were let go of long since."""
-    monkeypatch.setattr(module, "KEPT_BODIES", 10)
+    monkeypatch.setattr(module, "MOST_BODIES", 10)
     with Session([KAFKA]) as session:
         session.load()
         cells = CellReader(session)

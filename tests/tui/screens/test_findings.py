@@ -67,7 +67,7 @@ def doctor(*words: str) -> Counter[str]:
 def test_as_many_as_doctor_tells(
     path: Path | str, portion: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(screen, "PORTION_LIMITS", portion)
+    monkeypatch.setattr(screen, "PART_LIMITS", portion)
     path = damaged(tmp_path) if path == "damaged" else path
 
     async def test(found: Drive) -> None:
@@ -92,13 +92,13 @@ async def test_a_filter_chooses_whose_findings_are_told(found: Drive) -> None:
     assert sum(there._findings.tally.counts.values()) == sum(
         doctor(str(FENCED), "-Y", "number >= 110 and number < 118").values()
     )
-    assert "of what fulfils number >= 110" in found.lines()[0]
+    assert "that match number >= 110" in found.lines()[0]
     await found.press("escape")
     await found.filter("number == 1")
     await opened(found)
-    assert "nothing to say" in found.lines()[1]
+    assert "no findings" in found.lines()[1]
     await found.press("enter", "space", "=", "-", "j")
-    assert "nothing to say" in found.lines()[1]
+    assert "no findings" in found.lines()[1]
 
 
 @driven(FENCED)
@@ -162,7 +162,7 @@ async def test_kinds_fold_and_keep_their_fold(found: Drive) -> None:
 
 
 def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "PORTION_LIMITS", (100, 1 << 20))
+    monkeypatch.setattr(screen, "PART_LIMITS", (100, 1 << 20))
 
     async def test(found: Drive) -> None:
         there = await opened(found)
@@ -171,7 +171,7 @@ def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.Monkey
         pane = there.pane
         assert pane.current_line is not None
         selected, height = pane._make_line_strip(pane.cursor, "").text, pane.cursor - pane.top
-        there._take_portion(there._examination, (whole, there._rows))  # type: ignore[arg-type]
+        there._take_part(there._examination, (whole, there._rows))  # type: ignore[arg-type]
         await found.settle()
         assert pane._make_line_strip(pane.cursor, "").text == selected
         assert pane.cursor - pane.top == height
@@ -181,14 +181,14 @@ def test_what_comes_in_above_does_not_move_the_cursor(monkeypatch: pytest.Monkey
 
 def test_leaving_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(screen, "PORTION_LIMITS", (1, 1))
-    tell = screen.FindingScan._post_portion
+    monkeypatch.setattr(screen, "PART_LIMITS", (1, 1))
+    tell = screen.FindingScan._post_part
 
     def told(self: screen.FindingScan, rows: int) -> None:
         asked.append(rows)
         tell(self, rows)
 
-    monkeypatch.setattr(screen.FindingScan, "_post_portion", told)
+    monkeypatch.setattr(screen.FindingScan, "_post_part", told)
 
     async def test(found: Drive) -> None:
         await found.press("F")

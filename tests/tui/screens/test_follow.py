@@ -73,7 +73,7 @@ async def test_each_side(found: Drive) -> None:
     for who in ("client", "server"):
         await found.press("o")
         assert spelled(there.pane) == said(KAFKA, 0, "--only", who)
-        assert f"what the {who} said" in found.lines()[0]
+        assert f"messages of the {who}" in found.lines()[0]
     await found.press("o")
     assert spelled(there.pane) == said(KAFKA, 0)
 

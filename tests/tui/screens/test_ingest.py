@@ -151,7 +151,7 @@ def test_nothing_in_it(tmp_path: Path) -> None:
     path.write_bytes(WHOLE[:24])
 
     async def test(found: Drive) -> None:
-        assert found.status() == "there is no TCP packet in it"
+        assert found.status() == "the capture has no TCP packets"
         await found.press(
             "down", "G", "enter", "space", "right", "left", "=", "-", "p", "v", "tab", "enter", "space", "="
         )

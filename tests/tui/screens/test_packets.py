@@ -94,7 +94,7 @@ async def test_bytes_unfold_beneath_their_packet(found: Drive) -> None:
 
 
 def test_all_unfold_as_they_come_into_sight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "KEPT_FRAMES", 3)
+    monkeypatch.setattr(model, "MOST_FRAMES", 3)
     long = metadata(1, "me", ["x" * 900])
     cut = [long[at : at + 60] for at in range(0, len(long), 60)]
     talk = Talk(((CLIENT, long),))

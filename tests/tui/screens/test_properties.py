@@ -35,9 +35,9 @@ def test_as_info_prints_it(paths: tuple[Path, ...]) -> None:
         said = CliRunner().invoke(command, list(map(str, paths))).stdout.splitlines()
         shown = [strip_styles(entry.line) for entry in there.page.page_lines]
         assert shown[: len(said)] == said
-        assert shown[len(said) + 1] == "the input:             has been read to its end"
+        assert shown[len(said) + 1] == "the input:             has been read completely"
         assert len(shown) == len(said) + 3
-        assert "MiB are held" in shown[-1]
+        assert "MiB used by this program" in shown[-1]
 
     drive(test, *paths)
 
@@ -60,7 +60,7 @@ def test_while_packets_come_in() -> None:
         os.write(end, WHOLE[:PART])
         await found.until(lambda: found.main.timeline.timeline.rows > 100)
         there = await opened(found)
-        assert "holds so far" in "\n".join(found.lines())
+        assert "was read so far" in "\n".join(found.lines())
         os.write(end, WHOLE[PART:])
         os.close(end)
         await found.until(lambda: not found.main.ingest.is_reading)

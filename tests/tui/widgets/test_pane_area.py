@@ -165,11 +165,11 @@ async def test_dividers_by_keys(found: Drive, layout: str) -> None:
 @driven()
 async def test_where_there_is_no_divider_it_says_so(found: Drive) -> None:
     await found.press("ctrl+up")
-    assert found.status() == "there is no divider over or under this pane"
+    assert found.status() == "there is no divider above or below this pane"
     await found.press("z", "ctrl+left")
-    assert found.status() == "there is no divider beside this pane"
+    assert found.status() == "there is no divider next to this pane"
     await found.press("z", "2", "3", "1")
-    assert found.status() == "the last pane stays"
+    assert found.status() == "the last visible pane cannot be hidden"
 
 
 async def mouse(found: Drive, kind: type[MouseDown] | type[MouseMove] | type[MouseUp], x: int, y: int) -> None:

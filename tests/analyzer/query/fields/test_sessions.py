@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from analyzer.decode.rows import RowReader
-from analyzer.insight.related import standing_of
+from analyzer.insight.related import read_session_contents
 from analyzer.insight.statistics import Study
 from analyzer.query.fields import FieldReader, find_field, session_values, sessions
 from analyzer.query.fields.sessions import follow_sessions
@@ -77,9 +77,9 @@ def test_it_is_what_show_says_of_the_session(name: str) -> None:
         reach = follow_sessions(session).find_reach("partitions", np.array(rows), len(session.rows))
         compared = 0
         for row, number in zip(rows, reach.numbers.tolist(), strict=True):
-            standing = standing_of(session, row)
-            if session.rows.cell("role", row) == Role.REQUEST and standing is not None:
-                assert set(reach.lists[number]) == {each.partition for each in standing.held}
+            contents = read_session_contents(session, row)
+            if session.rows.cell("role", row) == Role.REQUEST and contents is not None:
+                assert set(reach.lists[number]) == {each.partition for each in contents.partitions}
                 compared += 1
         assert compared
 
@@ -222,10 +222,10 @@ def test_changes_by_chance_are_what_show_says(tmp_path: Path, monkeypatch: pytes
         follower, end = follow_sessions(session), len(session.rows)
         topics, numbers = (follower.find_reach(part, np.array(rows), end) for part in ("topics", "partitions"))
         for place, row in enumerate(rows):
-            standing = standing_of(session, row)
-            assert standing is not None
-            assert set(topics.lists[topics.numbers[place]]) == {each.topic for each in standing.held}
-            assert set(numbers.lists[numbers.numbers[place]]) == {each.partition for each in standing.held}
+            contents = read_session_contents(session, row)
+            assert contents is not None
+            assert set(topics.lists[topics.numbers[place]]) == {each.topic for each in contents.partitions}
+            assert set(numbers.lists[numbers.numbers[place]]) == {each.partition for each in contents.partitions}
 
 
 def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +239,7 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_beyond_the_bound_nothing_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "MOST_KEPT", 1)
+    monkeypatch.setattr(sessions, "MOST_REMEMBERED", 1)
     with opened(
         tmp_path, [OPENED, NEXT, (fetch(7, 2, "c0", "a0 b1"), fetched(7)), (fetch(7, 3), fetched(7))]
     ) as session:
