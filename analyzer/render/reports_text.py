@@ -49,6 +49,27 @@ def format_cell(column: ReportColumn, value: Any) -> str:
     return "" if value in (None, []) else _SHOWN[column.kind](value)
 
 
+def describe_worst(report: ReportType, entries: Sequence[ReportRow]) -> str:
+    """What stands out among the rows of a report: how many must not be, or the one that took longest; else nothing."""
+    cells = [report.cells(entry) for entry in entries]
+    if faults := sum(map(report.is_fault, cells)):
+        return f"{faults:,} of {len(entries):,} must not be"
+    for column in report.columns:
+        measured = column.kind == "duration" and "timeout" not in column.name
+        times = [each[column.name] for each in cells if measured and each[column.name]]
+        if times:
+            longest = max(times)
+            row = next(each for each in cells if each[column.name] == longest)
+            return f"{make_title(column)} up to {format_duration(longest)}: {_name_row(report, row)}"
+    return ""
+
+
+def _name_row(report: ReportType, cells: Mapping[str, Any]) -> str:
+    """The first two texts of a row."""
+    texts = [str(cells[column.name]) for column in report.columns if column.kind == "text" and cells[column.name]]
+    return safe_text(", ".join(texts[:2]), LONGEST)
+
+
 def make_title(column: ReportColumn) -> str:
     """Returns the title of a column in a table."""
     return column.name.removesuffix("_ns").replace("_", " ")
