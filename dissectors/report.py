@@ -193,7 +193,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Whether a row may name a message that it wants, by the message alone; by default by `unnamed`. Never raises.
+        """Returns whether a row may mention this message, judged by the message alone. Never raises.
 
         What is around a message is read for its part in a report only then.
         """
@@ -206,7 +206,7 @@ class Report(Correlator[ReportRow], Generic[_Row]):
 
     @classmethod
     def phrase(cls, word: str, cells: Mapping[str, Any], entry: ReportRow) -> str:
-        """Describes a message that has a given part in a row; cells: the values by column."""
+        """Describes for people what a message, which has this word for its part, means to its row."""
         named = ", ".join(f"{name} {value}" for name, value in list(cells.items())[:2])
         return f"{word} of {named}"
 

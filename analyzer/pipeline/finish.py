@@ -103,7 +103,7 @@ def _drop_duplicates(rows: Ints, numbers: Ints, size: int) -> tuple[Ints, Ints]:
 
 
 def rewrite_file(path: str, table: str, names: TopicNames) -> bool:
-    """Puts names into a Parquet file that sink.Sink has written, if it has ids with names; whether it has.
+    """Replaces ids by names in a Parquet file, if it has ids with names; returns whether it does.
 
     The file is replaced in one step, a row group is in memory at a time. Raises OSError.
     """

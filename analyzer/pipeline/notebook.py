@@ -57,7 +57,7 @@ class Tables:
 
     @cached_property
     def messages(self) -> DataFrame:
-        """A row for each message."""
+        """The table `messages`: a row for each message."""
         return self._table("messages", self._names)
 
     @cached_property

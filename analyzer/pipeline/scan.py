@@ -153,7 +153,7 @@ class FileSplit:
 
     @classmethod
     def from_text(cls, text: str) -> FileSplit:
-        """The scan of a text that to_text made."""
+        """Reads a split from the text that to_text() returns."""
         file, stretch, earlier = json.loads(text)
         return cls(file, _decode_range(stretch), tuple((number, _decode_range(each)) for number, each in earlier))
 

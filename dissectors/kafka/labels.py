@@ -59,7 +59,7 @@ def _utf8(data: Any) -> str | None:
 
 
 def format_authorized_operations(bits: int) -> str | None:
-    """The operations that a set of bits allows, by name; a broker that was not asked says the least int32.
+    """Formats the operations that a set of bits allows, by name; None for the least int32 (not requested).
 
     Bit n is the ACL operation n. One without a name keeps its number.
     """

@@ -40,7 +40,7 @@ _HISTORY = {"RECONSUMETIMES": "retry", "REAL_TOPIC": "from", "__MSG_PROP_REPL_SO
 
 
 def format_signed(value: Any, _: str = "") -> str:
-    """A number of 64 bits as Pulsar prints it."""
+    """Formats a number of 64 bits as a signed one, as Pulsar prints it."""
     if isinstance(value, int) and value > MOST:
         return text_of(lambda number: f"{number - (1 << 64)}", value)
     return f"{value}"

@@ -28,7 +28,7 @@ class RocketMQCatalog(Catalog):
     """The field names of RocketMQ's operations, each with a request and an answer."""
 
     def layouts(self) -> Sequence[Layout]:
-        """Two layouts for each request code: request and answer."""
+        """Returns two layouts for each request code: request and answer."""
         return _make_layouts()
 
     def field_aliases(self) -> Sequence[FieldAlias]:

@@ -117,7 +117,7 @@ def make_part_data(parts: Sequence[Sequence[str]]) -> list[dict[str, str]]:
 
 
 def make_parts_page(name: str) -> Page:
-    """A layout of guide.json: its parts in order, and what they do not say."""
+    """Makes the page of a layout of guide.json: its parts in order, and remarks."""
     layout: Mapping[str, Any] = table("guide")["pages"][name]
     lines = [name, *columns([_PARTS, *layout["parts"]]), "", *layout["says"]]
     return Page(lines, {"name": name, "parts": make_part_data(layout["parts"]), "says": layout["says"]})
@@ -199,7 +199,7 @@ _UNKNOWN = f"{INDENT}none that is known"
 
 
 def map_page_names() -> dict[int, str]:
-    """What a page is called by its request code: the name, with the number behind it where another code has it too."""
+    """Maps request codes to names of pages; codes with the same name get their number behind it."""
     found: dict[int, str] = {}
     for code, operation in operations().items():
         found[code] = f"{operation.name}_{code}" if operation.name in found.values() else operation.name
@@ -282,7 +282,7 @@ def _format_codes(codes: list[int]) -> str:
 
 
 def make_class_page(name: str) -> Page:
-    """A header class, and the requests and answers that have it."""
+    """Makes the page of a header class, with the requests and answers that have it."""
     used = [f"{each.name} {side}" for each in operations().values() for side in _SIDES if getattr(each, side) == name]
     below = [each for each in table("headers")["headers"] if name in list_superclasses(each)]
     lines = [f"{name}{_format_superclasses(name)}"]

@@ -236,7 +236,7 @@ def rate_side(prefix: bytes, from_client: bool | None) -> int:
 
 
 def describe_too_large(prefix: bytes, from_client: bool) -> str | None:
-    """What a frame is that says of itself that it is larger than any that is believed; None for anything else."""
+    """Describes a frame that claims to be larger than is plausible; None for any other."""
     if len(prefix) <= HEAD or int.from_bytes(prefix[:_MINIMUM]) <= MAXIMUM:
         return None
     if rate_evidence(MAXIMUM.to_bytes(_MINIMUM) + prefix[_MINIMUM:]).score < UNDECIDED:

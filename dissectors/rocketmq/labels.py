@@ -35,7 +35,7 @@ _ORDERLY = 999
 
 
 def find_codec(sys_flag: int) -> str | None:
-    """How the body of a message is compressed whose sysFlag says COMPRESSED; None for a number that is no codec."""
+    """Returns the codec of a compressed message from its sysFlag; None for an unknown number."""
     number = sys_flag >> 8 & 7
     return CODECS[number] if number < len(CODECS) else None
 
@@ -65,7 +65,7 @@ def format_permission(value: int) -> str | None:
 
 
 def format_delay(level: int) -> str | None:
-    """How long a delay level lasts where a broker's messageDelayLevel is as it comes; too large a one is the last."""
+    """Formats the time of a delay level, with the broker's default messageDelayLevel."""
     delays: list[int] = table("meanings")["delays"]
     return duration_text(delays[min(level, len(delays)) - 1]) if level > 0 else None
 

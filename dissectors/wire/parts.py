@@ -38,7 +38,7 @@ class DecodedPart:
 
 
 def text_of(data: bytes) -> str | bytes:
-    """Text where it is UTF-8, else the bytes."""
+    """Decodes bytes as UTF-8 text; returns the bytes themselves if they are not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -65,7 +65,7 @@ class BodyFieldReader:
         self._known = FieldCache(len(self._fields))
 
     def forget(self) -> None:
-        """Lets go of what was read."""
+        """Drops all values that were read, to free memory."""
         self._known = FieldCache(len(self._fields))
 
     def read_field(self, field: FieldPath, rows: Ints) -> FieldValues:

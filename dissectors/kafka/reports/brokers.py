@@ -248,7 +248,7 @@ class BrokerReport(Report[BrokerRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what elects, registers and fences."""
+        """Returns whether a message elects, registers or fences; rows mention no others."""
         return operation in ("Vote", "BeginQuorumEpoch", "BrokerRegistration", "BrokerHeartbeat")
 
     @classmethod

@@ -166,7 +166,7 @@ class ClientReport(Report[ClientRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name the first request of each connection, which says nothing of the request."""
+        """Returns false: rows mention the first request of a connection, and no message shows that it is one."""
         return False
 
     @classmethod

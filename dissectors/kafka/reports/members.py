@@ -247,7 +247,7 @@ class MemberReport(Report[MemberRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what joins, leaves, assigns, and errors."""
+        """Returns whether a message joins, leaves or assigns, or has an error; rows mention no others."""
         return operation not in ("Heartbeat", "OffsetCommit", "ApiVersions") or bool(values.get("errorCode"))
 
     @classmethod

@@ -203,7 +203,7 @@ class PartitionReport(Report[PartitionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name their first message, moves, changes of replicas, and refusals; only the last show in a message."""
+        """Returns whether a message has a refusal; nothing else in it tells that a row mentions it."""
         return any(list_errors(values))
 
     @classmethod

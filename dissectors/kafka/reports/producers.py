@@ -286,7 +286,7 @@ class ProducerReport(Report[ProducerRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name the first request, what is sent again, and what is refused; only the last shows in the message."""
+        """Returns whether a message has an error; nothing else in a message tells that a row mentions it."""
         return any(list_errors(values))
 
     @classmethod

@@ -273,7 +273,7 @@ class ProgressReport(Report[ProgressRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name the first fetch, errors, and commits that go back."""
+        """Returns whether a row may mention a message: its first fetch, errors, commits that go back."""
         return operation in ("OffsetCommit", "TxnOffsetCommit") or any(list_errors(values))
 
     @classmethod

@@ -283,7 +283,7 @@ class TransactionReport(Report[TransactionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what begins and ends a transaction, and errors; not each batch, nor each answer to one."""
+        """Returns whether a message begins or ends a transaction, or has an error; rows mention no others."""
         if operation == "Produce":
             return bool(values.get("transactionalId") or any(list_errors(values)))
         return operation != "InitProducerId"

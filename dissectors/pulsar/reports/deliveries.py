@@ -313,7 +313,7 @@ class DeliveryReport(Report[MessageDelivery]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name what carries a message, or says what became of it; see Report."""
+        """Returns whether a message carries a message, or tells what became of one; rows mention no others."""
         return operation in ("SEND", "SEND_RECEIPT", "SEND_ERROR", "MESSAGE", "ACK")
 
     @classmethod

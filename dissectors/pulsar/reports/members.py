@@ -26,7 +26,7 @@ CLIENT, BROKER = "client", "broker"
 
 @make_slotted(frozen=False, eq=False)
 class ConnectionMember(OpenRow):
-    """A producer or a consumer. seen: whether the command that makes it was; it was asked for at `first`."""
+    """A producer or consumer of a connection. seen: whether its creation is in the capture, requested at `first`."""
 
     stream: int = 0
     number: int = 0

@@ -254,7 +254,7 @@ class TransactionReport(Report[TransactionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Few SENDs and ACKs are part of a transaction; see Report."""
+        """Returns whether a message may be part of a transaction; few SENDs and ACKs are."""
         return role is Role.RESPONSE or operation == "NEW_TXN" or read_transaction(values) is not None
 
     @classmethod

@@ -232,7 +232,7 @@ class RoleReport(Report[RoleRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Rows name registrations, first heartbeats, and what shows a part; see Report."""
+        """Returns whether a message registers, is a heartbeat, or shows a server's role; rows mention no others."""
         return operation not in _OF_MESSAGES or role is Role.RESPONSE
 
     @classmethod

@@ -193,7 +193,7 @@ class TransactionReport(Report[TransactionRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Few SENDs are of half messages; see Report."""
+        """Returns whether a message may be part of a transaction; few SENDs are of half messages."""
         return operation in (_END, _CHECK) or role is Role.RESPONSE or is_half_message(read_header(values))
 
     @classmethod

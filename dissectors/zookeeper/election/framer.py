@@ -29,7 +29,7 @@ class ElectionFramer(Framer):
     initial: bool
 
     def length(self, message: Window, ended: bool) -> int | None:
-        """A length is told only when enough of the message is there: an initial message comes once."""
+        """Returns the length of a message once enough of it is there; an initial message comes only once."""
         head = message.read_bytes(0, LEGACY)
         if not self.initial and not sasl.magic().startswith(head):
             return _measure_versioned(message) if is_versioned(head) else _notification(message)
@@ -148,7 +148,7 @@ _USUAL = 0x1000
 
 
 def client_evidence(prefix: bytes) -> int:
-    """How sure the first bytes of who opened the connection make us."""
+    """Rates the first bytes of the side that opened the connection."""
     if is_versioned(prefix):
         return _initial(prefix)
     if len(prefix) >= LEGACY and 0 < int.from_bytes(prefix[:LEGACY]) < 256:
@@ -174,7 +174,7 @@ def server_evidence(prefix: bytes) -> int:
 
 
 def notification_evidence(prefix: bytes) -> int:
-    """How sure a frame makes us that it is a notification."""
+    """Rates how certainly a frame is a notification."""
     if len(prefix) < _NOTIFICATION_HEAD.size:
         return PART if len(prefix) >= 4 and LEAST <= int.from_bytes(prefix[:4]) <= _USUAL else 0
     size, state, leader, zxid, _ = _NOTIFICATION_HEAD.unpack_from(prefix)

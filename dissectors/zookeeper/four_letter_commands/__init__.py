@@ -46,7 +46,7 @@ def word_of(prefix: bytes) -> str | None:
 
 
 def size_of(word: str) -> int:
-    """How many bytes a word has, with what belongs to it."""
+    """Returns the number of bytes of a word, with its mask and line break."""
     size: int = table("operations")["fourLetterLonger"].get(word, WORD)
     return size
 
@@ -127,7 +127,7 @@ def decode_values(message: bytes) -> Body:
 
 
 def decode_tree(message: bytes) -> Tree:
-    """A word with its mask and line break, or a text."""
+    """Decodes a word with its mask and line break, or the text of an answer, to a tree."""
     return read_unframed(message, _read_command)
 
 

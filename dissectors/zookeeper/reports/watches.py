@@ -160,7 +160,7 @@ class Watches(Report[WatchRow]):
 
     @classmethod
     def concerns(cls, operation: str | None, role: Role, values: Mapping[str, Any]) -> bool:
-        """Reads that set no watch, and answers but those that take watches away, are named by no row; see Report."""
+        """Returns false for reads that set no watch, and for answers except those that remove watches."""
         name = operation or ""
         if role is Role.RESPONSE:
             return name == "removeWatches"
